@@ -1,0 +1,1 @@
+"""Where tasks run. `base` is the contract, `registry` finds an engine by name."""

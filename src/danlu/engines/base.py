@@ -1,0 +1,135 @@
+"""The contract of an engine, written for whoever writes the next one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from danlu.launch import Plan
+from danlu.spec.devices import Device
+from danlu.spec.states import TaskState
+
+
+class NodeInfo(BaseModel):
+    """A node as the engine sees it now."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    cpus: float
+    memory_bytes: int
+    devices: tuple[Device, ...] = ()
+    max_tasks: int = 256
+    has_sandbox: bool = False
+    """Whether tasks see `/opt/ml` and nothing of each other. Without it, `work_dir` holds their folders."""
+
+    has_own_network: bool = False
+    """Whether every attempt has a network of its own, with an address for each task."""
+
+    holds_many_tasks: bool = False
+    """Whether several tasks of one attempt may share this node (one machine that plays several)."""
+
+    work_dir: str = ""
+    missing: tuple[str, ...] = ()
+    """What is not isolated here, one sentence each, for people."""
+
+
+class Handle(BaseModel):
+    """A started task. Plain JSON: it is stored, and works again after a server restart."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    job_id: str
+    attempt: int
+    rank: int
+    node: str
+
+
+class Observation(BaseModel):
+    """What is true of a task now."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: TaskState
+    exit_code: int | None = None
+    """The command's own code; 128 + n when signal n ended it."""
+
+    reason: str = ""
+    """A code of the catalogue when the engine knows better than the exit code does."""
+
+    message: str = ""
+    started_at: float | None = None
+    """Unix time at which the command began."""
+
+    ended_at: float | None = None
+    log_bytes: int = 0
+    """Length of the log so far; final once the state is."""
+
+
+class LogMark(BaseModel):
+    """At this time the log was this long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    offset: int
+    at: float
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What a started attempt gets that must not be in its plan."""
+
+    server_url: str
+    token: str = field(repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class Engine(ABC):
+    """Starts, watches and ends tasks. Holds no state that a restart would lose."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def nodes(self) -> Sequence[NodeInfo]:
+        """Return the nodes that answer now. Within 5 s."""
+
+    @abstractmethod
+    def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
+        """Start all tasks of an attempt, or none, and return at once: inputs are fetched by the tasks themselves.
+
+        Idempotent: started a second time (a server died between start and its own note of it), the tasks that
+        exist are returned as they are.
+        Cannot be started                    -> undo what was done, raise DanluError with the reason
+        """
+
+    @abstractmethod
+    def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
+        """Say what is true now, in the order of the handles. Within 5 s, many at once, cheap when nothing changed.
+
+        Unknown handle (the node forgot it)  -> state=LOST, never an exception
+        Started but no process yet           -> state=STARTING
+        Node unreachable                     -> None for its handles; the caller keeps the last state
+        """
+
+    @abstractmethod
+    def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
+        """Return at most `limit` bytes of the log from `offset`; empty at its end, or when there is no log."""
+
+    @abstractmethod
+    def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
+        """Return the time marks of the log with an offset greater than `offset`, oldest first."""
+
+    @abstractmethod
+    def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
+        """Ask the tasks to end and return at once: SIGTERM to all of a task's processes, SIGKILL after the grace.
+
+        Quiet when a task is already gone. Called again with a shorter grace, the shorter one counts.
+        """
+
+    @abstractmethod
+    def forget(self, job_id: str, attempt: int) -> None:
+        """Remove what an ended attempt left behind (folders, namespaces). Quiet when there is nothing."""

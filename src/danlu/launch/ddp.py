@@ -1,0 +1,21 @@
+"""`ddp`: PyTorch distributed. The command runs on every node and starts its own processes (torchrun, or one per node).
+
+Both generations of TI-ONE's variables are set together: the old ones as in `plain`, and the node-level
+`MASTER_ADDR MASTER_PORT WORLD_SIZE RANK` of PyTorchJob, which torchrun replaces for the processes it starts.
+"""
+
+from __future__ import annotations
+
+from danlu.launch import plain
+from danlu.launch.placement import Placement
+from danlu.spec.job import JobSpec
+
+
+def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
+    return {
+        **plain.environment(job, job_id=job_id, placement=placement, rank=rank),
+        "MASTER_ADDR": placement.tasks[0].address,
+        "MASTER_PORT": str(placement.master_port),
+        "WORLD_SIZE": str(job.nodes),
+        "RANK": str(rank),
+    }

@@ -1,0 +1,35 @@
+"""Where the tasks of an attempt go. Made by the policy, read by the launch modes."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+SANDBOX_ROOT = "/opt/ml"
+
+
+class TaskPlacement(BaseModel):
+    """One task's place."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rank: int
+    node: str
+    address: str
+    """What the other tasks of the attempt reach it by."""
+
+    device_ids: tuple[int, ...] = ()
+    root: str = SANDBOX_ROOT
+    """The folder that holds input/, code/, output/ and model/ as the task sees them."""
+
+
+class Placement(BaseModel):
+    """The places of all tasks of an attempt, in rank order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tasks: tuple[TaskPlacement, ...]
+    master_port: int
+    """A port on task 0's address that is free for this attempt."""
+
+    interface: str = ""
+    """The network interface that the tasks' addresses are on, when it is not for the framework to find."""

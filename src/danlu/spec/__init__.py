@@ -1,0 +1,1 @@
+"""The nouns as frozen data plus their rules. States and reasons are tables."""

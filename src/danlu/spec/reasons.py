@@ -1,0 +1,154 @@
+"""The catalogue of reasons: why a job waits, and why it ended.
+
+Every waiting and every ended job carries one code of this table, plus a sentence with the particulars.
+`docs/reference/reasons.md` is made from it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from danlu.spec.states import Word
+
+
+class Fault(Word):
+    """Who can do something about it."""
+
+    NOBODY = "nobody"
+    USER = "user"
+    PLATFORM = "platform"
+    TRANSIENT = "transient"
+
+
+class Reason(BaseModel):
+    """A code of the catalogue with the particulars of this case."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    message: str
+
+
+class Entry(NamedTuple):
+    cause: str
+    fault: Fault
+    remedy: str
+    is_retried: bool
+    """Whether a job without a retry policy of its own is tried again."""
+
+
+CATALOGUE: dict[str, Entry] = {
+    # waiting
+    "submitted": Entry("The scheduler has not looked at the job yet.", Fault.NOBODY, "Wait a moment.", False),
+    "no_capacity": Entry(
+        "What the job asks for is in use.",
+        Fault.NOBODY,
+        "Wait, stop a job that holds it, or ask for less.",
+        False,
+    ),
+    "behind": Entry("Jobs ahead in the queue come first.", Fault.NOBODY, "Wait, or raise its priority.", False),
+    "no_such_node": Entry(
+        "No node, even an empty one, has what the job asks for.",
+        Fault.USER,
+        "Ask for less, or add a node: `danlu nodes` shows what there is.",
+        False,
+    ),
+    "no_nodes": Entry(
+        "No node can be reached at the moment.",
+        Fault.PLATFORM,
+        "Look at `danlu nodes` and at the server's log.",
+        False,
+    ),
+    "retry_wait": Entry("The job is tried again after a pause.", Fault.NOBODY, "Wait.", False),
+    "paused": Entry("Somebody paused the job.", Fault.NOBODY, "`danlu resume` puts it back in the queue.", False),
+    # on the way
+    "starting": Entry("Tasks are being started and inputs fetched.", Fault.NOBODY, "Wait.", False),
+    "running": Entry("The command runs on every node.", Fault.NOBODY, "`danlu logs -f` follows it.", False),
+    "stopping": Entry("The job was told to end and has its grace period.", Fault.NOBODY, "Wait.", False),
+    "unreachable": Entry(
+        "The node does not answer. The job is not ended: it may well be running.",
+        Fault.PLATFORM,
+        "Look at the node; the job is found again when the node is.",
+        False,
+    ),
+    # ends
+    "done": Entry("The command ended with 0 on every node.", Fault.NOBODY, "Look at the output.", False),
+    "exit_code": Entry(
+        "The command ended with another code than 0.",
+        Fault.USER,
+        "Read the last lines of the rank that is named.",
+        False,
+    ),
+    "killed_by_signal": Entry(
+        "A signal from inside or outside ended the command.",
+        Fault.USER,
+        "Read the last lines of the rank that is named; SIGSEGV and SIGABRT are crashes of the program.",
+        False,
+    ),
+    "out_of_memory": Entry(
+        "The command used more memory than the job asked for.",
+        Fault.USER,
+        "Raise resources.memory, or use less.",
+        False,
+    ),
+    "setup_failed": Entry(
+        "The setup command ended with another code than 0.",
+        Fault.USER,
+        "Read the log: it begins with the output of setup.",
+        False,
+    ),
+    "command_not_found": Entry(
+        "The command does not exist in the job, or may not be executed.",
+        Fault.USER,
+        "Check the spelling, the code folder and the file's execute bit; `danlu plan` shows the command.",
+        False,
+    ),
+    "input_missing": Entry(
+        "Code or data of the job is not in the store (any more).",
+        Fault.USER,
+        "Upload it again: `danlu store ls` shows what is there.",
+        False,
+    ),
+    "staging_failed": Entry(
+        "Inputs could not be fetched from the store.",
+        Fault.TRANSIENT,
+        "Try again; if it persists, look at the server's log.",
+        True,
+    ),
+    "upload_failed": Entry(
+        "The command ended, but its output could not be brought to the store.",
+        Fault.TRANSIENT,
+        "The files are kept in the task's folder on its node; the message names it.",
+        False,
+    ),
+    "disk_full": Entry("A disk has no room left.", Fault.PLATFORM, "Make room on the disk that is named.", False),
+    "start_failed": Entry("The engine could not start the tasks.", Fault.PLATFORM, "Read the message.", True),
+    "start_timeout": Entry(
+        "The tasks did not begin in time.",
+        Fault.PLATFORM,
+        "Look at the node and at the size of the inputs.",
+        True,
+    ),
+    "lost": Entry(
+        "The process that watched over a task is gone, and left no record of an end.",
+        Fault.TRANSIENT,
+        "The node may have been restarted. Start the job again, or give it a retry policy.",
+        True,
+    ),
+    "queue_timeout": Entry(
+        "The job waited longer than its max_wait.",
+        Fault.USER,
+        "Submit it again with a longer max_wait or a smaller request.",
+        False,
+    ),
+    "max_duration": Entry("The job ran longer than its max_duration.", Fault.USER, "Raise max_duration.", False),
+    "stopped_by_user": Entry("Somebody stopped the job.", Fault.NOBODY, "`danlu start` runs it again.", False),
+    "cannot_plan": Entry("The job cannot be planned as it stands.", Fault.USER, "Read the message.", False),
+}
+
+
+def reason(code: str, message: str = "") -> Reason:
+    """Make a reason; without particulars it says what the catalogue says."""
+    return Reason(code=code, message=message or CATALOGUE[code].cause)

@@ -1,0 +1,67 @@
+"""Durations, sizes and device requests as people write them: `90s`, `2h`, `4GB`, `npu:910b:8`."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional, Union
+
+from danlu.spec.devices import DeviceRequest
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4, "ki": 1024, "mi": 1024**2, "gi": 1024**3}
+_BYTES["ti"] = 1024**4
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|b)?b?", re.IGNORECASE)
+_DEVICE = re.compile(r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*))?(?::(\d+))?", re.IGNORECASE)
+
+
+def parse_duration(value: Union[str, int, float]) -> float:
+    """Return seconds. Raise ValueError with what would be right."""
+    found = None if isinstance(value, bool) else _DURATION.fullmatch(str(value).strip().lower())
+    if found is None:
+        raise ValueError(f"{value!r} is not a duration; write for example 90s, 15m, 2h or 1d")
+    return float(found.group(1)) * _SECONDS[found.group(2)]
+
+
+def parse_size(value: Union[str, int, float]) -> int:
+    """Return bytes. GB is 10^9, GiB is 2^30. Raise ValueError with what would be right."""
+    found = None if isinstance(value, bool) else _SIZE.fullmatch(str(value).strip())
+    if found is None:
+        raise ValueError(f"{value!r} is not a size; write for example 512MB, 4GB or 16GiB")
+    return int(float(found.group(1)) * _BYTES[(found.group(2) or "").lower()])
+
+
+def parse_device(value: str) -> DeviceRequest:
+    """Read `TYPE[:MODEL][:COUNT]`, such as `gpu:2` or `npu:910b:8`. Raise ValueError with what would be right."""
+    found = _DEVICE.fullmatch(value.strip())
+    if found is None:
+        raise ValueError(f"{value!r} is not a device; write TYPE[:MODEL][:COUNT], for example gpu:2 or npu:910b:8")
+    kind, model, count = found.group(1).lower(), _model(found.group(2)), int(found.group(3) or 1)
+    if count < 1 or count > 1024:
+        raise ValueError(f"{count} devices per node in {value!r}; between 1 and 1024 would be right")
+    return DeviceRequest(type=kind, model=model, count=count)
+
+
+def show_size(num_bytes: float) -> str:
+    """Write bytes for people: 1536 is `1.5 KiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if num_bytes < 1024:
+            return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
+        num_bytes /= 1024
+    return f"{num_bytes:.1f} TiB"
+
+
+def show_duration(seconds: float) -> str:
+    """Write seconds for people: 3725 is `1h02m`."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
+
+
+def _model(text: Optional[str]) -> Optional[str]:
+    return text.lower() if text else None

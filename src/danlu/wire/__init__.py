@@ -1,0 +1,1 @@
+"""HTTP bodies, one file per noun, shared by client and server."""

@@ -1,0 +1,150 @@
+"""Jobs, their attempts, tasks, events and plans on the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from pydantic import Field
+
+from danlu.spec.reasons import Reason
+from danlu.spec.states import AttemptState, Desired, JobState, TaskState
+from danlu.wire.base import Answer, Body, Moment
+
+
+class SubmitJob(Body):
+    spec: dict[str, Any]
+    """The job as in a job file; checked by the server's own rules."""
+
+    request_id: Optional[str] = Field(default=None, min_length=8, max_length=64)
+    """Chosen by the client. Sent a second time (a lost answer), the first job is returned."""
+
+
+class SelectJobs(Body):
+    """Which jobs one operation is about."""
+
+    jobs: list[str] = Field(min_length=1, max_length=10_000)
+    """Ids or names."""
+
+
+class PlanJob(Body):
+    spec: dict[str, Any]
+
+
+class TaskOut(Answer):
+    rank: int
+    role: str
+    node: str
+    state: TaskState
+    exit_code: Optional[int] = None
+    device_ids: list[int] = []
+    log_bytes: int = 0
+    """How much of its log can be read now."""
+
+    started_at: Optional[Moment] = None
+    ended_at: Optional[Moment] = None
+
+
+class AttemptOut(Answer):
+    number: int
+    state: AttemptState
+    reason: Reason
+    first_failed_rank: Optional[int] = None
+    last_lines: list[str] = []
+    """The last lines of the rank that failed first."""
+
+    tasks: list[TaskOut] = []
+    started_at: Optional[Moment] = None
+    ended_at: Optional[Moment] = None
+
+
+class JobRow(Answer):
+    """A job in a list."""
+
+    id: str
+    name: str
+    project: str
+    owner: str
+    state: JobState
+    desired: Desired
+    reason: Reason
+    nodes: int
+    device: str
+    launch: str
+    attempt: int
+    """Number of the newest attempt; 0 before the first."""
+
+    priority: int
+    tags: dict[str, str] = {}
+    created_at: Moment
+    started_at: Optional[Moment] = None
+    ended_at: Optional[Moment] = None
+
+
+class JobOut(JobRow):
+    """A job in full."""
+
+    spec: dict[str, Any]
+    """As submitted, with defaults filled in, without the values of secrets."""
+
+    output: str
+    """Where its results are: store://bucket/.../<job id>/"""
+
+    attempts: list[AttemptOut] = []
+    notes: list[str] = []
+    """What people should know about how it runs, such as what is not isolated."""
+
+
+class SelectedOut(Answer):
+    """What became of each job of a bulk operation."""
+
+    done: list[str]
+    """Ids of the jobs it holds for now."""
+
+    refused: dict[str, str] = {}
+    """Job as asked -> why not."""
+
+
+class EventOut(Answer):
+    id: int
+    at: Moment
+    attempt: int
+    kind: str
+    message: str
+
+
+class FetchOut(Answer):
+    source: str
+    to: str
+
+
+class SendOut(Answer):
+    path: str
+    to: str
+    while_running: bool
+
+
+class TaskPlanOut(Answer):
+    rank: int
+    role: str
+    node: str
+    host: str
+    address: str
+    device_type: str
+    device_ids: list[int]
+    command: list[str]
+    workdir: str
+    env: dict[str, str]
+    files: dict[str, str]
+    inputs: list[FetchOut]
+    outputs: list[SendOut]
+
+
+class PlanOut(Answer):
+    """What would be started."""
+
+    job_id: str
+    attempt: int
+    grace_seconds: float
+    tasks: list[TaskPlanOut]
+    notes: list[str] = []
+    """What is not isolated where it would run, and which secrets are set (names only)."""
