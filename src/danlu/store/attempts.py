@@ -76,8 +76,20 @@ def live_tasks(session: Session) -> Sequence[TaskRow]:
     return session.scalars(query.where(AttemptRow.state.in_(LIVE))).all()
 
 
+def ports_in_use(session: Session) -> frozenset[int]:
+    """Master ports of live attempts."""
+    placements = session.scalars(select(AttemptRow.placement).where(AttemptRow.state.in_(LIVE)))
+    return frozenset(int(placement["master_port"]) for placement in placements)
+
+
 def device_claims(session: Session) -> Sequence[DeviceClaimRow]:
     return session.scalars(select(DeviceClaimRow)).all()
+
+
+def mark_started(session: Session, job_id: str, number: int) -> None:
+    session.execute(
+        update(AttemptRow).where(AttemptRow.job_id == job_id, AttemptRow.number == number).values(is_started=True)
+    )
 
 
 def change_task(session: Session, task: TaskRow, **changes: Any) -> None:

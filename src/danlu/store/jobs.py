@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from danlu.spec.reasons import Reason
+from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import Desired, JobState
 from danlu.store.database import num_changed
 from danlu.store.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
@@ -78,14 +78,9 @@ def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
         )
 
 
-def move_job(
-    session: Session, job: JobRow, state: JobState, why: Reason, *, lock_token: str | None = None, **changes: Any
-) -> bool:
-    """Change a job's state if it is still as it was read, and is claimed by `lock_token` when one is given."""
-    guards: list[ColumnElement[bool]] = [JobRow.id == job.id, JobRow.version == job.version]
-    if lock_token is not None:
-        guards.append(JobRow.lock_token == lock_token)
-    statement = update(JobRow).where(*guards)
+def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **changes: Any) -> bool:
+    """Change a job's state if it is still as it was read."""
+    statement = update(JobRow).where(JobRow.id == job.id, JobRow.version == job.version)
     values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
     return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
 
@@ -103,17 +98,61 @@ def set_reason(session: Session, job_id: str, why: Reason) -> None:
     )
 
 
-def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> Sequence[JobRow]:
-    """Take the jobs in these states that nobody else works on, and return all that are ours."""
+def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> None:
+    """Take the jobs in these states that nobody else works on.
+
+    A claim that would end later than any claim can was made before the clock was set back; it counts as over.
+    """
+    until = now + timedelta(seconds=seconds)
     session.execute(
         update(JobRow)
         .where(
             JobRow.state.in_(states),
-            or_(JobRow.lock_token.is_(None), JobRow.lock_token == token, JobRow.lock_expires_at < now),
+            or_(
+                JobRow.lock_token.is_(None),
+                JobRow.lock_token == token,
+                JobRow.lock_expires_at < now,
+                JobRow.lock_expires_at > until + timedelta(seconds=seconds),
+            ),
         )
-        .values(lock_token=token, lock_expires_at=now + timedelta(seconds=seconds))
+        .values(lock_token=token, lock_expires_at=until)
     )
-    return session.scalars(select(JobRow).where(JobRow.state.in_(states), JobRow.lock_token == token)).all()
+
+
+def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.state.in_(states))).all()
+
+
+def settle_waiting(session: Session, at: datetime) -> int:
+    """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
+    waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
+    moves = (
+        (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
+        ((JobState.QUEUED.value,), Desired.PAUSE, JobState.PAUSED, "paused", {}),
+        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at}),
+    )
+    moved = 0
+    for states, desired, to, code, changes in moves:
+        query = select(JobRow.id, JobRow.attempt).where(JobRow.state.in_(states), JobRow.desired == desired.value)
+        found = session.execute(query).all()
+        why = reason(code)
+        for first in range(0, len(found), 500):
+            ids = [job_id for job_id, _ in found[first : first + 500]]
+            statement = update(JobRow).where(JobRow.id.in_(ids))
+            values = {"state": to.value, "reason_code": why.code, "reason_message": why.message, **changes}
+            session.execute(statement.values(version=JobRow.version + 1, **values))
+        session.add_all(
+            EventRow(job_id=job_id, attempt=attempt, at=at, kind=to.value, message=why.message)
+            for job_id, attempt in found
+        )
+        moved += len(found)
+    return moved
+
+
+def queue(session: Session) -> Sequence[JobRow]:
+    """Queued jobs in the order in which they are looked at."""
+    query = select(JobRow).where(JobRow.state == JobState.QUEUED.value)
+    return session.scalars(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id)).all()
 
 
 def release(session: Session, token: str) -> None:

@@ -33,6 +33,12 @@ class Logs:
                     return
             offset, data = offset + len(piece), data[len(piece) :]
 
+    def length(self, job_id: str, attempt: int, rank: int) -> int:
+        """How many bytes are stored; 0 for a task that is not known."""
+        with self._database.reading() as session:
+            task = session.get(TaskRow, (job_id, attempt, rank))
+            return task.log_bytes if task is not None else 0
+
     def read(self, job_id: str, attempt: int, rank: int, offset: int, limit: int = READ_BYTES) -> bytes:
         """Return stored bytes from `offset`, at most `limit`, at most to the end of a segment; empty at the end."""
         start = offset - offset % SEGMENT_BYTES
@@ -44,13 +50,9 @@ class Logs:
             return b""
         return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
 
-    def read_all(
-        self, job_id: str, attempt: int, rank: int, offset: int = 0, end: int | None = None
-    ) -> Iterator[bytes]:
-        while end is None or offset < end:
-            piece = self.read(
-                job_id, attempt, rank, offset, READ_BYTES if end is None else min(READ_BYTES, end - offset)
-            )
+    def read_until(self, job_id: str, attempt: int, rank: int, offset: int, end: int) -> Iterator[bytes]:
+        while offset < end:
+            piece = self.read(job_id, attempt, rank, offset, min(READ_BYTES, end - offset))
             if not piece:
                 return
             offset += len(piece)

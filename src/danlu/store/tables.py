@@ -160,6 +160,9 @@ class AttemptRow(Base):
     token_digest: Mapped[str | None] = mapped_column(String(64), unique=True)
     """Of the attempt's own credentials; None once they are revoked."""
 
+    is_started: Mapped[bool] = mapped_column(default=False)
+    """Whether the engine has confirmed the start; if a server died before that, the start is repeated."""
+
     notes: Mapped[list[Any]]
     first_failed_rank: Mapped[int | None]
     last_lines: Mapped[list[Any]]

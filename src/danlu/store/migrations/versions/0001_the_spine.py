@@ -210,6 +210,7 @@ def upgrade() -> None:
         sa.Column("reason_message", sa.Text(), nullable=False),
         sa.Column("placement", sa.JSON(), nullable=False),
         sa.Column("token_digest", sa.String(length=64), nullable=True),
+        sa.Column("is_started", sa.Boolean(), nullable=False),
         sa.Column("notes", sa.JSON(), nullable=False),
         sa.Column("first_failed_rank", sa.Integer(), nullable=True),
         sa.Column("last_lines", sa.JSON(), nullable=False),
