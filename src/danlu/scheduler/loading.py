@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from danlu.engines.base import NodeInfo
 from danlu.scheduler.snapshot import FreeNode, QueuedJob, Snapshot
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec
+from danlu.spec.nodes import NodeInfo
 from danlu.store import attempts, jobs
 from danlu.store.tables import JobRow
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from danlu.engines.base import NodeInfo, Observation
+from danlu.engines.base import Observation
 from danlu.errors import DanluError
 from danlu.scheduler.following import end_unstarted, follow
 from danlu.scheduler.live import LiveJob, load_live
@@ -16,6 +16,7 @@ from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide
 from danlu.scheduler.snapshot import GiveUp, Start, Wait
 from danlu.scheduler.starting import begin, launch
+from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import AttemptState, JobState
 from danlu.store import jobs, nodes
 

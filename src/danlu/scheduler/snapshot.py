@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from danlu.engines.base import NodeInfo
 from danlu.launch import Placement
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec
+from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 
 
