@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Optional, Union
+from urllib.parse import quote
 
 from danlu.client.code import prepare, with_code
 from danlu.client.http import Http
 from danlu.client.job import Job
 from danlu.client.pages import pages
 from danlu.spec.job import JobSpec
-from danlu.spec.states import JobState
+from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import JobOut, JobRow, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
 
 Spec = Union[JobSpec, Mapping[str, Any]]
@@ -63,11 +64,12 @@ class Jobs:
     ) -> Iterator[Job]:
         """Jobs, newest first; page after page as they are read. With `all=False` those that are not over."""
         states = (state,) if isinstance(state, str) else tuple(state or ())
+        if not states and not all:
+            states = tuple(one for one in JobState if not is_over(one))
         query = {
             "state": [str(one) for one in states],
             "name": name,
             "tag": [f"{key}={value}" for key, value in (tags or {}).items()],
-            "all": all,
             "limit": min(limit, 1000) if limit is not None else None,
         }
         rows = pages(self._http, "/jobs", JobRow, query=query)
@@ -90,6 +92,4 @@ class Jobs:
 
 def path_part(text: str) -> str:
     """Make a name safe to stand in a path."""
-    from urllib.parse import quote
-
     return quote(text, safe="")
