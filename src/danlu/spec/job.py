@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, Optional, Union
 
 from pydantic import (
@@ -220,10 +221,8 @@ def parse_job(values: Mapping[str, Any]) -> JobSpec:
         return JobSpec.model_validate(values)
     except ValidationError as error:
         fields = field_errors(error)
-        known = sorted(JobSpec.model_fields)
         told = "; ".join(f"{field}: {problem}" for field, problem in fields.items())
-        hint = f" (known fields: {', '.join(known)})" if "not a field" in told else ""
-        raise InvalidSpec(f"the job cannot be used: {told}{hint}", fields=fields) from error
+        raise InvalidSpec(f"the job cannot be used: {told}", fields=fields) from error
 
 
 def field_errors(error: ValidationError) -> dict[str, str]:
@@ -231,7 +230,7 @@ def field_errors(error: ValidationError) -> dict[str, str]:
     fields: dict[str, str] = {}
     for item in error.errors(include_url=False):
         place = [str(part) for part in item["loc"] if not _is_union_branch(part)]
-        problem = _sentence(str(item["type"]), str(item["msg"]), item.get("input"))
+        problem = _sentence(str(item["type"]), str(item["msg"]), item.get("input"), place)
         fields.setdefault(".".join(place) or "job", problem)
     return fields
 
@@ -240,12 +239,22 @@ def _is_union_branch(part: object) -> bool:
     return isinstance(part, str) and (part.startswith(("function-", "tuple[", "constrained-")) or part == "[key]")
 
 
-def _sentence(kind: str, message: str, value: object) -> str:
+def _sentence(kind: str, message: str, value: object, place: list[str]) -> str:
     if kind == "missing":
         return "missing; it must be given"
     if kind == "extra_forbidden":
-        return "not a field of a job"
+        return f"not a field of a job{_suggestion(place)}"
     text = message[len("Value error, ") :] if message.startswith("Value error, ") else message
     if kind == "value_error" or isinstance(value, (dict, list)):
         return text
     return f"{text[0].lower()}{text[1:]}, not {value!r}"
+
+
+def _suggestion(place: list[str]) -> str:
+    """The known field nearest to one that is not, or all that are known there."""
+    parts: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
+    known = sorted(parts[".".join(place[:-1])].model_fields) if ".".join(place[:-1]) in parts else []
+    near = get_close_matches(place[-1].lower(), known, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(known)}" if known else ""

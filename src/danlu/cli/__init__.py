@@ -1,0 +1,134 @@
+"""The command line. Commands are imported when they are called, so that `danlu --help` answers at once."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn, Optional
+
+import typer
+from typer.core import TyperGroup
+
+
+class Command(NamedTuple):
+    home: str
+    """`module:function`, or `module:app` for a group."""
+
+    summary: str
+
+
+SECTIONS: dict[str, dict[str, Command]] = {
+    "Jobs": {
+        "submit": Command("danlu.cli.submit:submit", "Submit a job file and follow its logs."),
+        "run": Command("danlu.cli.run:run", "Run a command as a job and follow its logs."),
+        "plan": Command("danlu.cli.plan:plan", "Show what every rank of a job would see."),
+        "ps": Command("danlu.cli.ps:ps", "List jobs."),
+        "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
+        "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
+        "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
+        "stop": Command("danlu.cli.lifecycle:stop", "Stop jobs."),
+        "pause": Command("danlu.cli.lifecycle:pause", "Stop a job for now; it keeps its place and its output."),
+        "resume": Command("danlu.cli.lifecycle:resume", "Put a paused job back in the queue."),
+        "start": Command("danlu.cli.lifecycle:start", "Run a job that is over once more."),
+        "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),
+    },
+    "Store and nodes": {
+        "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
+        "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
+    },
+    "Access": {
+        "login": Command("danlu.cli.login:login", "Sign in and keep an API key."),
+        "logout": Command("danlu.cli.login:logout", "Delete the kept API key, here and on the server."),
+        "whoami": Command("danlu.cli.login:whoami", "Show who you are, and where."),
+        "keys": Command("danlu.cli.keys:app", "List, make and delete API keys."),
+    },
+    "Server": {
+        "up": Command("danlu.cli.up:up", "Start a server on this machine."),
+    },
+}
+COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+class _Commands(TyperGroup):
+    """The commands of the table above, each imported on use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, command.summary) for name, command in section.items()])
+
+
+def load_command(name: str) -> Any:
+    """The command of this name, ready to be called."""
+    module, _, attribute = COMMANDS[name].home.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name=name, context_settings=getattr(found, "context_settings", CONTEXT))(found)
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    name="danlu",
+    cls=_Commands,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=CONTEXT,
+)
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        from danlu import __version__
+
+        typer.echo(f"danlu {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _danlu(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Danlu: an open training platform.
+
+    \b
+    danlu up                               start a server on this machine
+    danlu login LINK                       sign in with the link that it prints
+    danlu run -N 2 --launch ddp -- python train.py
+    danlu COMMAND --help                   explains a command, with examples
+    """
+
+
+def main(argv: Optional[list[str]] = None) -> NoReturn:
+    """Run the command line and exit: 0 well, 1 an error, 2 a wrong call; `wait` and followers have more."""
+    from danlu.errors import DanluError
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character is no reason to stop
+    try:
+        app(args=argv, prog_name="danlu")
+    except DanluError as error:
+        fail(error.message)
+    except TimeoutError as error:
+        fail(str(error), code=101)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    raise AssertionError("typer exits by itself")
+
+
+def fail(message: str, *, code: int = 1) -> NoReturn:
+    """End with what went wrong, for people, on stderr."""
+    for line in message.splitlines() or [""]:
+        print(f"danlu: {line}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,70 @@
+"""Following a job: logs on stdout, what happens to it on stderr, and an exit code that says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Optional
+
+from danlu.cli.output import note, rank_prefix
+from danlu.client import Job, LogLine
+from danlu.spec.reasons import CATALOGUE
+from danlu.spec.states import JobState
+
+NOT_FINISHED = 101
+NOT_FOUND = 102
+_EXIT_CODES = {JobState.SUCCEEDED: 0, JobState.FAILED: 100, JobState.STOPPED: 103}
+
+
+def exit_code(state: JobState) -> int:
+    return _EXIT_CODES.get(state, NOT_FINISHED)
+
+
+def follow(job: Job) -> int:
+    """Follow a job from its queue to its end and return the exit code. Ctrl-C detaches."""
+    try:
+        wait_for_start(job)
+        print_lines(job.logs(follow=True), num_ranks=job.row.nodes, is_live=True)
+        job.wait()
+    except KeyboardInterrupt:
+        say_detached(job)
+        return NOT_FINISHED
+    say_end(job)
+    return exit_code(job.state)
+
+
+def wait_for_start(job: Job) -> None:
+    """Say why it waits, each time that changes, until there is something to read."""
+    told: Optional[str] = None
+    for _ in job.watch():
+        if job.state not in (JobState.QUEUED, JobState.PAUSED, JobState.STARTING):
+            return
+        if job.row.attempt > 0 and job.state is JobState.STARTING:
+            return
+        text = f"{job.id} {job.state}: {job.reason.message}"
+        if text != told and job.reason.code != "submitted":
+            note(text)
+            told = text
+
+
+def print_lines(lines: Iterable[LogLine], *, num_ranks: int, is_live: bool) -> None:
+    width = len(str(num_ranks - 1))
+    for line in lines:
+        prefix = rank_prefix(line.rank, width) if num_ranks > 1 else ""
+        sys.stdout.write(f"{prefix}{line.text}\n")
+        if is_live:
+            sys.stdout.flush()
+    sys.stdout.flush()
+
+
+def say_detached(job: Job) -> None:
+    note(f"\ndetached: {job.id} goes on. Follow it again: danlu logs -f {job.id}   End it: danlu stop {job.id}")
+
+
+def say_end(job: Job) -> None:
+    note(f"{job.id} {job.state}: {job.reason.message}")
+    entry = CATALOGUE.get(job.reason.code)
+    if job.state is JobState.FAILED and entry is not None:
+        note(f"  what to do: {entry.remedy}   More: danlu show {job.id}")
+    elif job.state is JobState.SUCCEEDED:
+        note(f"  results: danlu store ls {job.output}")

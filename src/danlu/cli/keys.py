@@ -1,0 +1,89 @@
+"""`danlu keys ls|new|rm`"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+app = typer.Typer(name="keys", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+
+
+@app.callback()
+def _keys() -> None:
+    """List, make and delete API keys."""
+
+
+@app.command(context_settings=CONTEXT)
+def ls(as_json: AsJson = False) -> None:
+    """List your API keys; the keys themselves are never shown again.
+
+    \b
+    Examples:
+      danlu keys ls
+    """
+    from danlu.cli.output import age, print_json, table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.keys.list())
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            key.id,
+            f"{age(key.created_at)} ago",
+            f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "never",
+            f"{age(key.last_used_at)} ago" if key.last_used_at else "never",
+            key.name or "-",
+        )
+        for key in found
+    ]
+    print(table(("ID", "MADE", "EXPIRES", "USED", "NAME"), rows))
+
+
+@app.command(context_settings=CONTEXT)
+def new(
+    name: str = typer.Option("", help="What it is for."),
+    days: Optional[int] = typer.Option(None, min=1, max=3650, help="Days until it expires; never when left out."),
+    as_json: AsJson = False,
+) -> None:
+    """Make an API key and print it, this once.
+
+    \b
+    Examples:
+      danlu keys new --name ci --days 90
+      DANLU_API_KEY=$(danlu keys new --name notebook) python notebook.py
+    """
+    from danlu.cli.output import note, print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.keys.make(name, expires_in_days=days)
+    if as_json:
+        print_json(made)
+        return
+    print(made.api_key)
+    note(f"key {made.id}; it is not shown again. danlu keys rm {made.id} deletes it")
+
+
+@app.command(context_settings=CONTEXT)
+def rm(
+    keys: list[str] = typer.Argument(..., metavar="KEY...", help="Ids of keys, as `danlu keys ls` shows them."),
+) -> None:
+    """Delete API keys; what uses them is signed out at once.
+
+    \b
+    Examples:
+      danlu keys rm 7
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for key in keys:
+            client.keys.delete(key)
+            print(f"deleted {key}")

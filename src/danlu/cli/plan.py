@@ -1,0 +1,83 @@
+"""`danlu plan`"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+import typer
+
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.wire.jobs import PlanOut, TaskPlanOut
+
+
+def plan(
+    file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
+    rank: Optional[int] = typer.Option(None, "--rank", "-r", min=0, help="Only this rank."),
+    set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
+    as_json: AsJson = False,
+) -> None:
+    """Show what every rank of a job would see.
+
+    Environment, files, inputs, outputs and command, exactly as they would be. Nothing is uploaded,
+    stored or started. Values of secrets are not shown.
+
+    \b
+    Examples:
+      danlu plan job.yml
+      danlu plan job.yml --rank 1
+      danlu plan job.yml --set nodes=8 --json
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+    from danlu.client.jobfile import read_job_file, set_value
+    from danlu.errors import InvalidInput
+
+    job_file = read_job_file(file)
+    values = job_file.values
+    for setting in set_:
+        values = set_value(values, setting)
+    with Client() as client, job_file.explained():
+        found = client.jobs.plan(values, folder=job_file.folder)
+    if rank is not None:
+        tasks = [task for task in found.tasks if task.rank == rank]
+        if not tasks:
+            raise InvalidInput(f"there is no rank {rank}: the job has ranks 0 to {len(found.tasks) - 1}")
+        found = found.model_copy(update={"tasks": tasks})
+    print_json(found) if as_json else print(plan_text(found))
+
+
+def plan_text(plan: PlanOut) -> str:
+    """The plan for people."""
+    parts = [_task_text(task) for task in plan.tasks]
+    if plan.notes:
+        parts.append("\n".join(["notes", *(f"  {text}" for text in plan.notes)]))
+    return "\n\n".join(parts)
+
+
+def _task_text(task: TaskPlanOut) -> str:
+    from danlu.cli.output import bold
+
+    devices = f"{task.device_type}:{','.join(map(str, task.device_ids))}" if task.device_ids else task.device_type
+    place = [f"node {task.node}", f"host {task.host}", f"address {task.address}", f"device {devices}"]
+    lines = [bold(f"rank {task.rank} ({task.role})") + "  " + ", ".join(part for part in place if part.split()[1:])]
+    lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
+    lines += ["  environment", *(f"    {name}={value}" for name, value in sorted(task.env.items()))]
+    for path, text in sorted(task.files.items()):
+        lines += [f"  file {path}", *_indent(text.rstrip("\n"))]
+    if task.inputs:
+        lines += ["  inputs", *(f"    {fetch.source} -> {fetch.to}" for fetch in task.inputs)]
+    if task.outputs:
+        lines += ["  outputs", *(f"    {out.path} -> {out.to} ({_when(out.while_running)})" for out in task.outputs)]
+    return "\n".join(lines)
+
+
+def _indent(text: str) -> list[str]:
+    return [f"    {line}" for line in text.split("\n")]
+
+
+def _when(while_running: bool) -> str:
+    return "while it runs" if while_running else "at the end"

@@ -1,0 +1,28 @@
+"""What `submit` and `run` have in common: send a job, then follow it or leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+
+from danlu.cli.follow import follow
+from danlu.cli.output import note, print_json
+from danlu.client import Client
+
+
+def send(values: Mapping[str, Any], *, folder: Optional[Path], detach: bool, as_json: bool) -> None:
+    """Submit; then exit with the code of how the job ended, unless told to leave it alone."""
+    with Client() as client:
+        job = client.jobs.submit(values, folder=folder)
+        if as_json:
+            print_json(job.details)
+            return
+        if detach:
+            print(job.id)
+            note(f"submitted {job.name}. Follow it: danlu logs -f {job.id}   See it: danlu show {job.id}")
+            return
+        note(f"submitted {job.name} as {job.id}")
+        raise typer.Exit(follow(job))

@@ -1,0 +1,127 @@
+"""`danlu show`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from danlu.cli.options import AsJson, JobName
+
+if TYPE_CHECKING:
+    from danlu.wire.jobs import AttemptOut, EventOut, JobOut
+
+
+def show(
+    job: JobName,
+    events: bool = typer.Option(False, "--events", "-e", help="Also everything that happened to it."),
+    as_json: AsJson = False,
+) -> None:
+    """Show a job, and why it is in its state.
+
+    \b
+    Examples:
+      danlu show train-12
+      danlu show mnist --events
+      danlu show mnist --json | jq .reason
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.jobs.get(job)
+        happened = list(found.events()) if events else []
+    if as_json:
+        print_json(
+            {**found.details.model_dump(mode="json"), "events": [e.model_dump(mode="json") for e in happened]}
+            if events
+            else found.details
+        )
+        return
+    print(job_text(found.details, happened))
+
+
+def job_text(job: JobOut, happened: list[EventOut]) -> str:
+    """The job for people: facts, tasks, what happened, and last why it is as it is."""
+    parts = [_facts(job)]
+    if job.attempts:
+        parts.append(_tasks(job.attempts[-1]))
+    if happened:
+        parts.append("\n".join(f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened))
+    parts += [f"note: {text}" for text in job.notes]
+    parts.append(_why(job))
+    parts.append(_commands(job))
+    return "\n\n".join(parts)
+
+
+def _facts(job: JobOut) -> str:
+    from danlu.cli.output import age, bold, lasted, state_text
+
+    command = job.spec.get("command", "")
+    facts = {
+        "state": state_text(job.state),
+        "owner": f"{job.owner} in {job.project}",
+        "nodes": f"{job.nodes} x {job.device}, launch {job.launch}",
+        "command": command if isinstance(command, str) else " ".join(map(str, command)),
+        "output": job.output,
+        "tags": ", ".join(f"{name}={value}" for name, value in job.tags.items()),
+        "created": f"{job.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(job.created_at)} ago)",
+        "ran": lasted(job.started_at, job.ended_at),
+        "attempt": str(job.attempt) if job.attempt > 1 else "",
+    }
+    rows = [f"  {name:<8} {_one_line(value)}" for name, value in facts.items() if value]
+    return "\n".join([bold(f"{job.id}  {job.name}"), *rows])
+
+
+def _tasks(attempt: AttemptOut) -> str:
+    from danlu.cli.output import lasted, table
+    from danlu.spec.units import show_size
+
+    rows = [
+        (
+            f"  {task.rank}",
+            task.role,
+            task.node,
+            ",".join(map(str, task.device_ids)) or "-",
+            str(task.state),
+            "-" if task.exit_code is None else str(task.exit_code),
+            show_size(task.log_bytes),
+            lasted(task.started_at, task.ended_at),
+        )
+        for task in attempt.tasks
+    ]
+    return table(("  RANK", "ROLE", "NODE", "DEVICES", "STATE", "EXIT", "LOG", "RAN"), rows)
+
+
+def _why(job: JobOut) -> str:
+    from danlu.cli.output import bold
+    from danlu.spec.reasons import CATALOGUE
+
+    lines = [f"{bold('why')}  {job.reason.message} ({job.reason.code})"]
+    entry = CATALOGUE.get(job.reason.code)
+    if entry is not None:
+        lines.append(f"     {entry.remedy}")
+    attempt = job.attempts[-1] if job.attempts else None
+    if attempt is not None and attempt.last_lines:
+        lines.append(f"last lines of rank {attempt.first_failed_rank}:")
+        lines += [f"  {line}" for line in attempt.last_lines]
+    return "\n".join(lines)
+
+
+def _commands(job: JobOut) -> str:
+    from danlu.cli.output import paint
+    from danlu.spec.states import JobState, is_over
+
+    commands = [f"danlu logs {job.id}" if is_over(job.state) else f"danlu logs -f {job.id}"]
+    if is_over(job.state):
+        commands += [f"danlu store ls {job.output}", f"danlu start {job.id}", f"danlu rm {job.id}"]
+    elif job.state is JobState.PAUSED:
+        commands += [f"danlu resume {job.id}", f"danlu stop {job.id}"]
+    else:
+        commands += [f"danlu wait {job.id}", f"danlu stop {job.id}"]
+    return paint("\n".join(commands), 2)
+
+
+def _one_line(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    return f"{first} ..." if rest.strip() else first

@@ -1,0 +1,65 @@
+"""The way into the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Optional
+
+from danlu.client.config import load_settings
+from danlu.client.http import Http
+from danlu.client.jobs import Jobs
+from danlu.client.keys import Keys
+from danlu.client.pages import pages
+from danlu.client.store import Store
+from danlu.wire.auth import MeOut
+from danlu.wire.nodes import HealthOut, NodeOut
+
+
+class Client:
+    """A Danlu server, as one user sees it. May be used from several threads.
+
+        client = danlu.Client()
+        job = client.jobs.submit(name="hello", command="echo hello", nodes=2)
+        for line in job.logs(follow=True):
+            print(line.rank, line)
+        print(job.wait().state)
+
+    Address and key: the arguments, else `DANLU_URL` and `DANLU_API_KEY`, else `./.danlu.yml`,
+    else `~/.danlu/config.yml` (which `danlu login` writes), else `http://127.0.0.1:8400`.
+    Nothing is sent before the first call.
+    """
+
+    def __init__(self, url: Optional[str] = None, api_key: Optional[str] = None) -> None:
+        self.settings = load_settings(url=url, api_key=api_key)
+        self._http = Http(self.settings.url, self.settings.api_key)
+        self.jobs = Jobs(self._http)
+        self.store = Store(self._http)
+        self.keys = Keys(self._http)
+
+    @property
+    def url(self) -> str:
+        return self.settings.url
+
+    def me(self) -> MeOut:
+        return self._http.get("/me", MeOut)
+
+    def nodes(self) -> Iterator[NodeOut]:
+        return pages(self._http, "/nodes", NodeOut)
+
+    def health(self) -> HealthOut:
+        return self._http.get("/health", HealthOut)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()

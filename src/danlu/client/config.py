@@ -1,0 +1,133 @@
+"""Which server to talk to and with which key: argument, environment, project file, user file, default.
+
+A file looks like this; `danlu login` writes the user's one:
+
+    url: http://127.0.0.1:8400
+    api_key: ...
+    key_id: ...      # so that `danlu logout` can delete the key on the server
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+from urllib.parse import urlsplit
+
+import yaml
+
+from danlu.errors import InvalidInput
+
+DEFAULT_URL = "http://127.0.0.1:8400"
+PROJECT_FILE = ".danlu.yml"
+_KNOWN = {"url", "api_key", "key_id"}
+
+
+class Settings(NamedTuple):
+    url: str
+    api_key: Optional[str]
+    url_from: str
+    """Where the URL was found, in words for people."""
+
+    key_from: Optional[str]
+
+
+class _Source(NamedTuple):
+    label: str
+    url: Optional[str]
+    api_key: Optional[str]
+    is_file: bool
+
+
+def load_settings(
+    *,
+    url: Optional[str] = None,
+    api_key: Optional[str] = None,
+    environ: Optional[Mapping[str, str]] = None,
+    folder: Optional[Path] = None,
+) -> Settings:
+    """Find the server and the key. Raise InvalidInput when a file or an address cannot be used.
+
+    A key in a file is only ever sent to the address of the same file: a project file from elsewhere
+    can name another server, but does not get the user's key for it.
+    """
+    env = os.environ if environ is None else environ
+    sources = [
+        _Source("the argument", url, api_key, is_file=False),
+        _Source("the environment", env.get("DANLU_URL") or None, env.get("DANLU_API_KEY") or None, is_file=False),
+        _from_file((folder or Path.cwd()) / PROJECT_FILE),
+        _from_file(user_file(env)),
+    ]
+    chosen = next((source for source in sources if source.url), _Source("the default", DEFAULT_URL, None, False))
+    address = clean_url(str(chosen.url))
+    for source in sources:
+        if source.api_key and (not source.is_file or clean_url(source.url or DEFAULT_URL) == address):
+            return Settings(address, source.api_key, chosen.label, source.label)
+    return Settings(address, None, chosen.label, None)
+
+
+def user_file(environ: Optional[Mapping[str, str]] = None) -> Path:
+    """The user's own file: `DANLU_CONFIG`, or `~/.danlu/config.yml`."""
+    env = os.environ if environ is None else environ
+    named = env.get("DANLU_CONFIG")
+    return Path(named).expanduser() if named else Path("~/.danlu/config.yml").expanduser()
+
+
+def read_file(path: Path) -> dict[str, str]:
+    """The settings in a file; empty when there is none. Raise InvalidInput naming file and place."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}") from error
+    try:
+        values: Any = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
+        raise InvalidInput(f"{path}{place} is not valid YAML: {getattr(error, 'problem', error)}") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+        raise InvalidInput(f"{path} must hold lines such as `url: {DEFAULT_URL}`")
+    unknown = sorted(str(name) for name in values if name not in _KNOWN)
+    if unknown:
+        raise InvalidInput(f"{path}: no setting {unknown[0]!r}; known: {', '.join(sorted(_KNOWN))}")
+    return values
+
+
+def save(path: Path, values: Mapping[str, str]) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")  # mkstemp makes it 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yaml.safe_dump(dict(values), file, sort_keys=False)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def clean_url(url: str) -> str:
+    """Return the base address of a server. Raise InvalidInput with what would be right."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidInput(f"{url!r} is not the address of a server; {DEFAULT_URL} would be right", fields={"url": url})
+    path = parts.path.rstrip("/")
+    if path.endswith("/api/v1"):
+        path = path[: -len("/api/v1")]
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
+def _from_file(path: Path) -> _Source:
+    values = read_file(path)
+    return _Source(str(path), values.get("url"), values.get("api_key"), is_file=True)

@@ -1,0 +1,83 @@
+"""Event streams that survive a broken connection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from typing import Callable, Optional
+
+import httpx
+
+from danlu.client.http import BROKEN, Http, Query
+from danlu.client.sse import SseEvent, SseParser
+
+PATIENCE_SECONDS = 300.0
+"""How long a stream that once worked is tried again."""
+
+QUIET_SECONDS = 45.0
+"""A connection that is silent for longer is taken for dead. The server says something more often than that."""
+
+_FIRST_PATIENCE_SECONDS = 1.2
+_LONGEST_PAUSE_SECONDS = 5.0
+
+
+class NotEvents(Exception):
+    """What answers is not a stream of events, or something on the way holds it back."""
+
+
+def events(
+    http: Http,
+    path: str,
+    *,
+    query: Callable[[], Query],
+    ends_with_connection: bool = False,
+    deadline: Optional[float] = None,
+) -> Generator[Optional[SseEvent], None, None]:
+    """Events of a path, over as many connections as it takes; None whenever there was only a sign of life.
+
+    `query` is asked before each connection, so that it can name the place to go on from. The caller stops
+    reading when it has seen the last event; a connection that ends is opened again, unless
+    `ends_with_connection`. Raises ServerUnreachable when nothing was heard for too long,
+    TimeoutError at the deadline (of time.monotonic).
+    """
+    heard_at, patience, pause = time.monotonic(), _FIRST_PATIENCE_SECONDS, 0.1
+    while True:
+        try:
+            for event in _one_connection(http, path, query=query(), deadline=deadline):
+                heard_at, patience, pause = time.monotonic(), PATIENCE_SECONDS, 0.1
+                yield event
+            if ends_with_connection:
+                return
+        except BROKEN as error:
+            if deadline is None and time.monotonic() - heard_at > patience:
+                raise http.unreachable(error) from error
+        _check(deadline)
+        time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
+        pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+
+def _one_connection(http: Http, path: str, *, query: Query, deadline: Optional[float]) -> Iterator[Optional[SseEvent]]:
+    quiet = QUIET_SECONDS if deadline is None else max(0.05, min(QUIET_SECONDS, deadline - time.monotonic()))
+    parser, num_events = SseParser(), 0
+    headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-cache"}
+    with http.stream("GET", path, query=query, headers=headers, read_seconds=quiet) as response:
+        if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            raise NotEvents(f"{path} answers {response.headers.get('Content-Type')}")
+        try:
+            for piece in response.iter_raw():
+                complete = parser.feed(piece)
+                num_events += len(complete)
+                yield from complete or (None,)
+                _check(deadline)
+                if deadline is not None and deadline - time.monotonic() < quiet / 2:
+                    return  # the next connection waits for no longer than the deadline
+        except httpx.ReadTimeout as error:
+            _check(deadline)
+            if num_events == 0:
+                raise NotEvents(f"{path} said nothing for {quiet:.0f} s") from error
+            raise
+
+
+def _check(deadline: Optional[float]) -> None:
+    if deadline is not None and time.monotonic() >= deadline:
+        raise TimeoutError("the time is up")

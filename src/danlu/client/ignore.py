@@ -1,0 +1,83 @@
+"""Which files of a code folder travel: all but what `.danluignore` and a few defaults leave out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pathspec
+
+from danlu.errors import InvalidInput
+
+IGNORE_FILE = ".danluignore"
+DEFAULTS = (
+    ".git/",
+    ".hg/",
+    ".svn/",
+    "__pycache__/",
+    "*.py[co]",
+    ".venv/",
+    "venv/",
+    ".tox/",
+    ".nox/",
+    ".mypy_cache/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".ipynb_checkpoints/",
+    ".idea/",
+    ".vscode/",
+    ".DS_Store",
+    "node_modules/",
+    "*.egg-info/",
+    ".danlu.yml",  # may hold an API key
+)
+
+
+class Found(NamedTuple):
+    path: str
+    """Relative to the folder, with `/`."""
+
+    local: Path
+
+
+def find_files(folder: Path) -> Iterator[Found]:
+    """Regular files below a folder that are not ignored, folder by folder.
+
+    Links to files are followed. Links to folders are not: what is behind them is often data, and may
+    lead back to where it came from. Sockets, pipes and links to nowhere are passed over.
+    """
+    spec = load_rules(folder)
+    return _walk(folder, "", spec)
+
+
+def load_rules(folder: Path) -> pathspec.GitIgnoreSpec:
+    """The defaults, then the lines of the ignore file, which can take back a default with `!`."""
+    lines = list(DEFAULTS)
+    file = folder / IGNORE_FILE
+    try:
+        lines += file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}") from error
+    try:
+        return pathspec.GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        raise InvalidInput(f"{file} has a pattern that cannot be used: {error}") from error
+
+
+def _walk(folder: Path, below: str, spec: pathspec.GitIgnoreSpec) -> Iterator[Found]:
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be read: {error.strerror}") from error
+    for entry in entries:
+        path = below + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            if not spec.match_file(path + "/"):
+                yield from _walk(Path(entry.path), path + "/", spec)
+        elif not spec.match_file(path) and entry.is_file():
+            yield Found(path, Path(entry.path))

@@ -1,0 +1,190 @@
+"""Log lines of a job: read to the end or followed, resumed by offset, no byte lost and none twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple, Optional, Union
+
+from danlu.client.events import events
+from danlu.client.http import Http, Query
+from danlu.errors import InvalidInput
+from danlu.spec.states import is_over
+from danlu.spec.units import parse_duration
+from danlu.wire.jobs import JobOut
+from danlu.wire.logs import LogChunk, LogEnd
+
+Since = Union[float, str, datetime, timedelta]
+Ranks = Union[int, Iterable[int]]
+_LOOK_AGAIN_SECONDS = 1.0
+_RAW_BYTES = 4 << 20
+
+
+class LogLine(NamedTuple):
+    """One line of one rank. Prints as its text, which has no line end."""
+
+    rank: int
+    attempt: int
+    offset: int
+    """Of its first byte in the rank's log."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class LogQuery(NamedTuple):
+    follow: bool = False
+    ranks: tuple[int, ...] = ()
+    attempt: Optional[int] = None
+    tail: Optional[int] = None
+    since: Optional[float] = None
+    """Unix seconds."""
+
+    grep: Optional[str] = None
+
+
+def log_query(
+    *,
+    follow: bool,
+    rank: Optional[Ranks],
+    attempt: Optional[int],
+    tail: Optional[int],
+    since: Optional[Since],
+    grep: Optional[str],
+    now: Optional[float] = None,
+) -> LogQuery:
+    """Turn what people write into what is asked of the server."""
+    ranks = () if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
+    if any(one < 0 for one in ranks):
+        raise InvalidInput(f"rank {min(ranks)} is below 0", fields={"rank": str(min(ranks))})
+    return LogQuery(follow, ranks, attempt, tail, _unix(since, now if now is not None else time.time()), grep)
+
+
+def read_lines(http: Http, job_id: str, asked: LogQuery) -> Iterator[LogLine]:
+    """Lines of the job's newest attempt, or of the one that is asked for.
+
+    While following without a fixed attempt, a new attempt of the job is followed as well,
+    until the job is over.
+    """
+    attempt = asked.attempt
+    while True:
+        end = yield from _read_attempt(http, job_id, asked._replace(attempt=attempt))
+        if not asked.follow or asked.attempt is not None or end is None or is_over(end.state):
+            return
+        newer = _next_attempt(http, job_id, after=end.attempt)
+        if newer is None:
+            return
+        attempt, asked = newer, asked._replace(tail=None)
+
+
+def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> Iterator[bytes]:
+    """The bytes of one rank's log as they were written, up to where it is now."""
+    offset = 0
+    while True:
+        query: Query = {"attempt": attempt, "offset": offset, "limit": _RAW_BYTES}
+        response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
+        next_offset = int(response.headers.get("X-Danlu-Next-Offset", offset + len(response.content)))
+        if not response.content:
+            return
+        yield response.content
+        offset = next_offset
+
+
+def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[LogLine, None, Optional[LogEnd]]:
+    lines = _Lines()
+
+    def query() -> Query:
+        is_first = not lines.next_offsets
+        return {
+            "follow": asked.follow,
+            "rank": asked.ranks,
+            "attempt": lines.attempt if lines.attempt is not None else asked.attempt,
+            # tail and since choose where to begin; once something came, offsets say where to go on
+            "tail": asked.tail if is_first else None,
+            "since": asked.since,
+            "grep": asked.grep,
+            "from": [f"{rank}:{offset}" for rank, offset in sorted(lines.next_offsets.items())],
+        }
+
+    stream = events(http, f"/jobs/{job_id}/logs", query=query, ends_with_connection=not asked.follow)
+    for event in stream:
+        if event is None:
+            continue
+        if event.event == "log":
+            yield from lines.take(LogChunk.model_validate_json(event.data))
+        elif event.event == "end":
+            stream.close()
+            yield from lines.rest()
+            return LogEnd.model_validate_json(event.data)
+    yield from lines.rest()
+    return None
+
+
+class _Lines:
+    """Puts the chunks of all ranks together to lines, and knows where each rank goes on."""
+
+    def __init__(self) -> None:
+        self.attempt: Optional[int] = None
+        self.next_offsets: dict[int, int] = {}
+        self._open: dict[int, LogLine] = {}
+
+    def take(self, chunk: LogChunk) -> Iterator[LogLine]:
+        known = self.next_offsets.get(chunk.rank, 0)
+        if chunk.next_offset <= known:
+            return  # came before the connection broke
+        self.attempt = chunk.attempt
+        self.next_offsets[chunk.rank] = chunk.next_offset
+        begun = self._open.pop(chunk.rank, None)
+        if begun is not None and chunk.offset != known:
+            yield begun  # something was left out between the two: they are not one line
+            begun = None
+        offset = begun.offset if begun is not None else chunk.offset
+        *complete, rest = ((begun.text if begun is not None else "") + chunk.text).split("\n")
+        for text in complete:
+            yield LogLine(chunk.rank, chunk.attempt, offset, text)
+            offset += len(text.encode("utf-8", "surrogatepass")) + 1
+        if rest:
+            self._open[chunk.rank] = LogLine(chunk.rank, chunk.attempt, offset, rest)
+
+    def rest(self) -> Iterator[LogLine]:
+        """Lines that were never ended."""
+        for rank in sorted(self._open):
+            yield self._open.pop(rank)
+
+
+def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:
+    """Wait for the attempt after this one; None when the job is over without another."""
+    while True:
+        job = http.get(f"/jobs/{job_id}", JobOut)
+        if job.attempt > after:
+            return job.attempt
+        if is_over(job.state):
+            return None
+        time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def _unix(since: Optional[Since], now: float) -> Optional[float]:
+    if since is None or isinstance(since, (int, float)):
+        return since
+    if isinstance(since, timedelta):
+        return now - since.total_seconds()
+    if isinstance(since, datetime):
+        return (since if since.tzinfo is not None else since.astimezone()).timestamp()
+    return _since_text(since, now)
+
+
+def _since_text(since: str, now: float) -> float:
+    try:
+        return now - parse_duration(since)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(since.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InvalidInput(
+            f"{since!r} is not a time; write for example 10m, 2h or 2026-01-31T12:00", fields={"since": since}
+        ) from error
+    return (moment if moment.tzinfo is not None else moment.astimezone()).astimezone(timezone.utc).timestamp()

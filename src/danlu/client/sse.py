@@ -1,0 +1,78 @@
+"""Server-sent events out of bytes, however the network cut them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Optional
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseEvent(NamedTuple):
+    event: str
+    data: str
+    id: Optional[str] = None
+
+
+class SseParser:
+    """Feed it bytes in pieces of any size; it returns the events that are complete."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._is_first = True
+        self._event = ""
+        self._data: list[str] = []
+        self._id: Optional[str] = None
+
+    def feed(self, piece: bytes) -> list[SseEvent]:
+        self._rest += piece
+        if self._is_first:
+            if len(self._rest) < len(_BOM) and _BOM.startswith(bytes(self._rest)):
+                return []  # may still become a byte order mark
+            if self._rest.startswith(_BOM):
+                del self._rest[: len(_BOM)]
+            self._is_first = False
+        events = []
+        for line in self._lines():
+            event = self._take(line)
+            if event is not None:
+                events.append(event)
+        return events
+
+    def _lines(self) -> Iterator[str]:
+        begin = 0
+        for found in _LINE_END.finditer(self._rest):
+            if found.group() == b"\r" and found.end() == len(self._rest):
+                break  # its \n may be in the next piece
+            yield self._rest[begin : found.start()].decode("utf-8", "replace")
+            begin = found.end()
+        del self._rest[:begin]
+
+    def _take(self, line: str) -> Optional[SseEvent]:
+        if not line:
+            return self._dispatch()
+        field, _, value = line.partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        if field == "event":
+            self._event = value
+        elif field == "data":
+            self._data.append(value)
+        elif field == "id" and "\0" not in value:
+            self._id = value
+        return None  # comments and unknown fields are passed over
+
+    def _dispatch(self) -> Optional[SseEvent]:
+        event, data = self._event, self._data
+        self._event, self._data = "", []
+        if not data:
+            return None
+        return SseEvent(event or "message", "\n".join(data), self._id)
+
+
+def parse_sse(pieces: Iterable[bytes]) -> Iterator[SseEvent]:
+    """The events of a whole stream. An event without its empty line at the end is not one."""
+    parser = SseParser()
+    for piece in pieces:
+        yield from parser.feed(piece)
