@@ -39,5 +39,5 @@ def up(
             raise
         raise MissingExtra(f"the server needs {error.name!r}; pip install 'danlu[server]' brings it") from error
 
-    given = {"data_dir": data_dir.expanduser().resolve()} if data_dir is not None else {}
-    serve(ServerSettings(host=host, port=port, sandbox=sandbox, own_network=own_network, simulate=simulate, **given))
+    settings = ServerSettings(host=host, port=port, sandbox=sandbox, own_network=own_network, simulate=tuple(simulate))
+    serve(settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir}))
