@@ -4,8 +4,8 @@ lock         held (flock) while the shim lives
 status.json  where the task is; its mtime is the heartbeat
 exit.json    how it ended; exists once and for ever
 log          what the command wrote
-marks        (length of the log, time) about once a second: lines of one width, `00000000000000001234 1700000000.123456\n`
-control      a FIFO: `stop SECONDS\n`
+marks        (length of the log, time) about once a second; every line has MARK_WIDTH bytes
+control      a FIFO that takes lines: stop SECONDS
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -83,10 +84,8 @@ class LocalEngine(Engine):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
         _remove(gang.path)
-        try:
+        with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
             gang.path.parent.rmdir()
-        except OSError:
-            pass  # other attempts are still there, or nothing ever was
 
     def _start_tasks(
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
@@ -241,11 +240,11 @@ def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -
         has_own_network=can.has_own_network,
         holds_many_tasks=True,
         work_dir=str(settings.work_dir.absolute()),
-        missing=tuple(_missing(settings, found, can)),
+        missing=tuple(_missing(found, can)),
     )
 
 
-def _missing(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> list[str]:
+def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     """One sentence for each thing that is not isolated here."""
     said = []
     if can.machine is None:
