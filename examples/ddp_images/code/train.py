@@ -27,9 +27,11 @@ def load(name: str) -> TensorDataset:
 
 def make_model() -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, stride=2, padding=1),
+        nn.Conv2d(1, 16, 5, stride=2, padding=2),
+        nn.GroupNorm(4, 16),
         nn.ReLU(),
-        nn.Conv2d(8, 16, 3, stride=2, padding=1),
+        nn.Conv2d(16, 16, 3, stride=2, padding=1),
+        nn.GroupNorm(4, 16),
         nn.ReLU(),
         nn.AdaptiveAvgPool2d(4),
         nn.Flatten(),

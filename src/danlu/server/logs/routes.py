@@ -115,7 +115,7 @@ def _look(
         cursors.append(after)
         if chunk is not None and chunk.text:
             events.append(sse.event("log", chunk))
-    moved = tuple(cursors) != place.cursors
+    moved = any(after.offset != before.offset for after, before in zip(cursors, place.cursors, strict=True))
     place = LogPlace(place.job_id, place.attempt, tuple(cursors))
     all_read = not moved and (over or not follow)
     return events, place, LogEnd(attempt=place.attempt, state=job_state) if all_read else None
