@@ -33,9 +33,10 @@ def make_model() -> nn.Module:
         nn.Conv2d(16, 16, 3, stride=2, padding=1),
         nn.GroupNorm(4, 16),
         nn.ReLU(),
-        nn.AdaptiveAvgPool2d(4),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1),
+        nn.ReLU(),
         nn.Flatten(),
-        nn.Linear(16 * 4 * 4, 4),
+        nn.Linear(32 * 4 * 4, 4),
     )
 
 
