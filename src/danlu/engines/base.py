@@ -10,32 +10,10 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from danlu.launch import Plan
-from danlu.spec.devices import Device
+from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
-
-class NodeInfo(BaseModel):
-    """A node as the engine sees it now."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    cpus: float
-    memory_bytes: int
-    devices: tuple[Device, ...] = ()
-    max_tasks: int = 256
-    has_sandbox: bool = False
-    """Whether tasks see `/opt/ml` and nothing of each other. Without it, `work_dir` holds their folders."""
-
-    has_own_network: bool = False
-    """Whether every attempt has a network of its own, with an address for each task."""
-
-    holds_many_tasks: bool = False
-    """Whether several tasks of one attempt may share this node (one machine that plays several)."""
-
-    work_dir: str = ""
-    missing: tuple[str, ...] = ()
-    """What is not isolated here, one sentence each, for people."""
+__all__ = ["Credentials", "Engine", "Handle", "LogMark", "NodeInfo", "Observation"]
 
 
 class Handle(BaseModel):

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     fault: Fault
     remedy: str
     is_retried: bool
-    """Whether a job without a retry policy of its own is tried again."""
+    """Whether a retry policy that names no reasons covers it."""
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -79,13 +79,13 @@ CATALOGUE: dict[str, Entry] = {
         "The command ended with another code than 0.",
         Fault.USER,
         "Read the last lines of the rank that is named.",
-        False,
+        True,
     ),
     "killed_by_signal": Entry(
         "A signal from inside or outside ended the command.",
         Fault.USER,
         "Read the last lines of the rank that is named; SIGSEGV and SIGABRT are crashes of the program.",
-        False,
+        True,
     ),
     "out_of_memory": Entry(
         "The command used more memory than the job asked for.",

@@ -1,0 +1,51 @@
+"""What somebody may do. Pure decisions; what is not yours to see does not exist for you."""
+
+from __future__ import annotations
+
+from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
+from danlu.errors import NotAllowed, NotFound
+from danlu.spec.paths import StorePath, parse_store_path
+
+_WRITERS = {Role.OWNER, Role.MEMBER}
+
+
+def can_see_project(who: UserIdentity, project_id: int) -> bool:
+    return who.is_admin or project_id in who.roles
+
+
+def can_use_project(who: UserIdentity, project_id: int) -> bool:
+    return who.is_admin or who.roles.get(project_id) in _WRITERS
+
+
+def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool:
+    """Own jobs, or any of a project that one owns."""
+    if who.is_admin or who.roles.get(project_id) is Role.OWNER:
+        return True
+    return owner_id == who.user_id and can_use_project(who, project_id)
+
+
+def check_read_object(who: Identity, path: StorePath, project_id: int | None) -> None:
+    """`project_id` is the bucket's; None when there is no such bucket. `path` may be a prefix that is listed."""
+    if isinstance(who, JobIdentity):
+        if not any(_is_below(path, parse_store_path(granted)) for granted in who.reads):
+            raise NotAllowed(f"{path} is not an input of {who.job_id}; a job may read its data and code only")
+        return
+    if project_id is None or not can_see_project(who, project_id):
+        raise NotFound(f"no bucket {path.bucket!r}; `danlu store ls` shows yours")
+
+
+def check_write_object(who: Identity, path: StorePath, project_id: int | None) -> None:
+    if isinstance(who, JobIdentity):
+        if not _is_below(path, parse_store_path(who.writes)):
+            raise NotAllowed(f"{path} is not below {who.writes}; a job may write its own output only")
+        return
+    check_read_object(who, path, project_id)
+    if project_id is None or not can_use_project(who, project_id):
+        raise NotAllowed(f"you may look at bucket {path.bucket!r} but not change it; ask an owner of its project")
+
+
+def _is_below(path: StorePath, granted: StorePath) -> bool:
+    if path.bucket != granted.bucket:
+        return False
+    top = granted.key.rstrip("/")
+    return not top or path.key.rstrip("/") == top or path.key.startswith(f"{top}/")

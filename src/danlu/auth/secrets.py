@@ -1,0 +1,112 @@
+"""Passwords, keys and tokens: how they are made, hashed and sealed.
+
+API key     dk-<id>.<secret>      stored as sha256 of the secret: it is long and random, so a fast digest is enough
+job token   jt-<secret>           stored as sha256; lives as long as its attempt
+password                          stored as argon2id
+job secret                        stored sealed (Fernet) with a key file beside the data
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from cryptography.fernet import Fernet, InvalidToken
+
+from danlu.errors import Unavailable
+
+KEY_PREFIX = "dk-"
+TOKEN_PREFIX = "jt-"
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    id: str
+    digest: str
+    text: str
+    """The whole key; shown once, stored nowhere."""
+
+
+def make_api_key() -> NewKey:
+    key_id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    return NewKey(key_id, digest(secret), f"{KEY_PREFIX}{key_id}.{secret}")
+
+
+def split_api_key(text: str) -> tuple[str, str] | None:
+    """Return (id, secret), or None when it is no API key."""
+    key_id, dot, secret = text[len(KEY_PREFIX) :].partition(".")
+    return (key_id, secret) if text.startswith(KEY_PREFIX) and dot and secret else None
+
+
+def make_token(prefix: str = "") -> str:
+    return prefix + secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare without telling by the time it takes where they differ."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def hash_password(password: str) -> str:
+    return PasswordHasher().hash(password)
+
+
+def check_password(stored: str | None, password: str) -> bool:
+    """Take the same time whether there is a password or not."""
+    try:
+        PasswordHasher().verify(stored or _NO_PASSWORD, password)
+    except (VerificationError, InvalidHashError):
+        return False
+    return stored is not None
+
+
+# the hash of a random password that nobody has
+_NO_PASSWORD = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$Fz1OYI1CxTSyKWzJzYBVoEMbXoqJcYoNcCpPgKdGYTo"
+
+
+class Sealer:
+    """Seals job secrets with a key that lies beside the data, readable only by the server's user."""
+
+    def __init__(self, key_file: Path) -> None:
+        self._key = _load_or_make_key(key_file)
+        self._fernet = Fernet(self._key)
+        self._file = key_file
+
+    def token(self, job_id: str, attempt: int) -> str:
+        """The token of an attempt: always the same, and nobody without the key can say which."""
+        mac = hmac.new(self._key, f"attempt:{job_id}:{attempt}".encode(), "sha256")
+        return TOKEN_PREFIX + mac.hexdigest()
+
+    def seal(self, values: Mapping[str, str]) -> bytes:
+        return self._fernet.encrypt(json.dumps(dict(values)).encode())
+
+    def open(self, sealed: bytes) -> dict[str, str]:
+        try:
+            return dict(json.loads(self._fernet.decrypt(sealed)))
+        except InvalidToken as error:
+            raise Unavailable(f"{self._file} is not the key that the job's secrets were sealed with") from error
+
+
+def _load_or_make_key(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(descriptor, "wb") as file:
+        key = Fernet.generate_key()
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key

@@ -1,0 +1,262 @@
+"""The local engine: tasks on this machine, found again by their folders alone."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import danlu
+from danlu.engines.base import Credentials, Engine, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.local import sandbox
+from danlu.engines.local.folders import GangFolder, TaskFolder
+from danlu.engines.local.observe import Observer, read_log, read_marks
+from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
+from danlu.engines.local.settings import LocalSettings
+from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
+from danlu.launch import Plan
+from danlu.node import probe
+from danlu.node.records import CONTROL, LOCK, STATUS, is_locked, take_lock
+from danlu.spec.devices import Device
+
+START_SECONDS = 30.0
+MAX_TASKS = 250
+"""One address each in 10.88.0.0/24."""
+
+
+class LocalEngine(Engine):
+    name: ClassVar[str] = "local"
+
+    def __init__(self, settings: LocalSettings) -> None:
+        """Try out the machine (a tenth of a second). Makes the work folder."""
+        self._settings = settings
+        self._work_dir = settings.work_dir.absolute()
+        self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._observer = Observer(self._work_dir)
+        found = _probe(settings)
+        self._can = _abilities(settings, found)
+        self._node = _node_info(settings, found, self._can)
+
+    def nodes(self) -> Sequence[NodeInfo]:
+        return [self._node]
+
+    def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
+        gang = GangFolder.of(self._work_dir, plan.job_id, plan.attempt)
+        for task in plan.tasks:
+            check_task(task, gang.task(task.rank), has_sandbox=self._can.machine is not None)
+        gang.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        start_lock = take_lock(str(gang.start_lock), wait_seconds=START_SECONDS)
+        if start_lock is None:
+            raise EngineUnavailable(f"{plan.job_id} is being started by another process; try again")
+        try:
+            missing = [task for task in plan.tasks if not _has_begun(gang.task(task.rank))]
+            if missing:
+                self._start_tasks(
+                    plan, [task.rank for task in missing], gang=gang, credentials=credentials, lock=start_lock
+                )
+        finally:
+            os.close(start_lock)
+        return [Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks]
+
+    def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
+        return [self._observer.observe(handle) for handle in handles]
+
+    def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
+        return read_log(TaskFolder.of(self._work_dir, handle), offset, limit)
+
+    def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
+        return read_marks(TaskFolder.of(self._work_dir, handle), offset)
+
+    def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
+        for handle in handles:
+            _tell(TaskFolder.of(self._work_dir, handle), f"stop {grace_seconds:.3f}\n")
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        gang = GangFolder.of(self._work_dir, job_id, attempt)
+        if any(is_locked(str(task.path / LOCK)) for task in gang.tasks()):
+            raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
+        self._observer.forget(job_id, attempt)
+        _remove(gang.path)
+        try:
+            gang.path.parent.rmdir()
+        except OSError:
+            pass  # other attempts are still there, or nothing ever was
+
+    def _start_tasks(
+        self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
+    ) -> None:
+        tasks = [task for task in plan.tasks if task.rank in ranks]
+        try:
+            for task in tasks:
+                prepare_task(
+                    plan,
+                    task,
+                    folder=gang.task(task.rank),
+                    credentials=credentials,
+                    settings=self._settings,
+                    can=self._can,
+                )
+            self._start_shims(
+                {
+                    "folders": [str(gang.task(task.rank).path) for task in tasks],
+                    "secrets": dict(credentials.secrets),
+                    "addresses": sorted({task.address for task in plan.tasks}) if self._can.has_own_network else [],
+                },
+                lock=lock,
+            )
+        except (OSError, DanluError) as error:
+            self._undo(gang, ranks)
+            if isinstance(error, DanluError):
+                raise
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StorageFull(f"no room to start {plan.job_id} in {gang.path}: {error.strerror}") from error
+            raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
+
+    def _start_shims(self, request: dict[str, Any], *, lock: int) -> None:
+        argv = [os.path.realpath(self._settings.python), "-I", "-S", str(NODE_SCRIPTS / "gang.py"), str(lock)]
+        # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
+        try:
+            done = subprocess.run(
+                argv,
+                input=json.dumps(request).encode(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[lock],
+                cwd="/",
+                env={"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
+                timeout=START_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise EngineUnavailable(f"the tasks did not stand after {START_SECONDS:.0f} s") from error
+        if done.returncode != 0:
+            problem = done.stderr.decode(errors="replace").strip() or f"gang.py ended with {done.returncode}"
+            if os.strerror(errno.ENOSPC) in problem:
+                raise StorageFull(problem)
+            raise EngineUnavailable(f"the tasks could not be started: {problem}")
+
+    def _undo(self, gang: GangFolder, ranks: Sequence[int]) -> None:
+        for rank in ranks:
+            folder = gang.task(rank)
+            _tell(folder, "stop 0\n")
+            lock = take_lock(str(folder.path / LOCK), wait_seconds=10.0) if folder.path.is_dir() else None
+            if lock is not None:
+                os.close(lock)
+            _remove(folder.path)
+
+
+def _has_begun(folder: TaskFolder) -> bool:
+    return (folder.path / STATUS).exists()
+
+
+def _tell(folder: TaskFolder, order: str) -> None:
+    """Write to the control pipe. Quiet when nobody reads it: the task is over."""
+    try:
+        pipe = os.open(folder.path / CONTROL, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENOENT, errno.ENOTDIR):
+            return
+        raise
+    try:
+        os.write(pipe, order.encode())
+    except BlockingIOError:
+        pass  # full of orders that the shim has not read yet; one of them is enough
+    finally:
+        os.close(pipe)
+
+
+def _remove(path: Path) -> None:
+    def make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
+        if not isinstance(error, tuple) or not isinstance(error[1], PermissionError):
+            return
+        for locked in (os.path.dirname(name), name):
+            if not os.path.islink(locked) and os.path.isdir(locked):
+                os.chmod(locked, stat.S_IRWXU)
+        if os.path.isdir(name) and not os.path.islink(name):
+            shutil.rmtree(name, ignore_errors=True)
+        else:
+            function(name)
+
+    shutil.rmtree(path, onerror=make_writable_and_retry)
+
+
+def _probe(settings: LocalSettings) -> dict[str, Any]:
+    argv = [
+        os.path.realpath(settings.python),
+        "-I",
+        "-S",
+        str(NODE_SCRIPTS / "probe.py"),
+        f"danlu-{settings.server_id}",
+    ]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+    if done.returncode != 0:
+        problem = done.stderr.decode(errors="replace").strip().splitlines()
+        raise EngineUnavailable(f"cannot try out this machine: {problem[-1] if problem else done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
+    has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
+    return Abilities(
+        machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
+        has_own_network=has_sandbox and settings.use_own_network and not found["network_problem"],
+        has_own_uid=has_sandbox and settings.use_own_uid and os.geteuid() == 0,
+        cgroups=found["cgroups"],
+    )
+
+
+def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
+    hidden = (settings.work_dir, *settings.hide)
+    python = Path(os.path.realpath(settings.python))
+    shown = (settings.python.parent.parent, python.parent.parent, Path(danlu.__file__).parent, *settings.show)
+    return sandbox.Machine(
+        bwrap=bwrap,
+        hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
+        shown=tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists()),
+        init_script=str(NODE_SCRIPTS / "init.py"),
+    )
+
+
+def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
+    real = [Device(type=kind, model=model, id=number) for kind, model, number in probe.find_devices()]
+    simulated = [
+        Device(type=kind, model=model or None, id=number, is_simulated=True)
+        for kind, model, count in settings.simulated_devices
+        for number in range(count)
+    ]
+    return NodeInfo(
+        name=settings.node_name,
+        cpus=float(len(os.sched_getaffinity(0))),
+        memory_bytes=probe.memory_bytes(),
+        devices=(*real, *simulated),
+        max_tasks=MAX_TASKS,
+        has_sandbox=can.machine is not None,
+        has_own_network=can.has_own_network,
+        holds_many_tasks=True,
+        work_dir=str(settings.work_dir.absolute()),
+        missing=tuple(_missing(settings, found, can)),
+    )
+
+
+def _missing(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> list[str]:
+    """One sentence for each thing that is not isolated here."""
+    said = []
+    if can.machine is None:
+        why = found["sandbox_problem"] or "switched off in the settings"
+        said.append(f"No sandbox ({why}): jobs see the machine's files, each other's processes and the server's.")
+    elif not can.has_own_uid:
+        said.append("Jobs run as the user who runs the server, because that is not root.")
+    if not can.has_own_network:
+        why = found["network_problem"] or "switched off in the settings, or no sandbox"
+        said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
+    for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
+        if controller not in can.cgroups:
+            said.append(f"{what} are not enforced: control groups cannot be made here.")
+    return said

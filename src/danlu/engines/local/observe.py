@@ -1,0 +1,145 @@
+"""What is true of a task, read from its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from danlu.engines.base import Handle, LogMark, Observation
+from danlu.engines.local.folders import GangFolder, TaskFolder
+from danlu.node.records import EXIT, LOCK, LOG, MARK_WIDTH, MARKS, STATUS, boot_id, is_locked, read_record
+from danlu.spec.states import TaskState
+
+PHASES = {
+    "starting": TaskState.STARTING,
+    "staging": TaskState.STAGING,
+    "running": TaskState.RUNNING,
+    "uploading": TaskState.UPLOADING,
+}
+
+
+class Observer:
+    """Reads a file again only when it changed. Its memory is a cache: a new one sees the same."""
+
+    def __init__(self, work_dir: Path) -> None:
+        self._work_dir = work_dir
+        self._ended: dict[Handle, Observation] = {}
+        self._status: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}
+
+    def observe(self, handle: Handle) -> Observation:
+        if handle in self._ended:
+            return self._ended[handle]
+        folder = TaskFolder.of(self._work_dir, handle)
+        over = self._read_end(handle, folder)
+        if over is not None:
+            return over
+        if not is_locked(str(folder.path / LOCK)):
+            # it may have ended between the two looks: only now is a missing record proof
+            return self._read_end(handle, folder) or self._without_shim(handle, folder)
+        status = self._read_status(folder)
+        return Observation(
+            state=PHASES.get(str(status.get("phase")), TaskState.STARTING),
+            started_at=status.get("started_at"),
+            ended_at=status.get("ended_at"),
+            log_bytes=_log_bytes(folder),
+        )
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        gang = GangFolder.of(self._work_dir, job_id, attempt).path
+        self._ended = {
+            handle: seen for handle, seen in self._ended.items() if (handle.job_id, handle.attempt) != (job_id, attempt)
+        }
+        self._status = {path: seen for path, seen in self._status.items() if path.parent != gang}
+
+    def _read_end(self, handle: Handle, folder: TaskFolder) -> Observation | None:
+        record = read_record(str(folder.path), EXIT)
+        if record is None:
+            return None
+        self._status.pop(folder.path, None)
+        self._ended[handle] = Observation(
+            state=TaskState(record["state"]),
+            exit_code=record["exit_code"],
+            reason=record["reason"],
+            message=record["message"],
+            started_at=record["started_at"],
+            ended_at=record["ended_at"],
+            log_bytes=record["log_bytes"],
+        )
+        return self._ended[handle]
+
+    def _read_status(self, folder: TaskFolder) -> dict[str, Any]:
+        """The shim replaces the file when the phase changes; a heartbeat changes only its mtime."""
+        try:
+            found = os.stat(folder.path / STATUS)
+        except FileNotFoundError:
+            return {}
+        seen = (found.st_ino, found.st_ctime_ns if found.st_ino == 0 else 0)
+        cached = self._status.get(folder.path)
+        if cached is not None and cached[0] == seen:
+            return cached[1]
+        status = read_record(str(folder.path), STATUS) or {}
+        self._status[folder.path] = (seen, status)
+        return status
+
+    def _without_shim(self, handle: Handle, folder: TaskFolder) -> Observation:
+        if not folder.path.is_dir():
+            return Observation(state=TaskState.LOST, reason="lost", message="the node has no folder of this task")
+        status = read_record(str(folder.path), STATUS)
+        gang = GangFolder.of(self._work_dir, handle.job_id, handle.attempt)
+        if status is None and is_locked(str(gang.start_lock)):
+            return Observation(state=TaskState.STARTING)
+        if status is None:
+            message = "the task was prepared, but the process that watches over it never began"
+        elif status["boot_id"] != boot_id():
+            message = "the machine was restarted while the task ran"
+        else:
+            message = "the process that watched over the task was killed"
+        return Observation(
+            state=TaskState.LOST,
+            reason="lost",
+            message=message,
+            started_at=(status or {}).get("started_at"),
+            log_bytes=_log_bytes(folder),
+        )
+
+
+def read_log(folder: TaskFolder, offset: int, limit: int) -> bytes:
+    try:
+        with open(folder.path / LOG, "rb", buffering=0) as file:
+            file.seek(offset)
+            return file.read(limit)
+    except FileNotFoundError:
+        return b""
+
+
+def read_marks(folder: TaskFolder, offset: int) -> list[LogMark]:
+    """Lines have one width and rising offsets, so the first that matters is found by halving."""
+    try:
+        with open(folder.path / MARKS, "rb") as file:
+            low, high = 0, os.fstat(file.fileno()).st_size // MARK_WIDTH
+            while low < high:
+                middle = (low + high) // 2
+                file.seek(middle * MARK_WIDTH)
+                if _mark(file.read(MARK_WIDTH)).offset > offset:
+                    high = middle
+                else:
+                    low = middle + 1
+            file.seek(low * MARK_WIDTH)
+            rest = file.read()
+    except FileNotFoundError:
+        return []
+    whole = len(rest) - len(rest) % MARK_WIDTH
+    return [_mark(rest[at : at + MARK_WIDTH]) for at in range(0, whole, MARK_WIDTH)]
+
+
+def _mark(line: bytes) -> LogMark:
+    offset, at = line.split()
+    return LogMark(offset=int(offset), at=float(at))
+
+
+def _log_bytes(folder: TaskFolder) -> int:
+    try:
+        return os.stat(folder.path / LOG).st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,136 @@
+"""Limits of a task by control groups, version 2 or 1, where this machine lets us make them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import NamedTuple
+
+V2 = "/sys/fs/cgroup"
+_SHARES_PER_CPU = 1024
+
+
+class Limits(NamedTuple):
+    """The groups that one task is in: folders below /sys/fs/cgroup."""
+
+    memory: str
+    cpu: str
+
+    def join(self) -> None:
+        """Move this process, and all that it starts, into the groups."""
+        for folder in {self.memory, self.cpu} - {""}:
+            _write(f"{folder}/cgroup.procs", str(os.getpid()))
+
+    def num_oom_kills(self) -> int:
+        """How many processes the kernel ended because the task asked for too much memory."""
+        if not self.memory:
+            return 0
+        for name in ("memory.events", "memory.oom_control"):
+            try:
+                with open(f"{self.memory}/{name}") as file:
+                    values = dict(line.split() for line in file if len(line.split()) == 2)
+            except OSError:
+                continue
+            return int(values.get("oom_kill", 0))
+        return 0
+
+    def remove(self) -> None:
+        for folder in {self.memory, self.cpu} - {""}:
+            _remove(folder)
+
+
+def find_roots(name: str) -> dict[str, str]:
+    """Return controller -> folder in which groups of ours can be made; only what works. Leaves the folders there."""
+    found = {}
+    for controller in ("memory", "cpu"):
+        for parent in (V2, f"{V2}/{controller}"):
+            folder = f"{parent}/{name}"
+            if _can_limit(folder, controller, parent):
+                found[controller] = folder
+                break
+    return found
+
+
+def limit(roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: float | None) -> Limits | None:
+    """Make the groups of a task. Returns None when nothing is to be limited, or nothing can be."""
+    memory = cpu = ""
+    try:
+        if memory_bytes is not None and "memory" in roots:
+            memory = _make(roots["memory"], name)
+            _limit_memory(memory, memory_bytes)
+        if cpus is not None and "cpu" in roots:
+            cpu = _make(roots["cpu"], name)
+            _weigh_cpus(cpu, cpus)
+    except OSError:
+        Limits(memory, cpu).remove()
+        return None
+    return Limits(memory, cpu) if memory or cpu else None
+
+
+def remove_leftovers(roots: dict[str, str]) -> None:
+    """Remove groups of tasks that ended without doing it. Those in use cannot be removed, and stay."""
+    for root in set(roots.values()):
+        try:
+            names = os.listdir(root)
+        except OSError:
+            continue
+        for name in names:
+            if os.path.isdir(f"{root}/{name}"):
+                _remove(f"{root}/{name}")
+
+
+def _can_limit(folder: str, controller: str, parent: str) -> bool:
+    try:
+        if parent == V2:
+            if not os.path.exists(f"{V2}/cgroup.controllers"):
+                return False
+            _write(f"{V2}/cgroup.subtree_control", f"+{controller}")
+            os.makedirs(folder, exist_ok=True)
+            _write(f"{folder}/cgroup.subtree_control", f"+{controller}")
+        probe = _make(folder, "probe")
+        works = any(os.path.exists(f"{probe}/{name}") for name in _KNOBS[controller])
+        _remove(probe)
+    except OSError:
+        return False
+    return works
+
+
+_KNOBS = {
+    "memory": ("memory.max", "memory.limit_in_bytes"),
+    "cpu": ("cpu.weight", "cpu.shares"),
+}
+
+
+def _limit_memory(folder: str, memory_bytes: int) -> None:
+    if os.path.exists(f"{folder}/memory.max"):
+        _write(f"{folder}/memory.max", str(memory_bytes))
+        return
+    _write(f"{folder}/memory.limit_in_bytes", str(memory_bytes))
+    with contextlib.suppress(OSError):
+        # without this a task could go on in swap; the file is missing where swap is not counted
+        _write(f"{folder}/memory.memsw.limit_in_bytes", str(memory_bytes))
+
+
+def _weigh_cpus(folder: str, cpus: float) -> None:
+    """Cores are reserved, not capped: a task gets its share when others want theirs, and more when nobody does."""
+    shares = max(2, int(cpus * _SHARES_PER_CPU))
+    if os.path.exists(f"{folder}/cpu.weight"):
+        _write(f"{folder}/cpu.weight", str(min(10000, max(1, int(cpus * 100)))))
+        return
+    _write(f"{folder}/cpu.shares", str(min(262144, shares)))
+
+
+def _make(root: str, name: str) -> str:
+    folder = f"{root}/{name}"
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _remove(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

@@ -1,0 +1,48 @@
+"""The few calls of the kernel that Python's standard library has no name for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(signal_number: int) -> None:
+    """Have this process signalled when the thread that made it ends. Kept across exec."""
+    _prctl(_PR_SET_PDEATHSIG, signal_number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def name_process(name: str) -> None:
+    """Set what `ps` and `top` call this process (15 bytes)."""
+    _prctl(_PR_SET_NAME, ctypes.create_string_buffer(name.encode()[:15]))
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), "unshare")
+
+
+def enter_namespace(descriptor: int) -> None:
+    """Move this process into the namespace that an open /proc/PID/ns/* file stands for."""
+    _check(_libc.setns(descriptor, 0), "setns")
+
+
+def _prctl(option: int, value: object) -> None:
+    _check(_libc.prctl(option, value, 0, 0, 0), "prctl")
+
+
+def _check(result: int, call: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")

@@ -1,0 +1,85 @@
+"""The shim's side of the stager: starting it, telling it to finish, and reading what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from typing import Any, NoReturn
+
+from danlu.node.records import STAGER_LOG
+
+
+class StagerProcess:
+    """A child of the shim, outside of the sandbox and of the job's network."""
+
+    def __init__(self, pid: int, *, orders: int, answers: int) -> None:
+        self.pid = pid
+        self._orders = orders
+        self._answers = answers
+        self._was_killed = False
+
+    @classmethod
+    def start(cls, folder: str, direction: str, task: dict[str, Any]) -> StagerProcess:
+        """Start fetching (`in`) or uploading (`out`)."""
+        read_orders, orders = os.pipe2(os.O_CLOEXEC)
+        answers, write_answers = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            argv = [*task["stager"], direction, folder]
+            _become_stager(argv, folder=folder, orders=read_orders, answers=write_answers)
+        os.close(read_orders)
+        os.close(write_answers)
+        return cls(pid, orders=orders, answers=answers)
+
+    def finish(self) -> None:
+        """Tell an uploading stager that no more files will come. Its standard input ends."""
+        if self._orders >= 0:
+            os.close(self._orders)
+            self._orders = -1
+
+    def kill(self) -> None:
+        self._was_killed = True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def result(self, status: int) -> tuple[str, str] | None:
+        """Return reason and sentence of a failure, None when all went well. Call once, after its end."""
+        answer = b""
+        while True:
+            piece = os.read(self._answers, 65536)
+            if not piece:
+                break
+            answer += piece
+        os.close(self._answers)
+        self.finish()
+        if answer:
+            found = json.loads(answer)
+            return str(found["reason"]), str(found["message"])
+        if status == 0:
+            return None
+        if self._was_killed:
+            return "upload_failed", "the upload was cut short because the task was told to end"
+        return "staging_failed", f"the stager ended without a word (status {status}); see {STAGER_LOG}"
+
+
+def has_files(folder: str) -> bool:
+    """Say whether there is any file below a folder. Stops at the first."""
+    return any(files for _, _, files in os.walk(folder))
+
+
+def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:
+    try:
+        os.setsid()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+        log = os.open(os.path.join(folder, STAGER_LOG), flags, 0o600)
+        os.dup2(orders, 0)
+        os.dup2(answers, 1)
+        os.dup2(log, 2)
+        os.execve(argv[0], argv, {"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")})
+    except OSError:
+        pass
+    os._exit(1)

@@ -1,0 +1,126 @@
+"""How a task ended, from what the shim saw. Pure."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Callable
+from typing import NamedTuple
+
+_LITTLE_ROOM_BYTES = 256 * 1024
+
+
+class Facts(NamedTuple):
+    """What was seen by the time the task's last process was gone."""
+
+    exit_code: int | None = None
+    """The command's; None when it did not run, or nobody saw its end."""
+
+    did_start: bool = False
+    was_stopped: bool = False
+    """Somebody asked for the end before the command ended by itself."""
+
+    failed_word: str = ""
+    """The word that could not be executed."""
+
+    failed_errno: int = 0
+    staging: tuple[str, str] | None = None
+    """Reason and sentence when inputs could not be fetched."""
+
+    upload: tuple[str, str] | None = None
+    setup_is_missing: bool = False
+    """The command has a setup part, and that did not come to its end."""
+
+    num_oom_kills: int = 0
+    memory_bytes: int | None = None
+    room_bytes: int = 1 << 40
+    """What is free on the disk of the task's folder."""
+
+    folder: str = ""
+    last_line: str = ""
+
+
+class Verdict(NamedTuple):
+    state: str
+    reason: str
+    message: str
+
+
+def judge(facts: Facts) -> Verdict:
+    """Return state, reason and sentence. The command's own failure comes before a failed upload."""
+    verdict = _judge_command(facts)
+    if facts.upload is None:
+        return verdict
+    reason, message = facts.upload
+    if verdict.state == "succeeded":
+        return Verdict("failed", reason, message)
+    return verdict._replace(message="; ".join(part for part in (verdict.message, message) if part))
+
+
+def _judge_command(facts: Facts) -> Verdict:
+    return next(verdict(facts) for applies, verdict in _RULES if applies(facts))
+
+
+def _oom(facts: Facts) -> str:
+    limit = f" of {facts.memory_bytes / 2**20:.0f} MiB" if facts.memory_bytes else ""
+    return f"the task used more than its memory{limit}, and the kernel ended one of its processes"
+
+
+def _not_started(facts: Facts) -> tuple[str, str]:
+    if facts.failed_errno in (errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENOEXEC, errno.EISDIR, errno.ELOOP):
+        return "command_not_found", f"cannot execute {facts.failed_word!r}: {os.strerror(facts.failed_errno)}"
+    return "start_failed", f"cannot execute {facts.failed_word!r}: {os.strerror(facts.failed_errno)}"
+
+
+def _and_code(facts: Facts) -> str:
+    return "" if facts.exit_code is None else f"; the command ended with code {facts.exit_code}"
+
+
+def _no_sandbox(facts: Facts) -> str:
+    return facts.last_line or "the sandbox ended before the command began"
+
+
+def _signal_name(facts: Facts) -> str:
+    number = (facts.exit_code or 0) - 128
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+_Rule = tuple[Callable[[Facts], object], Callable[[Facts], Verdict]]
+
+# the first that applies counts
+_RULES: tuple[_Rule, ...] = (
+    (lambda facts: facts.was_stopped, lambda facts: Verdict("stopped", "", "")),
+    (lambda facts: facts.staging, lambda facts: Verdict("failed", *(facts.staging or ("", "")))),
+    (lambda facts: facts.exit_code == 0, lambda facts: Verdict("succeeded", "", "")),
+    (lambda facts: facts.num_oom_kills, lambda facts: Verdict("failed", "out_of_memory", _oom(facts))),
+    (lambda facts: facts.failed_word, lambda facts: Verdict("failed", *_not_started(facts))),
+    (lambda facts: not facts.did_start, lambda facts: Verdict("failed", "start_failed", _no_sandbox(facts))),
+    (
+        lambda facts: facts.room_bytes < _LITTLE_ROOM_BYTES,
+        lambda facts: Verdict("failed", "disk_full", f"no room on the disk of {facts.folder}{_and_code(facts)}"),
+    ),
+    (
+        lambda facts: facts.setup_is_missing,
+        lambda facts: Verdict("failed", "setup_failed", f"setup ended with code {facts.exit_code}"),
+    ),
+    (
+        lambda facts: facts.exit_code is None,
+        lambda facts: Verdict("failed", "killed_by_signal", "the task was killed from outside (SIGKILL)"),
+    ),
+    (
+        lambda facts: facts.exit_code in (126, 127),
+        lambda facts: Verdict("failed", "command_not_found", facts.last_line or f"the code is {facts.exit_code}"),
+    ),
+    (
+        lambda facts: (facts.exit_code or 0) > 128,
+        lambda facts: Verdict("failed", "killed_by_signal", f"{_signal_name(facts)} ended the command"),
+    ),
+    (
+        lambda facts: True,
+        lambda facts: Verdict("failed", "exit_code", f"the command ended with code {facts.exit_code}"),
+    ),
+)

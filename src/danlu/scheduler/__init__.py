@@ -1,0 +1,1 @@
+"""Load, decide, apply. `policy` is pure; `loop` does the rest."""

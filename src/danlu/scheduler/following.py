@@ -1,0 +1,213 @@
+"""Following a live attempt: what its tasks do now, when it must stop, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from danlu.engines.base import Observation
+from danlu.scheduler.collect import collect
+from danlu.scheduler.live import LiveJob
+from danlu.scheduler.parts import Parts
+from danlu.scheduler.verdict import Failure, Seen, end_of, first_failure, progress, retry_after
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
+from danlu.spec.units import show_duration
+from danlu.store import attempts, jobs
+from danlu.store.tables import JobRow, TaskRow
+
+LAST_LINES = 20
+START_SECONDS = 120.0
+"""How long a task may take from the engine's start to the first sign of life."""
+
+
+def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
+    """Bring the database up to what is true, and act on it. Return whether the attempt ended."""
+    if any(now is None for now in seen):
+        _note_unreachable(parts, live)
+        return False
+    tasks = [Seen(task.rank, now) for task, now in zip(live.tasks, seen, strict=True) if now is not None]
+    complete = _store_tasks(parts, live, tasks)
+    all_ended = all(task_ended(task.now.state) for task in tasks)
+    if all_ended and complete:
+        _end(parts, live, tasks)
+        return True
+    cause = None if live.attempt.state == AttemptState.STOPPING.value else stop_cause(parts.now(), live, tasks)
+    if cause is not None and not all_ended:
+        _note_stopping(parts, live, cause, first_failure(tasks))
+    elif progress(tasks) is AttemptState.RUNNING and not all_ended:
+        _note_running(parts, live)
+    return False
+
+
+def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | None:
+    """Why a live attempt must be stopped now; None when it may go on."""
+    failure = first_failure(tasks)
+    if failure is not None:
+        return failure.why
+    if live.job.desired == Desired.STOP.value:
+        return reason("stopped_by_user")
+    if live.job.desired == Desired.PAUSE.value:
+        return reason("paused")
+    limit = live.spec.max_duration
+    begun = min((task.now.started_at for task in tasks if task.now.started_at is not None), default=None)
+    if limit is not None and begun is not None and now.timestamp() - begun > limit:
+        return reason("max_duration", f"ran longer than its max_duration of {show_duration(limit)}")
+    late = (now - live.attempt.started_at).total_seconds() > START_SECONDS
+    silent = [task.rank for task in tasks if task.now.state is TaskState.STARTING]
+    if late and silent:
+        return reason("start_timeout", f"rank {silent[0]} gave no sign of life for {show_duration(START_SECONDS)}")
+    return None
+
+
+def end_unstarted(parts: Parts, live: LiveJob, why: Reason) -> None:
+    """End an attempt that the engine could not start."""
+    with parts.database.writing() as session:
+        job = jobs.get_job(session, live.job.id)
+        if job is None:
+            return
+        if attempts.end_attempt(session, live.attempt, AttemptState.FAILED, why, at=parts.now()):
+            for task in live.tasks:
+                attempts.change_task(session, task, state=TaskState.FAILED.value, reason_code=why.code)
+            _settle(session, parts, job, live, AttemptState.FAILED, why, exit_code=None)
+
+
+def _store_tasks(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> bool:
+    """Store logs, then states. Return whether every log is stored to its end."""
+    engine = parts.engines[live.job.engine]
+    complete = True
+    for handle, row, task in zip(live.handles, live.tasks, tasks, strict=True):
+        if task_ended(TaskState(row.state)) and row.log_bytes >= task.now.log_bytes:
+            continue
+        stored = collect(parts.logs, engine, handle, row, task.now)
+        caught_up = stored >= task.now.log_bytes
+        complete = complete and caught_up
+        # an end is shown only when the log can be read to its end
+        changes = _changes(row, task.now) if caught_up or not task_ended(task.now.state) else {}
+        if changes:
+            with parts.database.writing() as session:
+                attempts.change_task(session, row, **changes)
+    return complete
+
+
+def _changes(row: TaskRow, now: Observation) -> dict[str, Any]:
+    wanted = {
+        "state": now.state.value,
+        "exit_code": now.exit_code,
+        "reason_code": now.reason,
+        "reason_message": now.message,
+        "started_at": _moment(now.started_at),
+        "ended_at": _moment(now.ended_at) if task_ended(now.state) else None,
+    }
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+
+
+def _note_unreachable(parts: Parts, live: LiveJob) -> None:
+    if live.job.reason_code == "unreachable":
+        return
+    nodes = ", ".join(dict.fromkeys(task.node for task in live.tasks))
+    why = reason("unreachable", f"{nodes} does not answer; the job is not ended, it may well be running")
+    _move(parts, live, JobState(live.job.state), why, kind="unreachable")
+
+
+def _note_running(parts: Parts, live: LiveJob) -> None:
+    is_new = live.attempt.state == AttemptState.STARTING.value
+    if not is_new and live.job.reason_code != "unreachable":
+        return
+    if is_new:
+        with parts.database.writing() as session:
+            attempts.move_attempt(session, live.attempt, AttemptState.RUNNING, reason("running"))
+    if live.attempt.state != AttemptState.STOPPING.value:
+        told = f"the command runs on {len(live.tasks)} node(s)" if is_new else "the node answers again"
+        _move(parts, live, JobState.RUNNING, reason("running", told), kind="running")
+
+
+def _note_stopping(parts: Parts, live: LiveJob, cause: Reason, failure: Failure | None) -> None:
+    with parts.database.writing() as session:
+        attempts.move_attempt(
+            session,
+            live.attempt,
+            AttemptState.STOPPING,
+            cause,
+            first_failed_rank=failure.rank if failure is not None else None,
+        )
+    grace = show_duration(live.spec.grace)
+    why = reason("stopping", f"{cause.message}; every process has {grace} to end")
+    _move(parts, live, JobState.STOPPING, why, kind="stopping")
+
+
+def _move(parts: Parts, live: LiveJob, state: JobState, why: Reason, *, kind: str) -> None:
+    with parts.database.writing() as session:
+        job = jobs.get_job(session, live.job.id)
+        if job is not None and jobs.move_job(session, job, state, why):
+            jobs.add_event(session, job.id, live.attempt.number, kind=kind, message=why.message, at=parts.now())
+
+
+def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
+    was_stopping = live.attempt.state == AttemptState.STOPPING.value
+    cause = Reason(code=live.attempt.reason_code, message=live.attempt.reason_message) if was_stopping else None
+    state, why = end_of(tasks, cause)
+    failure = first_failure(tasks)
+    failed_rank = live.attempt.first_failed_rank
+    if failed_rank is None and failure is not None and state is not AttemptState.STOPPED:
+        failed_rank = failure.rank
+    exit_code = next((task.now.exit_code for task in tasks if task.rank == failed_rank), None)
+    last_lines = _last_lines(parts, live, failed_rank) if failed_rank is not None else []
+    with parts.database.writing() as session:
+        job = jobs.get_job(session, live.job.id)
+        ended = job is not None and attempts.end_attempt(
+            session, live.attempt, state, why, at=parts.now(), first_failed_rank=failed_rank, last_lines=last_lines
+        )
+        if ended and job is not None:
+            _settle(session, parts, job, live, state, why, exit_code=exit_code)
+
+
+def _settle(
+    session: Any, parts: Parts, job: JobRow, live: LiveJob, state: AttemptState, why: Reason, *, exit_code: int | None
+) -> None:
+    """Say what the end of an attempt means for its job."""
+    now, number = parts.now(), live.attempt.number
+    pause = retry_after(live.spec, why, exit_code=exit_code, num_retries=job.num_retries)
+    wants_run = job.desired == Desired.RUN.value
+    jobs.add_event(session, job.id, number, kind=state.value, message=why.message, at=now)
+    if state is AttemptState.SUCCEEDED:
+        jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=now)
+    elif state is AttemptState.STOPPED and wants_run:
+        # somebody resumed it, or started it again, while it was still stopping
+        jobs.move_job(session, job, JobState.QUEUED, reason("submitted"), queued_at=now)
+    elif state is AttemptState.STOPPED and job.desired == Desired.PAUSE.value:
+        jobs.move_job(session, job, JobState.PAUSED, reason("paused"), ended_at=now)
+    elif state is AttemptState.STOPPED:
+        jobs.move_job(session, job, JobState.STOPPED, why, ended_at=now)
+    elif wants_run and pause is not None:
+        count = f"retry {job.num_retries + 1} of {live.spec.retry.max}"
+        told = f"{why.message}; tried again in {show_duration(pause)} ({count})"
+        jobs.move_job(
+            session,
+            job,
+            JobState.QUEUED,
+            reason("retry_wait", told),
+            num_retries=job.num_retries + 1,
+            not_before=now + timedelta(seconds=pause),
+            queued_at=now,
+        )
+        jobs.add_event(session, job.id, number, kind="retry", message=told, at=now)
+    else:
+        jobs.move_job(session, job, JobState.FAILED, why, ended_at=now)
+
+
+def _last_lines(parts: Parts, live: LiveJob, rank: int) -> list[str]:
+    job_id, number = live.job.id, live.attempt.number
+    with parts.database.reading() as session:
+        end = next(
+            task.log_bytes for task in attempts.tasks_of(session, job_id) if (task.attempt, task.rank) == (number, rank)
+        )
+    start = parts.logs.tail_offset(job_id, number, rank, LAST_LINES, end)
+    start = max(start, end - 64 * 1024)
+    text = b"".join(parts.logs.read_until(job_id, number, rank, start, end)).decode(errors="replace")
+    return [line[:1000] for line in text.splitlines()]

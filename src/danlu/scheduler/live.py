@@ -1,0 +1,60 @@
+"""Attempts that are under way, as the database has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from danlu.engines.base import Handle
+from danlu.scheduler.parts import Parts
+from danlu.spec.job import JobSpec
+from danlu.store import attempts, jobs
+from danlu.store.tables import AttemptRow, JobRow, TaskRow
+
+LEASE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveJob:
+    job: JobRow
+    attempt: AttemptRow
+    tasks: tuple[TaskRow, ...]
+
+    @property
+    def spec(self) -> JobSpec:
+        return JobSpec.model_validate(self.job.spec)
+
+    @property
+    def handles(self) -> list[Handle]:
+        return [Handle(job_id=task.job_id, attempt=task.attempt, rank=task.rank, node=task.node) for task in self.tasks]
+
+
+def load_live(parts: Parts) -> list[LiveJob]:
+    """Return the live jobs that are ours to look after, claiming those that nobody looks after.
+
+    Claims are renewed when half of their time is over, so that most looks do not write.
+    """
+    now = parts.now()
+    with parts.database.reading() as session:
+        rows = jobs.in_states(session, jobs.LIVE)
+    if any(_wants_claim(row, parts.server_id, now + timedelta(seconds=LEASE_SECONDS / 2)) for row in rows):
+        with parts.database.writing() as session:
+            jobs.claim(session, jobs.LIVE, token=parts.server_id, now=now, seconds=LEASE_SECONDS)
+        with parts.database.reading() as session:
+            rows = jobs.in_states(session, jobs.LIVE)
+    return _with_tasks(parts, [row for row in rows if row.lock_token == parts.server_id])
+
+
+def _wants_claim(row: JobRow, server_id: str, soon: datetime) -> bool:
+    return row.lock_token != server_id or row.lock_expires_at is None or row.lock_expires_at < soon
+
+
+def _with_tasks(parts: Parts, rows: Sequence[JobRow]) -> list[LiveJob]:
+    if not rows:
+        return []
+    keys = [(row.id, row.attempt) for row in rows]
+    with parts.database.reading() as session:
+        by_job = attempts.attempts_by_key(session, keys)
+        tasks = attempts.tasks_by_key(session, keys)
+    return [LiveJob(row, by_job[row.id], tuple(tasks[row.id])) for row in rows if row.id in by_job]

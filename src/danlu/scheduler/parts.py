@@ -1,0 +1,31 @@
+"""What the scheduler works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from danlu.auth.secrets import Sealer
+from danlu.engines.base import Engine
+from danlu.store.database import Database
+from danlu.store.logs import Logs
+
+
+def utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True)
+class Parts:
+    database: Database
+    logs: Logs
+    engines: Mapping[str, Engine]
+    sealer: Sealer
+    server_url: str
+    """Where tasks reach the server."""
+
+    server_id: str
+    """Claims work under this name; the same after a restart."""
+
+    now: Callable[[], datetime] = utc_now

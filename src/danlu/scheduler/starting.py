@@ -1,0 +1,133 @@
+"""Starting an attempt: first the database says so, then the engine does it, then the database says it is done.
+
+A server that dies in between leaves `is_started` unset; whoever looks after the job next starts it again, which
+engines take calmly. The token is derived from the sealing key, so that it is the same one then.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from sqlalchemy.exc import IntegrityError
+
+from danlu.auth.secrets import digest
+from danlu.engines.base import Credentials
+from danlu.errors import DanluError, EngineUnavailable
+from danlu.launch import Placement, make_plan
+from danlu.scheduler.live import LEASE_SECONDS, LiveJob
+from danlu.scheduler.parts import Parts
+from danlu.spec.job import JobSpec
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.states import AttemptState, Desired, JobState, TaskState
+from danlu.store import attempts, jobs
+from danlu.store.tables import AttemptRow, JobRow, TaskRow
+
+log = logging.getLogger(__name__)
+
+
+def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
+    """Note that an attempt begins, and claim its devices; None when the job or a device is not free any more."""
+    now = parts.now()
+    try:
+        with parts.database.writing() as session:
+            job = jobs.get_job(session, job_id)
+            if job is None or job.state != JobState.QUEUED.value or job.desired != Desired.RUN.value:
+                return None
+            spec = JobSpec.model_validate(job.spec)
+            number = job.attempt + 1
+            attempt = AttemptRow(
+                job_id=job_id,
+                number=number,
+                state=AttemptState.STARTING.value,
+                reason_code="starting",
+                reason_message="tasks are being started",
+                placement=placement.model_dump(mode="json"),
+                token_digest=digest(parts.sealer.token(job_id, number)),
+                is_started=False,
+                notes=notes,
+                last_lines=[],
+                started_at=now,
+            )
+            attempts.add_attempt(
+                session, attempt, _task_rows(spec, job_id, number, placement), spec.resources.device.type
+            )
+            nodes = ", ".join(dict.fromkeys(task.node for task in placement.tasks))
+            moved = jobs.move_job(
+                session,
+                job,
+                JobState.STARTING,
+                reason("starting", f"attempt {number} is being started on {nodes}"),
+                attempt=number,
+                started_at=job.started_at or now,
+                ended_at=None,
+                not_before=None,
+                lock_token=parts.server_id,
+                lock_expires_at=_lease_end(parts),
+            )
+            if not moved:
+                session.rollback()
+                return None
+            jobs.add_event(
+                session, job_id, number, kind="starting", message=f"attempt {number} starts on {nodes}", at=now
+            )
+    except IntegrityError:
+        log.info("a device for %s was taken in the meantime; it is looked at again", job_id)
+        return None
+    return _reload(parts, job_id, number)
+
+
+def launch(parts: Parts, live: LiveJob) -> Reason | None:
+    """Have the engine start the attempt. Return why it cannot be started; None when it runs, or may still."""
+    job, attempt = live.job, live.attempt
+    engine = parts.engines[job.engine]
+    try:
+        plan = make_plan(
+            live.spec,
+            job_id=job.id,
+            attempt=attempt.number,
+            placement=Placement.model_validate(attempt.placement),
+            output=job.output,
+        )
+        secrets = parts.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
+        token = parts.sealer.token(job.id, attempt.number)
+        engine.start(plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets))
+    except EngineUnavailable as error:
+        log.warning("%s attempt %s: %s; it is tried again", job.id, attempt.number, error)
+        return None
+    except DanluError as error:
+        return reason("start_failed", error.message)
+    except OSError as error:
+        return reason("start_failed", f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+    with parts.database.writing() as session:
+        attempts.mark_started(session, job.id, attempt.number)
+    return None
+
+
+def _task_rows(spec: JobSpec, job_id: str, number: int, placement: Placement) -> list[TaskRow]:
+    return [
+        TaskRow(
+            job_id=job_id,
+            attempt=number,
+            rank=place.rank,
+            role="worker",
+            node=place.node,
+            device_ids=list(place.device_ids),
+            cpus=spec.resources.cpus or 0.0,
+            memory_bytes=spec.resources.memory or 0,
+            state=TaskState.STARTING.value,
+        )
+        for place in placement.tasks
+    ]
+
+
+def _lease_end(parts: Parts) -> datetime:
+    return parts.now() + timedelta(seconds=LEASE_SECONDS)
+
+
+def _reload(parts: Parts, job_id: str, number: int) -> LiveJob | None:
+    with parts.database.reading() as session:
+        job: JobRow | None = jobs.get_job(session, job_id)
+        attempt = attempts.get_attempt(session, job_id, number)
+        tasks = attempts.tasks_by_key(session, [(job_id, number)]).get(job_id, [])
+    return LiveJob(job, attempt, tuple(tasks)) if job is not None and attempt is not None else None

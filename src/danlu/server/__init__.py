@@ -1,0 +1,1 @@
+"""The HTTP server. `app` is the one place that wires everything."""

@@ -1,0 +1,75 @@
+"""The one place that wires everything."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+import danlu
+from danlu.scheduler.loop import Scheduler
+from danlu.server import failures, pages
+from danlu.server.jobs.routes import router as jobs_router
+from danlu.server.logs.routes import router as logs_router
+from danlu.server.nodes.routes import router as nodes_router
+from danlu.server.objects.routes import router as objects_router
+from danlu.server.people.routes import router as people_router
+from danlu.server.state import ServerState
+from danlu.server.trees.routes import router as trees_router
+from danlu.wire.base import ErrorOut
+from danlu.wire.nodes import HealthOut
+
+PREFIX = "/api/v1"
+_ERRORS: dict[int | str, dict[str, object]] = {
+    "4XX": {"model": ErrorOut, "description": "What is wrong, and what would be right"},
+    "5XX": {"model": ErrorOut, "description": "The server cannot do it now"},
+}
+
+
+def create_app(state: ServerState, scheduler: Scheduler | None) -> FastAPI:
+    """Make the application. Without a scheduler it only answers; jobs wait for a server that has one."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if scheduler is not None:
+            scheduler.start()
+        yield
+        if scheduler is not None:
+            scheduler.stop()
+
+    app = FastAPI(
+        title="Danlu",
+        version=danlu.__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{PREFIX}/openapi.json",
+        responses=_ERRORS,
+    )
+    app.state.danlu = state
+    failures.install(app)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_hosts(state.settings.host))
+    api = APIRouter(prefix=PREFIX)
+    for router in (jobs_router, logs_router, nodes_router, objects_router, people_router, trees_router):
+        api.include_router(router)
+
+    @api.get("/health", tags=["server"])
+    def health() -> HealthOut:
+        """Open to all."""
+        return HealthOut(status="ok", version=danlu.__version__)
+
+    app.include_router(api)
+    app.include_router(pages.router)
+    return app
+
+
+def _hosts(host: str) -> list[str]:
+    """On loopback, only names of loopback are answered: a web page elsewhere cannot pretend to be this server."""
+    try:
+        is_local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    return ["127.0.0.1", "localhost", "[::1]", "*.localhost", host] if is_local else ["*"]

@@ -1,0 +1,55 @@
+"""Every failure leaves the server in one shape."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from danlu.errors import DanluError, InvalidInput
+
+log = logging.getLogger(__name__)
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(DanluError, _danlu_error)
+    app.add_exception_handler(RequestValidationError, _bad_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _bug)
+
+
+def _danlu_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, DanluError)
+    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
+    return JSONResponse(error.to_wire(), status_code=error.status, headers=headers)
+
+
+def _bad_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    fields: dict[str, str] = {}
+    for item in error.errors():
+        place = ".".join(str(part) for part in item["loc"] if part not in ("body", "query", "path", "header"))
+        fields.setdefault(place or "body", str(item["msg"]))
+    told = "; ".join(f"{place}: {problem}" for place, problem in fields.items())
+    return _danlu_error(request, InvalidInput(f"the request cannot be used: {told}", fields=fields))
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    names = {404: "NotFound", 405: "NotFound"}
+    told = f"no {request.method} {request.url.path} here" if error.status_code in names else str(error.detail)
+    body = {"error": names.get(error.status_code, "InvalidInput"), "message": told, "fields": {}}
+    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+
+
+def _bug(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    body = {
+        "error": "DanluError",
+        "message": "the server met an error it does not know; its log says more",
+        "fields": {},
+    }
+    return JSONResponse(body, status_code=500)

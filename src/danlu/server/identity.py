@@ -1,0 +1,104 @@
+"""Who is asking: API key, browser session or job token. Every route takes one of `CurrentUser`, `CurrentIdentity`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy.orm import Session
+
+from danlu.auth import secrets
+from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
+from danlu.errors import NotAllowed, NotSignedIn
+from danlu.server.state import ServerState, State
+from danlu.spec.job import JobSpec
+from danlu.store import attempts, jobs, people
+
+COOKIE = "danlu_session"
+CSRF_HEADER = "X-Danlu-CSRF"
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+TOUCH_EVERY = timedelta(minutes=1)
+_HINT = "sign in with `danlu login`, or set DANLU_API_KEY"
+
+
+def _identity(request: Request, state: State) -> Identity:
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and credentials:
+        return _bearer(state, credentials.strip())
+    cookie = request.cookies.get(COOKIE)
+    if cookie:
+        return _session(state, cookie, request)
+    raise NotSignedIn(f"this needs credentials; {_HINT}")
+
+
+def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
+    if isinstance(who, JobIdentity):
+        raise NotAllowed(f"the token of {who.job_id} reads its inputs and writes its output, nothing else")
+    return who
+
+
+CurrentIdentity = Annotated[Identity, Depends(_identity)]
+CurrentUser = Annotated[UserIdentity, Depends(_user)]
+
+
+def _bearer(state: ServerState, credentials: str) -> Identity:
+    if credentials.startswith(secrets.TOKEN_PREFIX):
+        return state.database.read(_job_identity, credentials)
+    parts = secrets.split_api_key(credentials)
+    if parts is None:
+        raise NotSignedIn(f"this is not an API key; {_HINT}")
+    key_id, secret = parts
+    now = state.now()
+    with state.database.reading() as session:
+        key = people.get_key(session, key_id)
+        if key is None or not secrets.same(key.digest, secrets.digest(secret)):
+            raise NotSignedIn(f"the API key is not known (any more); {_HINT}")
+        if key.expires_at is not None and key.expires_at < now:
+            raise NotSignedIn(f"the API key expired on {key.expires_at:%Y-%m-%d}; {_HINT}")
+        who = user_identity(session, key.user_id)
+    if key.last_used_at is None or now - key.last_used_at > TOUCH_EVERY:
+        state.database.write(people.touch_key, key_id, now)
+    return who
+
+
+def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+    with state.database.reading() as session:
+        row = people.get_session(session, secrets.digest(cookie))
+        if row is None or row.expires_at < state.now():
+            raise NotSignedIn("the browser session is over; sign in again")
+        who = user_identity(session, row.user_id)
+    if request.method not in SAFE_METHODS:
+        given = request.headers.get(CSRF_HEADER, "")
+        if not secrets.same(given, row.csrf):
+            raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
+    return who
+
+
+def user_identity(session: Session, user_id: int) -> UserIdentity:
+    user = people.get_user(session, user_id)
+    if user is None or not user.is_active:
+        raise NotSignedIn("the account is not active; ask an admin")
+    roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user_id).items()}
+    return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles)
+
+
+def _job_identity(session: Session, token: str) -> JobIdentity:
+    attempt = attempts.by_token(session, secrets.digest(token))
+    job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
+    if attempt is None or job is None:
+        raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
+    spec = JobSpec.model_validate(job.spec)
+    reads = tuple(spec.data) + ((spec.code.store,) if spec.code is not None and spec.code.store else ())
+    return JobIdentity(
+        job_id=job.id,
+        attempt=attempt.number,
+        project_id=job.project_id,
+        reads=reads,
+        tree=spec.code.tree if spec.code is not None else None,
+        writes=job.output,
+    )
+
+
+def session_end(now: datetime) -> datetime:
+    return now + timedelta(days=14)

@@ -1,0 +1,66 @@
+"""What a job would look like when started: asked for by `danlu plan`, and tried at submit to say no early."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.errors import InvalidSpec
+from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.scheduler.policy import OWN_NETWORK_PORT, own_address, place
+from danlu.scheduler.snapshot import FreeNode, QueuedJob
+from danlu.spec.job import JobSpec
+from danlu.spec.nodes import NodeInfo
+from danlu.spec.reasons import Reason
+from danlu.store import nodes
+
+EXAMPLE_ID = "train-000000000000000000"
+
+
+def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> tuple[Plan, list[str]]:
+    """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
+    infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
+    check_paths(spec, infos)
+    job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
+    found = place(job, tuple(_empty(info) for info in infos), set())
+    placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
+    placed_on = {task.node for task in placement.tasks}
+    notes = [note for info in infos if info.name in placed_on for note in info.missing]
+    if isinstance(found, Reason):
+        notes.append(f"it would wait: {found.message}")
+    plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
+    return plan, list(dict.fromkeys(notes))
+
+
+def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
+    """Absolute paths in a job need a sandbox: without one they would be paths of the machine."""
+    if not infos or any(info.has_sandbox for info in infos):
+        return
+    for target in spec.data.values():
+        if target.startswith("/"):
+            problem = (
+                f"{target!r} is an absolute path, and no node here has a sandbox that could provide it; "
+                f"write a path relative to DANLU_DATA_DIR, or install bubblewrap"
+            )
+            raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
+
+
+def _empty(info: NodeInfo) -> FreeNode:
+    return FreeNode(
+        info=info,
+        devices=info.devices,
+        cpus=info.cpus,
+        memory_bytes=info.memory_bytes,
+        num_tasks=info.max_tasks,
+    )
+
+
+def _anywhere(spec: JobSpec) -> Placement:
+    """A placement for showing, when no node can hold the job."""
+    count = spec.resources.device.count if spec.resources.device.is_scarce else 0
+    tasks = tuple(
+        TaskPlacement(rank=rank, node=f"node-{rank}", address=own_address(rank), device_ids=tuple(range(count)))
+        for rank in range(spec.nodes)
+    )
+    return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")

@@ -1,0 +1,170 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response, StreamingResponse
+
+from danlu.errors import InvalidInput, NotFound
+from danlu.server import sse
+from danlu.server.identity import CurrentUser
+from danlu.server.jobs import service
+from danlu.server.jobs.view import event_out, job_out, rows_out
+from danlu.server.paging import Cursor, Limit
+from danlu.server.people.service import project_ids_for
+from danlu.server.state import State
+from danlu.spec.job import is_job_id
+from danlu.spec.states import JobState, is_over
+from danlu.store import jobs
+from danlu.wire.base import Page
+from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
+
+router = APIRouter(prefix="/jobs", tags=["jobs"])
+WATCH_SECONDS = 0.25
+
+
+@router.post("", status_code=201)
+def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
+    job = state.database.write(service.submit, state, who, body)
+    state.wake_scheduler()
+    return job
+
+
+@router.post("/plan")
+def plan(body: PlanJob, who: CurrentUser, state: State) -> PlanOut:
+    return state.database.read(service.plan, state, who, body.spec)
+
+
+@router.post("/stop")
+def stop_many(body: SelectJobs, who: CurrentUser, state: State) -> SelectedOut:
+    done = state.database.write(service.stop_many, state, who, body.jobs)
+    state.wake_scheduler()
+    return done
+
+
+@router.post("/delete")
+def delete_many(body: SelectJobs, who: CurrentUser, state: State) -> SelectedOut:
+    done = state.database.write(service.delete_many, state, who, body.jobs)
+    for job_id in done.done:
+        state.logs.drop_files(job_id)
+    return done
+
+
+@router.get("")
+def list_jobs(
+    who: CurrentUser,
+    state: State,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    job_state: Annotated[Optional[list[JobState]], Query(alias="state")] = None,
+    name: Annotated[Optional[str], Query(max_length=100)] = None,
+    tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
+) -> Page[JobRow]:
+    if cursor is not None and not is_job_id(cursor):
+        raise InvalidInput(f"cursor {cursor!r}; the `next` of the page before would be right")
+    wanted = jobs.JobFilter(
+        project_ids=project_ids_for(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
+    )
+    with state.database.reading() as session:
+        rows = jobs.list_jobs(session, wanted, before=cursor, limit=limit + 1)
+        items = rows_out(session, rows[:limit])
+    return Page(items=items, next=items[-1].id if len(rows) > limit else None)
+
+
+@router.get("/{job}")
+def get(job: str, who: CurrentUser, state: State) -> JobOut:
+    with state.database.reading() as session:
+        return job_out(session, service.find(session, who, job))
+
+
+@router.delete("/{job}", status_code=204)
+def delete(job: str, who: CurrentUser, state: State) -> Response:
+    state.logs.drop_files(state.database.write(service.delete, state, who, job))
+    return Response(status_code=204)
+
+
+@router.post("/{job}/stop")
+def stop(job: str, who: CurrentUser, state: State) -> JobOut:
+    stopped = state.database.write(service.stop, state, who, job)
+    state.wake_scheduler()
+    return stopped
+
+
+@router.post("/{job}/pause")
+def pause(job: str, who: CurrentUser, state: State) -> JobOut:
+    paused = state.database.write(service.pause, state, who, job)
+    state.wake_scheduler()
+    return paused
+
+
+@router.post("/{job}/resume")
+def resume(job: str, who: CurrentUser, state: State) -> JobOut:
+    resumed = state.database.write(service.resume, state, who, job)
+    state.wake_scheduler()
+    return resumed
+
+
+@router.post("/{job}/start")
+def start(job: str, who: CurrentUser, state: State) -> JobOut:
+    started = state.database.write(service.start_again, state, who, job)
+    state.wake_scheduler()
+    return started
+
+
+@router.get("/{job}/events")
+def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise InvalidInput(f"cursor {cursor!r}; the `next` of the page before would be right")
+    with state.database.reading() as session:
+        row = service.find(session, who, job)
+        found = jobs.list_events(session, row.id, after=int(cursor or 0), limit=limit + 1)
+    items = [event_out(event) for event in found[:limit]]
+    return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
+
+
+@router.get("/{job}/watch", response_class=StreamingResponse)
+def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
+    """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
+    with state.database.reading() as session:
+        job_id = service.find(session, who, job).id
+    return sse.stream(_changes(state, job_id))
+
+
+async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
+    version, spoke_at = -1, time.monotonic()
+    while True:
+        found = await run_in_threadpool(_newer, state, job_id, version)
+        if found is None:
+            raise NotFound(f"no job {job_id!r} any more")
+        version, job = found
+        if job is not None:
+            yield sse.event("job", job, event_id=str(version))
+            spoke_at = time.monotonic()
+            if is_over(job.state):
+                return
+        elif time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
+            yield sse.KEEP_ALIVE
+            spoke_at = time.monotonic()
+        await asyncio.sleep(WATCH_SECONDS)
+
+
+def _newer(state: State, job_id: str, version: int) -> Optional[tuple[int, Optional[JobOut]]]:
+    """The job if it changed since `version`; None when it is gone."""
+    with state.database.reading() as session:
+        row = jobs.get_job(session, job_id)
+        if row is None:
+            return None
+        return row.version, job_out(session, row) if row.version != version else None
+
+
+def _tag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InvalidInput(f"tag {text!r}; key=value would be right", fields={"tag": text})
+    return key, value

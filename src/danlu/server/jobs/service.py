@@ -1,0 +1,245 @@
+"""The rules of jobs. No HTTP, no SQL, no commit: the caller owns the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
+from danlu.server.ids import new_job_id
+from danlu.server.jobs.planning import try_plan
+from danlu.server.jobs.view import job_out, plan_out, stored_spec
+from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.state import ServerState
+from danlu.spec.job import JobSpec, is_job_id, parse_job
+from danlu.spec.paths import StorePath, parse_store_path
+from danlu.spec.reasons import reason
+from danlu.spec.states import Desired, JobState, is_live, is_over
+from danlu.store import blobs, jobs, people
+from danlu.store.tables import JobRow
+from danlu.wire.jobs import JobOut, PlanOut, SelectedOut, SubmitJob
+
+DEFAULT_FOLDER = "jobs"
+
+
+def submit(session: Session, state: ServerState, who: UserIdentity, body: SubmitJob) -> JobOut:
+    """Check and store a job. The same request_id a second time returns the first job."""
+    if body.request_id is not None:
+        before = jobs.by_request_id(session, who.user_id, body.request_id)
+        if before is not None:
+            return job_out(session, before)
+    spec = parse_job(body.spec)
+    project_id = default_project(session, who)
+    output = _check(session, state, who, spec, project_id)
+    now = state.now()
+    job_id = new_job_id(now)
+    row = JobRow(
+        id=job_id,
+        project_id=project_id,
+        owner_id=who.user_id,
+        request_id=body.request_id,
+        name=spec.name,
+        engine=state.settings.engine,
+        spec=stored_spec(spec),
+        sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,
+        output=f"{output}{job_id}/",
+        state=JobState.QUEUED.value,
+        desired=Desired.RUN.value,
+        reason_code="submitted",
+        reason_message=reason("submitted").message,
+        priority=spec.priority,
+        attempt=0,
+        num_retries=0,
+        created_at=now,
+        queued_at=now,
+        version=0,
+    )
+    jobs.add_job(session, row)
+    jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
+    return job_out(session, row)
+
+
+def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> PlanOut:
+    """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
+    spec = parse_job(values)
+    output = _output_folder(session, spec, default_project(session, who))
+    made, notes = try_plan(session, spec, output=output, now=state.now())
+    if spec.secrets:
+        notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
+    return plan_out(made, notes)
+
+
+def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
+    """The job of that id, or the newest of that name, among those that one may see."""
+    if is_job_id(name_or_id):
+        row = jobs.get_job(session, name_or_id)
+        if row is None or not rights.can_see_project(who, row.project_id):
+            raise NotFound(f"no job {name_or_id!r}; `danlu ps -a` lists them")
+        return row
+    row = jobs.newest_by_name(session, name_or_id, project_ids_for(who))
+    if row is None:
+        raise NotFound(f"no job named {name_or_id!r}; `danlu ps -a` lists them")
+    return row
+
+
+def find_to_change(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
+    row = find(session, who, name_or_id)
+    if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+    return row
+
+
+def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    """Want the job stopped. Quiet when it is over."""
+    row = find_to_change(session, who, job)
+    if not is_over(JobState(row.state)):
+        _want(session, state, who, row, Desired.STOP)
+    return job_out(session, row)
+
+
+def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    """Want the job out of the way for a while; its next attempt goes on with the same output."""
+    row = find_to_change(session, who, job)
+    if is_over(JobState(row.state)):
+        raise WrongState(f"{row.id} is {row.state}; only a job that waits or runs can be paused")
+    _want(session, state, who, row, Desired.PAUSE)
+    return job_out(session, row)
+
+
+def resume(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    row = find_to_change(session, who, job)
+    if row.desired != Desired.PAUSE.value:
+        raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
+    _want(session, state, who, row, Desired.RUN)
+    return job_out(session, row)
+
+
+def start_again(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    """Queue an ended job again: same id, same output, new attempt."""
+    row = find_to_change(session, who, job)
+    if not is_over(JobState(row.state)):
+        raise WrongState(f"{row.id} is {row.state}; only a job that is over can be started again")
+    now = state.now()
+    moved = jobs.move_job(
+        session,
+        row,
+        JobState.QUEUED,
+        reason("submitted"),
+        desired=Desired.RUN.value,
+        queued_at=now,
+        ended_at=None,
+        not_before=None,
+        num_retries=0,
+    )
+    if not moved:
+        raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
+    jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
+    session.refresh(row)
+    return job_out(session, row)
+
+
+def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:
+    """Want many jobs stopped, in one operation."""
+    rows, refused = _select(session, who, wanted)
+    open_rows = [row for row in rows if not is_over(JobState(row.state))]
+    jobs.set_desired(session, [row.id for row in open_rows], Desired.STOP)
+    now = state.now()
+    for row in open_rows:
+        jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
+    return SelectedOut(done=[row.id for row in rows], refused=refused)
+
+
+def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:
+    """Delete jobs that are over, with their logs and events. Their output stays in the store."""
+    rows, refused = _select(session, who, wanted)
+    over = [row for row in rows if is_over(JobState(row.state))]
+    refused.update({row.id: _still_there(row) for row in rows if not is_over(JobState(row.state))})
+    for row in over:
+        state.logs.delete_job(session, row.id)
+    jobs.delete_jobs(session, [row.id for row in over])
+    return SelectedOut(done=[row.id for row in over], refused=refused)
+
+
+def delete(session: Session, state: ServerState, who: UserIdentity, job: str) -> str:
+    """Delete one job; return its id. Raise WrongState when it is not over."""
+    row = find_to_change(session, who, job)
+    if not is_over(JobState(row.state)):
+        raise WrongState(_still_there(row))
+    delete_many(session, state, who, [row.id])
+    return row.id
+
+
+def _still_there(row: JobRow) -> str:
+    how = "stop it first" if is_live(JobState(row.state)) else "stop it first, so that nobody starts it"
+    return f"{row.id} is {row.state}; {how}: danlu stop {row.id}"
+
+
+def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, desired: Desired) -> None:
+    if row.desired == desired.value:
+        return
+    jobs.set_desired(session, [row.id], desired)
+    told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
+    jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
+    session.refresh(row)
+
+
+def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:
+    """The named jobs, each once, and why the others are not among them."""
+    by_id = jobs.jobs_by_id(session, [name for name in wanted if is_job_id(name)])
+    rows: dict[str, JobRow] = {}
+    refused: dict[str, str] = {}
+    for name in wanted:
+        try:
+            row = by_id.get(name)
+            if row is None or not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+                row = find_to_change(session, who, name)
+            rows[row.id] = row
+        except DanluError as error:
+            refused[name] = error.message
+    return list(rows.values()), refused
+
+
+def _check(session: Session, state: ServerState, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
+    """Refuse what cannot work, before anything is stored. Return the output folder without the job id."""
+    if spec.code is not None and spec.code.path is not None:
+        raise _bad("code.path", f"{spec.code.path!r} is a folder of the client, which uploads it and sends code.tree")
+    sources = list(spec.data) + ([spec.code.store] if spec.code is not None and spec.code.store else [])
+    for source in sources:
+        _check_source(session, who, parse_store_path(source))
+    tree = spec.code.tree if spec.code is not None else None
+    if tree is not None and not blobs.owned(session, project_id, [tree]):
+        raise _bad("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
+    output = _output_folder(session, spec, project_id)
+    folder = parse_store_path(output)
+    bucket = people.get_bucket(session, folder.bucket)
+    try:
+        rights.check_write_object(who, folder, bucket.project_id if bucket else None)
+    except DanluError as error:
+        raise _bad("output", error.message) from error
+    try_plan(session, spec, output=output, now=state.now())
+    return output
+
+
+def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:
+    bucket = people.get_bucket(session, path.bucket)
+    try:
+        rights.check_read_object(who, path, bucket.project_id if bucket else None)
+    except DanluError as error:
+        raise _bad("data", error.message) from error
+
+
+def _output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
+    if spec.output is not None:
+        return f"{spec.output.rstrip('/')}/"
+    buckets = people.list_buckets(session, [project_id])
+    if not buckets:
+        raise _bad("output", "the project has no bucket to put results in; make one with `danlu store mb`")
+    return f"{StorePath(buckets[0].name, DEFAULT_FOLDER)}/"
+
+
+def _bad(field: str, problem: str) -> InvalidSpec:
+    return InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})

@@ -1,0 +1,104 @@
+"""From rows to what people see of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from danlu.launch import Plan
+from danlu.spec.job import JobSpec
+from danlu.spec.reasons import Reason
+from danlu.spec.states import AttemptState, Desired, JobState, TaskState
+from danlu.store import attempts, people
+from danlu.store.tables import AttemptRow, EventRow, TaskRow
+from danlu.store.tables import JobRow as JobRecord
+from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskOut
+
+HIDDEN = "******"
+
+
+def rows_out(session: Session, rows: Sequence[JobRecord]) -> list[JobRow]:
+    """Jobs for a list, with two queries for all of them."""
+    projects = people.projects_by_id(session)
+    owners = people.names_of_users(session, {row.owner_id for row in rows})
+    return [JobRow.model_validate(_common(row, projects, owners)) for row in rows]
+
+
+def job_out(session: Session, row: JobRecord) -> JobOut:
+    projects = people.projects_by_id(session)
+    owners = people.names_of_users(session, {row.owner_id})
+    made = attempts.attempts_of(session, row.id)
+    tasks = attempts.tasks_of(session, row.id)
+    return JobOut.model_validate(
+        {
+            **_common(row, projects, owners),
+            "spec": row.spec,
+            "output": row.output,
+            "attempts": [_attempt(attempt, tasks) for attempt in made],
+            "notes": list(made[-1].notes) if made else [],
+        }
+    )
+
+
+def stored_spec(spec: JobSpec) -> dict[str, object]:
+    """The spec as it is stored and shown: names of secrets, never their values."""
+    values = spec.model_dump(mode="json")
+    values["secrets"] = dict.fromkeys(spec.secrets, HIDDEN)
+    return values
+
+
+def event_out(row: EventRow) -> EventOut:
+    return EventOut(id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message)
+
+
+def plan_out(plan: Plan, notes: Sequence[str]) -> PlanOut:
+    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes)})
+
+
+def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "project": projects[row.project_id],
+        "owner": owners[row.owner_id],
+        "state": JobState(row.state),
+        "desired": Desired(row.desired),
+        "reason": Reason(code=row.reason_code, message=row.reason_message),
+        "nodes": row.spec["nodes"],
+        "device": row.spec["resources"]["device"],
+        "launch": row.spec["launch"],
+        "attempt": row.attempt,
+        "priority": row.priority,
+        "tags": row.spec["tags"],
+        "created_at": row.created_at,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+    }
+
+
+def _attempt(row: AttemptRow, tasks: Sequence[TaskRow]) -> AttemptOut:
+    return AttemptOut(
+        number=row.number,
+        state=AttemptState(row.state),
+        reason=Reason(code=row.reason_code, message=row.reason_message),
+        first_failed_rank=row.first_failed_rank,
+        last_lines=list(row.last_lines),
+        tasks=[_task(task) for task in tasks if task.attempt == row.number],
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _task(row: TaskRow) -> TaskOut:
+    return TaskOut(
+        rank=row.rank,
+        role=row.role,
+        node=row.node,
+        state=TaskState(row.state),
+        exit_code=row.exit_code,
+        device_ids=list(row.device_ids),
+        log_bytes=row.log_bytes,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )

@@ -1,0 +1,137 @@
+"""Reading logs: which ranks, from where, cut at line ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import UserIdentity
+from danlu.errors import InvalidInput, NotFound
+from danlu.server.jobs.service import find
+from danlu.server.state import ServerState
+from danlu.spec.states import JobState, TaskState, is_live, task_ended
+from danlu.store import attempts, jobs
+from danlu.wire.logs import LogChunk
+
+CHUNK_BYTES = 256 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    attempt: int | None = None
+    ranks: Sequence[int] = ()
+    starts: Sequence[str] = ()
+    """RANK:OFFSET, where an earlier read left off."""
+
+    tail: int | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogCursor:
+    """Where a reader of one rank stands."""
+
+    rank: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    job_id: str
+    attempt: int
+    cursors: tuple[LogCursor, ...]
+
+
+def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
+    """Resolve what somebody wants to read. Attempt 0 means that there is none yet."""
+    with state.database.reading() as session:
+        row = find(session, who, job)
+        number = row.attempt if query.attempt is None else query.attempt
+        if not 0 <= number <= row.attempt or (query.attempt is not None and number == 0):
+            raise NotFound(f"{row.id} has no attempt {number}; it has had {row.attempt}")
+        known = tuple(range(row.spec["nodes"]))
+    ranks = tuple(query.ranks) or known
+    for rank in ranks:
+        if rank not in known:
+            raise NotFound(f"{row.id} has no rank {rank}; its ranks are 0 to {known[-1]}")
+    starts = dict(_start(text) for text in query.starts)
+    cursors = tuple(LogCursor(rank, _first(state, row.id, number, rank, query, starts)) for rank in ranks)
+    return LogPlace(row.id, number, cursors)
+
+
+def read_chunk(
+    state: ServerState, place: LogPlace, cursor: LogCursor, *, is_complete: bool, pattern: re.Pattern[str] | None
+) -> tuple[LogChunk | None, LogCursor]:
+    """Read on from a cursor; None when there is nothing new. An unfinished last line waits until it is complete."""
+    data = state.logs.read(place.job_id, place.attempt, cursor.rank, cursor.offset, CHUNK_BYTES)
+    whole = _whole_lines(data, can_wait=not is_complete and len(data) < CHUNK_BYTES)
+    if not whole:
+        return None, cursor
+    after = LogCursor(cursor.rank, cursor.offset + len(whole))
+    text = whole.decode("utf-8", errors="replace")
+    if pattern is not None:
+        text = "".join(line for line in text.splitlines(keepends=True) if pattern.search(line))
+    chunk = LogChunk(attempt=place.attempt, rank=cursor.rank, offset=cursor.offset, next_offset=after.offset, text=text)
+    return chunk, after
+
+
+def status(session: Session, place: LogPlace) -> tuple[JobState, int, dict[int, bool]] | None:
+    """The job's state, its newest attempt, and which ranks' logs are complete; None when the job is gone."""
+    row = jobs.get_job(session, place.job_id)
+    if row is None:
+        return None
+    tasks = attempts.tasks_by_key(session, [(place.job_id, place.attempt)]).get(place.job_id, [])
+    ended = {task.rank: task_ended(TaskState(task.state)) for task in tasks}
+    return JobState(row.state), row.attempt, ended
+
+
+def is_over_for(state: JobState, newest: int, place: LogPlace) -> bool:
+    """Whether nothing more will be written to this attempt's logs."""
+    return place.attempt < newest or not (is_live(state) or state is JobState.QUEUED)
+
+
+def compile_pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text) if text else None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidInput(
+            f"grep: {text!r} is not a regular expression: {error}", fields={"grep": str(error)}
+        ) from error
+
+
+def _first(state: ServerState, job_id: str, number: int, rank: int, query: LogQuery, starts: dict[int, int]) -> int:
+    if rank in starts:
+        return starts[rank]
+    first = 0 if query.since is None else state.logs.offset_at(job_id, number, rank, query.since)
+    if query.tail is not None:
+        end = state.logs.length(job_id, number, rank)
+        first = max(first, state.logs.tail_offset(job_id, number, rank, query.tail, end))
+    return first
+
+
+def _start(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,6}):(\d{1,18})", text, re.ASCII)
+    if found is None:
+        raise InvalidInput(f"from={text!r}; RANK:OFFSET would be right", fields={"from": text})
+    return int(found.group(1)), int(found.group(2))
+
+
+def _whole_lines(data: bytes, *, can_wait: bool) -> bytes:
+    """Cut after the last line end; without one, never inside a character."""
+    cut = data.rfind(b"\n") + 1
+    if cut:
+        return data[:cut] if can_wait or len(data) == CHUNK_BYTES else data
+    if can_wait and data:
+        return b""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if back < needed and len(data) == CHUNK_BYTES else data
+        if byte < 0x80:
+            break
+    return data

@@ -1,0 +1,129 @@
+"""`danlu up`: bring everything up and serve until told to stop."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import socket
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import uvicorn
+
+from danlu.auth.secrets import Sealer
+from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.errors import Conflict, Unavailable
+from danlu.scheduler.loop import Scheduler
+from danlu.scheduler.parts import Parts, utc_now
+from danlu.server.app import create_app
+from danlu.server.people.service import ADMIN, first_start, make_link
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+from danlu.store import migrate
+from danlu.store.blobs import Blobs
+from danlu.store.database import Database, sqlite_url
+from danlu.store.log_files import LogFiles
+from danlu.store.logs import Logs
+from danlu.store.objects import LocalObjects
+
+log = logging.getLogger(__name__)
+
+
+def serve(settings: ServerSettings, say: Callable[[str], None] = print) -> None:
+    """Serve until SIGINT or SIGTERM. Running jobs go on and are found again at the next start."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for folder in (settings.home, settings.server_dir, settings.work_dir, settings.objects_dir):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    with _only_one(settings.server_dir / "lock"), _listen(settings) as listener:
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        database = Database(settings.database_url or sqlite_url(settings.server_dir / "danlu.db"))
+        migrate.upgrade(database)
+        is_first = database.write(first_start, utc_now())
+        app = create_app(*_wire(settings, database))
+        say(f"Danlu is up on {settings.url} (data in {settings.home})")
+        if is_first:
+            link = database.write(make_link, ADMIN, utc_now())
+            say(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+        )
+        server.run(sockets=[listener])
+        database.close()
+        say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
+
+
+def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
+    sealer = Sealer(settings.server_dir / "secret.key")
+    logs = Logs(database, LogFiles(settings.server_dir / "logs"))
+    server_id = _server_id(settings.server_dir / "id")
+    engine = LocalEngine(
+        LocalSettings(
+            work_dir=settings.work_dir,
+            hide=(settings.home,),
+            owner_id=server_id,
+            allow_sandbox=settings.sandbox,
+            allow_own_network=settings.own_network,
+            simulate=settings.simulate,
+            max_tasks=settings.max_tasks,
+        )
+    )
+    parts = Parts(
+        database=database,
+        logs=logs,
+        engines={engine.name: engine},
+        sealer=sealer,
+        server_url=settings.url,
+        server_id=server_id,
+    )
+    scheduler = Scheduler(parts)
+    state = ServerState(
+        settings=settings,
+        database=database,
+        objects=LocalObjects(settings.objects_dir),
+        blobs=Blobs(LocalObjects(settings.server_dir)),
+        logs=logs,
+        sealer=sealer,
+        now=utc_now,
+        wake_scheduler=scheduler.wake,
+    )
+    return state, scheduler
+
+
+def _only_one(path: Path) -> IO[str]:
+    """Hold the data folder for this server; two on one folder would hurt each other."""
+    file = path.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Conflict(
+            f"another Danlu server uses {path.parent.parent}; stop it, or choose another --data-dir"
+        ) from error
+    return file
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        told = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; choose another --host or --port"
+        raise Unavailable(told) from error
+    return listener
+
+
+def _server_id(path: Path) -> str:
+    """The name under which this server claims work; the same after a restart, so that nothing has to run out first."""
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.write_text(uuid.uuid4().hex)
+        os.replace(fresh, path)
+    return path.read_text().strip()

@@ -1,0 +1,108 @@
+"""Buckets and objects over HTTP."""
+
+from __future__ import annotations
+
+from email.utils import format_datetime
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response, StreamingResponse
+
+from danlu.errors import InvalidInput
+from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.objects import service
+from danlu.server.paging import Cursor, Limit
+from danlu.server.state import State
+from danlu.server.upload import receive
+from danlu.store.objects import ObjectInfo
+from danlu.wire.base import Page
+from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
+
+router = APIRouter(prefix="/buckets", tags=["store"])
+Prefix = Annotated[str, Query(max_length=1000)]
+SHA256_HEADER = "X-Danlu-SHA256"
+Sha256 = Annotated[Optional[str], Header(alias=SHA256_HEADER, pattern=r"^[0-9a-fA-F]{64}$")]
+
+
+@router.get("")
+def list_buckets(who: CurrentUser, state: State) -> Page[BucketOut]:
+    return Page(items=state.database.read(service.list_buckets, who))
+
+
+@router.post("", status_code=201)
+def make_bucket(body: MakeBucket, who: CurrentUser, state: State) -> BucketOut:
+    return state.database.write(service.make_bucket, who, body.name)
+
+
+@router.get("/{bucket}/objects")
+def list_objects(
+    bucket: str,
+    who: CurrentIdentity,
+    state: State,
+    prefix: Prefix = "",
+    delimiter: Annotated[str, Query(max_length=1)] = "",
+    cursor: Cursor = None,
+    limit: Limit = 1000,
+) -> ListingOut:
+    path = service.readable(state, who, bucket, prefix, is_prefix=True)
+    found = state.objects.list(bucket, prefix=path.key, delimiter=delimiter, after=cursor or "", limit=limit)
+    return ListingOut(
+        objects=[service.object_out(info) for info in found.objects], folders=found.folders, next=found.next
+    )
+
+
+@router.delete("/{bucket}/objects")
+def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) -> DeletedOut:
+    if not prefix.strip("/"):
+        raise InvalidInput("prefix is empty; name what is to be deleted", fields={"prefix": "empty"})
+    path = service.writable(state, who, bucket, prefix, is_prefix=True)
+    return DeletedOut(num_objects=state.objects.delete_below(path))
+
+
+@router.put("/{bucket}/objects/{key:path}")
+async def put(
+    bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
+) -> ObjectOut:
+    path = await run_in_threadpool(service.writable, state, who, bucket, key)
+    writer = await run_in_threadpool(state.objects.put, path)
+    return service.object_out(await receive(request, writer, sha256))
+
+
+@router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse)
+def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> StreamingResponse:
+    path = service.readable(state, who, bucket, key)
+    info = state.objects.stat(path)
+    wanted = service.parse_range(request.headers.get("Range"), info.size)
+    headers = _headers(info)
+    if wanted is None:
+        return StreamingResponse(state.objects.read(path), media_type="application/octet-stream", headers=headers)
+    headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + wanted.size - 1}/{info.size}"
+    headers["Content-Length"] = str(wanted.size)
+    body = state.objects.read(path, wanted.start, wanted.size)
+    return StreamingResponse(body, status_code=206, media_type="application/octet-stream", headers=headers)
+
+
+@router.head("/{bucket}/objects/{key:path}", response_class=Response)
+def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
+    info = state.objects.stat(service.readable(state, who, bucket, key))
+    return Response(media_type="application/octet-stream", headers=_headers(info))
+
+
+@router.delete("/{bucket}/objects/{key:path}")
+def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
+    path = service.writable(state, who, bucket, key)
+    return DeletedOut(num_objects=int(state.objects.delete(path)))
+
+
+def _headers(info: ObjectInfo) -> dict[str, str]:
+    headers = {
+        "Content-Length": str(info.size),
+        "Accept-Ranges": "bytes",
+        "ETag": f'"{info.modified_at.timestamp():.6f}-{info.size}"',
+        "Last-Modified": format_datetime(info.modified_at, usegmt=True),
+        # user content must not run in the console's origin
+        "Content-Security-Policy": "sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return headers | ({SHA256_HEADER: info.sha256} if info.sha256 else {})

@@ -1,0 +1,91 @@
+"""The rules of buckets and objects."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, UserIdentity
+from danlu.errors import AlreadyExists, InvalidInput, RangeNotSatisfiable
+from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.state import ServerState
+from danlu.spec.paths import StorePath, check_bucket, check_key
+from danlu.store import people
+from danlu.store.objects import ObjectInfo
+from danlu.wire.store import BucketOut, ObjectOut
+
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    start: int
+    size: int
+
+
+def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
+    names = people.projects_by_id(session)
+    rows = people.list_buckets(session, project_ids_for(who))
+    return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
+
+
+def make_bucket(session: Session, who: UserIdentity, name: str) -> BucketOut:
+    try:
+        check_bucket(name)
+    except ValueError as error:
+        raise InvalidInput(str(error), fields={"name": str(error)}) from error
+    if people.get_bucket(session, name) is not None:
+        raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
+    project_id = default_project(session, who)
+    people.add_bucket(session, name, project_id)
+    return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
+
+
+def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
+    """Return the path if it may be read, or listed."""
+    path = _path(bucket, key, is_prefix=is_prefix)
+    rights.check_read_object(who, path, _project_of(state, bucket))
+    return path
+
+
+def writable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
+    path = _path(bucket, key, is_prefix=is_prefix)
+    rights.check_write_object(who, path, _project_of(state, bucket))
+    return path
+
+
+def parse_range(header: str | None, size: int) -> ByteRange | None:
+    """Read a Range header; None when there is none, or one of several parts, which is answered in full."""
+    found = _RANGE.fullmatch(header.strip()) if header else None
+    if found is None or found.group(0) == "bytes=-":
+        return None
+    first, last = found.groups()
+    if len(first) > 18 or len(last) > 18:
+        raise RangeNotSatisfiable(f"range {header} is beyond the object's {size} bytes")
+    start = int(first) if first else max(size - int(last), 0)
+    end = min(int(last), size - 1) if first and last else size - 1
+    if start >= size or end < start:
+        raise RangeNotSatisfiable(f"range {header} is beyond the object's {size} bytes")
+    return ByteRange(start, end - start + 1)
+
+
+def object_out(info: ObjectInfo) -> ObjectOut:
+    return ObjectOut(key=info.key, size=info.size, modified_at=info.modified_at, sha256=info.sha256)
+
+
+def _path(bucket: str, key: str, *, is_prefix: bool) -> StorePath:
+    try:
+        check_bucket(bucket)
+        check_key(key, allow_folder=is_prefix)
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    return StorePath(bucket, key)
+
+
+def _project_of(state: ServerState, bucket: str) -> int | None:
+    with state.database.reading() as session:
+        row = people.get_bucket(session, bucket)
+        return row.project_id if row is not None else None

@@ -1,0 +1,36 @@
+"""What routes work with; made once by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from danlu.auth.secrets import Sealer
+from danlu.server.settings import ServerSettings
+from danlu.store.blobs import Blobs
+from danlu.store.database import Database
+from danlu.store.logs import Logs
+from danlu.store.objects import Objects
+
+
+@dataclass(frozen=True)
+class ServerState:
+    settings: ServerSettings
+    database: Database
+    objects: Objects
+    blobs: Blobs
+    logs: Logs
+    sealer: Sealer
+    now: Callable[[], datetime]
+    wake_scheduler: Callable[[], None]
+
+
+def _state(request: Request) -> ServerState:
+    return cast("ServerState", request.app.state.danlu)
+
+
+State = Annotated[ServerState, Depends(_state)]

@@ -1,0 +1,47 @@
+"""Trees and blobs over HTTP: send the tree, send the blobs that are missing, send the tree again."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response, StreamingResponse
+
+from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.people.service import default_project
+from danlu.server.state import ServerState, State
+from danlu.server.trees import service
+from danlu.server.upload import receive
+from danlu.store import blobs
+from danlu.wire.store import Tree, TreeOut
+
+router = APIRouter(tags=["trees"])
+
+
+@router.post("/trees")
+def put_tree(body: Tree, who: CurrentUser, state: State) -> TreeOut:
+    return state.database.write(service.put_tree, state, who, body)
+
+
+@router.get("/trees/{digest}")
+def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
+    return state.database.read(service.readable_tree, state, who, digest)
+
+
+@router.put("/blobs/{digest}", status_code=204)
+async def put_blob(digest: str, request: Request, who: CurrentUser, state: State) -> Response:
+    project_id = await run_in_threadpool(state.database.read, default_project, who)
+    writer = await run_in_threadpool(state.blobs.put, digest)
+    await receive(request, writer, digest)
+    await run_in_threadpool(_own, state, project_id, digest)
+    return Response(status_code=204)
+
+
+@router.get("/blobs/{digest}", response_class=StreamingResponse)
+def get_blob(digest: str, who: CurrentIdentity, state: State) -> StreamingResponse:
+    state.database.read(service.check_readable_blob, state, who, digest)
+    headers = {"Content-Length": str(state.blobs.size(digest))}
+    return StreamingResponse(state.blobs.read(digest), media_type="application/octet-stream", headers=headers)
+
+
+def _own(state: ServerState, project_id: int, digest: str) -> None:
+    state.database.write(blobs.own, project_id, digest, state.now())

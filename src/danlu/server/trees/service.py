@@ -1,0 +1,53 @@
+"""The rules of trees: folders by content."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.errors import InvalidInput, NotAllowed, NotFound
+from danlu.server.people.service import default_project
+from danlu.server.state import ServerState
+from danlu.store import blobs
+from danlu.wire.store import Tree, TreeOut
+
+
+def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree) -> TreeOut:
+    """Say which files are missing; store the tree once none is."""
+    project_id = default_project(session, who)
+    digests = {file.sha256 for file in tree.files}
+    missing = digests - blobs.owned(session, project_id, digests)
+    if missing:
+        return TreeOut(digest=tree.digest, missing=sorted(missing))
+    _check_sizes(state, tree)
+    state.blobs.put_bytes(tree.digest, tree.to_json())
+    blobs.own(session, project_id, tree.digest, state.now())
+    return TreeOut(digest=tree.digest, missing=[])
+
+
+def readable_tree(session: Session, state: ServerState, who: Identity, digest: str) -> Tree:
+    if isinstance(who, JobIdentity):
+        if digest != who.tree:
+            raise NotAllowed(f"{digest} is not the code of {who.job_id}")
+    elif not blobs.owned(session, default_project(session, who), [digest]):
+        raise NotFound(f"no tree {digest}")
+    try:
+        return Tree.from_json(b"".join(state.blobs.read(digest)))
+    except ValueError as error:
+        raise NotFound(f"{digest} is a file, not a tree") from error
+
+
+def check_readable_blob(session: Session, state: ServerState, who: Identity, digest: str) -> None:
+    if isinstance(who, JobIdentity):
+        tree = readable_tree(session, state, who, who.tree or "")
+        if digest not in {file.sha256 for file in tree.files}:
+            raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
+    elif not blobs.owned(session, default_project(session, who), [digest]):
+        raise NotFound(f"no blob {digest}")
+
+
+def _check_sizes(state: ServerState, tree: Tree) -> None:
+    for file in tree.files:
+        size = state.blobs.size(file.sha256)
+        if size != file.size:
+            raise InvalidInput(f"{file.path}: {file.size} bytes announced, {size} bytes of that digest arrived")

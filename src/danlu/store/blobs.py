@@ -1,0 +1,62 @@
+"""Bytes by their digest. The same bytes are kept once; who may name them is in the database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from danlu.errors import InvalidInput
+from danlu.spec.paths import StorePath
+from danlu.store.objects import Objects, Writer
+from danlu.store.tables import BlobOwnerRow
+
+BUCKET = "blobs"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs:
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    def put(self, digest: str) -> Writer:
+        """Begin an upload; commit it with the digest."""
+        return self._objects.put(_path(digest))
+
+    def put_bytes(self, digest: str, data: bytes) -> None:
+        writer = self.put(digest)
+        writer.write(data)
+        writer.commit(digest)
+
+    def read(self, digest: str) -> Iterator[bytes]:
+        return self._objects.read(_path(digest))
+
+    def size(self, digest: str) -> int:
+        return self._objects.stat(_path(digest)).size
+
+
+def own(session: Session, project_id: int, digest: str, at: datetime) -> None:
+    """Note that a project has sent these bytes. Quiet when it had already."""
+    if session.get(BlobOwnerRow, (project_id, digest)) is None:
+        session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at))
+
+
+def owned(session: Session, project_id: int, digests: Iterable[str]) -> set[str]:
+    """Return those of the digests that the project has sent."""
+    wanted = list(set(digests))
+    found: set[str] = set()
+    for first in range(0, len(wanted), 500):
+        query = select(BlobOwnerRow.digest).where(
+            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted[first : first + 500])
+        )
+        found.update(session.scalars(query))
+    return found
+
+
+def _path(digest: str) -> StorePath:
+    if not _DIGEST.fullmatch(digest):
+        raise InvalidInput(f"{digest!r} is not a digest; 64 hexadecimal digits would be right")
+    return StorePath(BUCKET, f"{digest[:2]}/{digest}")

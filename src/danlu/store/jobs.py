@@ -1,0 +1,181 @@
+"""Jobs in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.states import Desired, JobState
+from danlu.store.database import num_changed
+from danlu.store.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
+
+LIVE = (JobState.STARTING.value, JobState.RUNNING.value, JobState.STOPPING.value)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    project_ids: Sequence[int] | None = None
+    """None: of all projects."""
+
+    states: Sequence[JobState] = ()
+    name: str | None = None
+    tags: Sequence[tuple[str, str]] = ()
+
+
+def add_job(session: Session, row: JobRow) -> None:
+    session.add(row)
+    session.flush()
+
+
+def get_job(session: Session, job_id: str) -> JobRow | None:
+    return session.get(JobRow, job_id)
+
+
+def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
+    return {row.id: row for first in range(0, len(ids), 500) for row in _chunk(session, ids[first : first + 500])}
+
+
+def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> JobRow | None:
+    query = select(JobRow).where(JobRow.name == name).order_by(JobRow.id.desc()).limit(1)
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    return session.scalar(query)
+
+
+def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | None:
+    return session.scalar(select(JobRow).where(JobRow.owner_id == owner_id, JobRow.request_id == request_id))
+
+
+def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> Sequence[JobRow]:
+    """Newest first, those older than the job `before`."""
+    query = select(JobRow).order_by(JobRow.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(JobRow.id < before)
+    if wanted.project_ids is not None:
+        query = query.where(JobRow.project_id.in_(wanted.project_ids))
+    if wanted.states:
+        query = query.where(JobRow.state.in_([state.value for state in wanted.states]))
+    if wanted.name is not None:
+        query = query.where(JobRow.name == wanted.name)
+    for key, value in wanted.tags:
+        query = query.where(JobRow.spec["tags"][key].as_string() == value)
+    return session.scalars(query).all()
+
+
+def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
+    """Write intent. The scheduler acts on it."""
+    for first in range(0, len(ids), 500):
+        session.execute(
+            update(JobRow)
+            .where(JobRow.id.in_(ids[first : first + 500]))
+            .values(desired=desired.value, version=JobRow.version + 1)
+        )
+
+
+def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **changes: Any) -> bool:
+    """Change a job's state if it is still as it was read."""
+    statement = update(JobRow).where(JobRow.id == job.id, JobRow.version == job.version)
+    values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
+    return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
+
+
+def set_reason(session: Session, job_id: str, why: Reason) -> None:
+    """Say why a queued job waits; quiet when it says so already."""
+    session.execute(
+        update(JobRow)
+        .where(
+            JobRow.id == job_id,
+            JobRow.state == JobState.QUEUED.value,
+            or_(JobRow.reason_code != why.code, JobRow.reason_message != why.message),
+        )
+        .values(reason_code=why.code, reason_message=why.message, version=JobRow.version + 1)
+    )
+
+
+def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> None:
+    """Take the jobs in these states that nobody else works on.
+
+    A claim that would end later than any claim can was made before the clock was set back; it counts as over.
+    """
+    until = now + timedelta(seconds=seconds)
+    session.execute(
+        update(JobRow)
+        .where(
+            JobRow.state.in_(states),
+            or_(
+                JobRow.lock_token.is_(None),
+                JobRow.lock_token == token,
+                JobRow.lock_expires_at < now,
+                JobRow.lock_expires_at > until + timedelta(seconds=seconds),
+            ),
+        )
+        .values(lock_token=token, lock_expires_at=until)
+    )
+
+
+def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.state.in_(states))).all()
+
+
+def settle_waiting(session: Session, at: datetime) -> int:
+    """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
+    waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
+    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime]], ...] = (
+        (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
+        ((JobState.QUEUED.value,), Desired.PAUSE, JobState.PAUSED, "paused", {}),
+        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at}),
+    )
+    moved = 0
+    for states, desired, to, code, changes in moves:
+        query = select(JobRow.id, JobRow.attempt).where(JobRow.state.in_(states), JobRow.desired == desired.value)
+        found = session.execute(query).all()
+        why = reason(code)
+        for first in range(0, len(found), 500):
+            ids = [job_id for job_id, _ in found[first : first + 500]]
+            statement = update(JobRow).where(JobRow.id.in_(ids))
+            values = {"state": to.value, "reason_code": why.code, "reason_message": why.message, **changes}
+            session.execute(statement.values(version=JobRow.version + 1, **values))
+        session.add_all(
+            EventRow(job_id=job_id, attempt=attempt, at=at, kind=to.value, message=why.message)
+            for job_id, attempt in found
+        )
+        moved += len(found)
+    return moved
+
+
+def queue(session: Session) -> Sequence[JobRow]:
+    """Queued jobs in the order in which they are looked at."""
+    query = select(JobRow).where(JobRow.state == JobState.QUEUED.value)
+    return session.scalars(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id)).all()
+
+
+def release(session: Session, token: str) -> None:
+    """Give up all claims, so that another server goes on at once."""
+    session.execute(update(JobRow).where(JobRow.lock_token == token).values(lock_token=None, lock_expires_at=None))
+
+
+def delete_jobs(session: Session, ids: Sequence[str]) -> None:
+    for first in range(0, len(ids), 500):
+        part = ids[first : first + 500]
+        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow):
+            session.execute(delete(table).where(table.job_id.in_(part)))
+        session.execute(delete(JobRow).where(JobRow.id.in_(part)))
+
+
+def add_event(session: Session, job_id: str, attempt: int, *, kind: str, message: str, at: datetime) -> None:
+    session.add(EventRow(job_id=job_id, attempt=attempt, at=at, kind=kind, message=message))
+
+
+def list_events(session: Session, job_id: str, *, after: int, limit: int) -> Sequence[EventRow]:
+    query = select(EventRow).where(EventRow.job_id == job_id, EventRow.id > after)
+    return session.scalars(query.order_by(EventRow.id).limit(limit)).all()
+
+
+def _chunk(session: Session, ids: Sequence[str]) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.id.in_(ids))).all()

@@ -1,0 +1,44 @@
+"""Log bytes in segment files. Which segments there are, and how long, is in the database: `danlu.store.logs`.
+
+<root>/<job id>/<attempt>/<rank>/<start>.log      start: offset of the segment's first byte, 16 digits
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+SEGMENT_BYTES = 8 << 20
+
+
+class LogFiles:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, data: bytes) -> None:
+        """Write into the segment that begins at `start`, `at` bytes after its beginning.
+
+        What a killed server wrote and did not note in the database is written over with the same bytes.
+        """
+        path = self._path(job_id, attempt, rank, start)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                written = os.pwrite(descriptor, view, at)
+                view, at = view[written:], at + written
+        finally:
+            os.close(descriptor)
+
+    def read(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, size: int) -> bytes:
+        with self._path(job_id, attempt, rank, start).open("rb") as file:
+            file.seek(at)
+            return file.read(size)
+
+    def delete_job(self, job_id: str) -> None:
+        shutil.rmtree(self._root / job_id, ignore_errors=True)
+
+    def _path(self, job_id: str, attempt: int, rank: int, start: int) -> Path:
+        return self._root / job_id / str(attempt) / str(rank) / f"{start:016d}.log"

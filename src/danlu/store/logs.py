@@ -1,0 +1,136 @@
+"""Logs by offset: an index in SQL over segment files. Bytes are in the file before the index says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from danlu.store.database import Database, num_changed
+from danlu.store.log_files import SEGMENT_BYTES, LogFiles
+from danlu.store.tables import LogMarkRow, LogSegmentRow, TaskRow
+
+READ_BYTES = 1 << 20
+
+
+class Logs:
+    """The logs of all tasks."""
+
+    def __init__(self, database: Database, files: LogFiles) -> None:
+        self._database = database
+        self._files = files
+
+    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:
+        """Add bytes at `offset`, which must be the stored length. A second time (other server, retry) is a no-op."""
+        while data:
+            start = offset - offset % SEGMENT_BYTES
+            piece = data[: start + SEGMENT_BYTES - offset]
+            self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
+            with self._database.writing() as session:
+                if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
+                    return
+            offset, data = offset + len(piece), data[len(piece) :]
+
+    def length(self, job_id: str, attempt: int, rank: int) -> int:
+        """How many bytes are stored; 0 for a task that is not known."""
+        with self._database.reading() as session:
+            task = session.get(TaskRow, (job_id, attempt, rank))
+            return task.log_bytes if task is not None else 0
+
+    def read(self, job_id: str, attempt: int, rank: int, offset: int, limit: int = READ_BYTES) -> bytes:
+        """Return stored bytes from `offset`, at most `limit`, at most to the end of a segment; empty at the end."""
+        start = offset - offset % SEGMENT_BYTES
+        with self._database.reading() as session:
+            row = session.get(LogSegmentRow, (job_id, attempt, rank, start))
+            size = row.size if row is not None else 0
+        wanted = min(limit, start + size - offset)
+        if wanted <= 0:
+            return b""
+        return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
+
+    def read_until(self, job_id: str, attempt: int, rank: int, offset: int, end: int) -> Iterator[bytes]:
+        while offset < end:
+            piece = self.read(job_id, attempt, rank, offset, min(READ_BYTES, end - offset))
+            if not piece:
+                return
+            offset += len(piece)
+            yield piece
+
+    def tail_offset(self, job_id: str, attempt: int, rank: int, num_lines: int, end: int) -> int:
+        """Return where the last `num_lines` lines before `end` begin."""
+        if num_lines <= 0:
+            return end
+        position, seen = end, 0
+        while position > 0:
+            step = min(1 << 16, position)
+            piece = b"".join(self.read_until(job_id, attempt, rank, position - step, position))
+            for index in range(len(piece) - 1, -1, -1):
+                # a newline that ends the log does not begin another line
+                if piece[index] == 10 and position - step + index + 1 < end:
+                    seen += 1
+                    if seen == num_lines:
+                        return position - step + index + 1
+            position -= step
+        return 0
+
+    def add_marks(self, job_id: str, attempt: int, rank: int, marks: Sequence[tuple[int, datetime]]) -> None:
+        if not marks:
+            return
+        with self._database.writing() as session:
+            last = _last_mark(session, job_id, attempt, rank)
+            session.add_all(
+                LogMarkRow(job_id=job_id, attempt=attempt, rank=rank, offset=offset, at=at)
+                for offset, at in marks
+                if offset > last
+            )
+
+    def last_mark(self, job_id: str, attempt: int, rank: int) -> int:
+        with self._database.reading() as session:
+            return _last_mark(session, job_id, attempt, rank)
+
+    def offset_at(self, job_id: str, attempt: int, rank: int, moment: datetime) -> int:
+        """Return the log's length at the last mark before `moment`: what comes after was written later, or nearly."""
+        with self._database.reading() as session:
+            found = session.scalar(
+                select(func.max(LogMarkRow.offset)).where(
+                    LogMarkRow.job_id == job_id,
+                    LogMarkRow.attempt == attempt,
+                    LogMarkRow.rank == rank,
+                    LogMarkRow.at <= moment,
+                )
+            )
+        return found or 0
+
+    def delete_job(self, session: Session, job_id: str) -> None:
+        """Forget a job's logs; its files go when the caller has committed: `drop_files`."""
+        for table in (LogSegmentRow, LogMarkRow):
+            session.execute(delete(table).where(table.job_id == job_id))
+
+    def drop_files(self, job_id: str) -> None:
+        self._files.delete_job(job_id)
+
+
+def _note(session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int) -> bool:
+    """Advance the stored length from `offset`; False when somebody else already has."""
+    task = update(TaskRow).where(
+        TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset
+    )
+    if num_changed(session, task.values(log_bytes=offset + size)) == 0:
+        return False
+    row = session.get(LogSegmentRow, (job_id, attempt, rank, start))
+    if row is None:
+        session.add(LogSegmentRow(job_id=job_id, attempt=attempt, rank=rank, start=start, size=size))
+    else:
+        row.size = offset - start + size
+    return True
+
+
+def _last_mark(session: Session, job_id: str, attempt: int, rank: int) -> int:
+    found = session.scalar(
+        select(func.max(LogMarkRow.offset)).where(
+            LogMarkRow.job_id == job_id, LogMarkRow.attempt == attempt, LogMarkRow.rank == rank
+        )
+    )
+    return found or 0

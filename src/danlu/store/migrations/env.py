@@ -1,0 +1,12 @@
+"""What Alembic runs; the connection is handed over by danlu.store.migrate."""
+
+from alembic import context
+
+from danlu.store.tables import Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    render_as_batch=True,
+)
+context.run_migrations()

@@ -1,0 +1,289 @@
+"""Objects behind one small interface. A key holds a whole object or none."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import BinaryIO
+
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull
+from danlu.spec.paths import StorePath, check_bucket, check_key
+
+CHUNK_BYTES = 1 << 20
+PARTIAL = ".partial."
+SHA256_ATTRIBUTE = "user.danlu.sha256"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    key: str
+    size: int
+    modified_at: datetime
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    objects: list[ObjectInfo]
+    folders: list[str]
+    next: str | None
+
+
+class Writer(ABC):
+    """An upload on its way. Nothing is visible before `commit`; `abort` is quiet at any time."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> None: ...
+
+    @abstractmethod
+    def commit(self, sha256: str | None = None) -> ObjectInfo:
+        """Make the object visible. Raise BadChecksum, and keep nothing, when the bytes are not the announced ones."""
+
+    @abstractmethod
+    def abort(self) -> None: ...
+
+
+class Objects(ABC):
+    """A store of objects."""
+
+    @abstractmethod
+    def put(self, path: StorePath) -> Writer:
+        """Begin an upload. It replaces what the key held, at `commit`."""
+
+    @abstractmethod
+    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes in pieces. Raise NotFound before the first one."""
+
+    @abstractmethod
+    def stat(self, path: StorePath) -> ObjectInfo: ...
+
+    @abstractmethod
+    def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
+        """List keys in order, those after `after`; with a delimiter, what lies deeper is folded into folders."""
+
+    @abstractmethod
+    def delete(self, path: StorePath) -> bool:
+        """Delete one object; False when there was none."""
+
+    @abstractmethod
+    def delete_below(self, path: StorePath) -> int:
+        """Delete every object whose key begins with the path's; return how many."""
+
+
+class LocalObjects(Objects):
+    """A folder per bucket, a file per object: people may look inside."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, path: StorePath) -> Writer:
+        target = self._file(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise Conflict(f"{path}: a folder of this path is an object already; choose another key") from error
+        except OSError as error:
+            raise _full(error, path) from error
+        if target.is_dir():
+            raise Conflict(f"{path} is a folder with objects in it; choose another key")
+        return _LocalWriter(target, path)
+
+    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        file = self._open(path)
+        return _pieces(file, start, size)
+
+    def stat(self, path: StorePath) -> ObjectInfo:
+        with self._open(path) as file:
+            return _info(path.key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
+
+    def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
+        if delimiter not in ("", "/"):
+            raise InvalidInput(f"delimiter {delimiter!r}; '/' or nothing would be right")
+        check_prefix(prefix)
+        objects: list[ObjectInfo] = []
+        folders: list[str] = []
+        last = ""
+        for key, entry in _walk(self._bucket(bucket), prefix, delimiter, after):
+            if len(objects) + len(folders) == limit:
+                return Listing(objects, folders, next=last)
+            last = key
+            if entry is None:
+                folders.append(key)
+            else:
+                with suppress(FileNotFoundError):  # deleted while we look
+                    objects.append(_info(key, entry.stat(), None))
+        return Listing(objects, folders, next=None)
+
+    def delete(self, path: StorePath) -> bool:
+        file = self._file(path)
+        try:
+            file.unlink()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
+            return False
+        self._drop_empty_folders(file.parent, path.bucket)
+        return True
+
+    def delete_below(self, path: StorePath) -> int:
+        check_prefix(path.key)
+        keys = [key for key, _ in _walk(self._bucket(path.bucket), path.key, "", "")]
+        return sum(self.delete(StorePath(path.bucket, key)) for key in keys)
+
+    def _bucket(self, name: str) -> Path:
+        check_bucket(name)
+        return self._root / name
+
+    def _file(self, path: StorePath) -> Path:
+        try:
+            check_key(path.key)
+        except ValueError as error:
+            raise InvalidInput(str(error), fields={"key": str(error)}) from error
+        return self._bucket(path.bucket) / path.key
+
+    def _open(self, path: StorePath) -> BinaryIO:
+        try:
+            return self._file(path).open("rb")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            raise NotFound(f"no object {path}") from error
+
+    def _drop_empty_folders(self, folder: Path, bucket: str) -> None:
+        top = self._bucket(bucket)
+        while folder != top:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+
+@dataclass
+class _LocalWriter(Writer):
+    target: Path
+    path: StorePath
+    _hash: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def __post_init__(self) -> None:
+        self._partial = self.target.parent / f"{PARTIAL}{uuid.uuid4().hex}"
+        try:
+            self._file = self._partial.open("xb")
+        except FileNotFoundError:  # the folder was emptied and dropped a moment ago
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._partial.open("xb")
+        except OSError as error:
+            raise _full(error, self.path) from error
+
+    def write(self, data: bytes) -> None:
+        self._hash.update(data)
+        try:
+            self._file.write(data)
+        except OSError as error:
+            self.abort()
+            raise _full(error, self.path) from error
+
+    def commit(self, sha256: str | None = None) -> ObjectInfo:
+        digest = self._hash.hexdigest()
+        if sha256 is not None and sha256.lower() != digest:
+            self.abort()
+            raise BadChecksum(f"{self.path}: sha256 {sha256} was announced, {digest} arrived; send it again")
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            _write_sha256(self._file.fileno(), digest)
+            status = os.fstat(self._file.fileno())
+            self._file.close()
+            self._partial.replace(self.target)
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            self.abort()
+            raise Conflict(f"{self.path} is a folder with objects in it; choose another key") from error
+        except OSError as error:
+            self.abort()
+            raise _full(error, self.path) from error
+        return _info(self.path.key, status, digest)
+
+    def abort(self) -> None:
+        with suppress(OSError):  # a full disk may refuse the last flush
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def check_prefix(prefix: str) -> None:
+    """A prefix is the beginning of a key, so it may end in the middle of a name."""
+    try:
+        check_key(prefix, allow_folder=True)
+    except ValueError as error:
+        raise InvalidInput(f"prefix: {error}", fields={"prefix": str(error)}) from error
+
+
+def _walk(top: Path, prefix: str, delimiter: str, after: str) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
+    """Yield (key, entry) in key order; a folded folder has no entry. Skips whole folders that lie before `after`."""
+    head, _, stem = prefix.rpartition("/")
+    yield from _walk_folder(top / head, f"{head}/" if head else "", stem, delimiter, after)
+
+
+def _walk_folder(
+    folder: Path, base: str, stem: str, delimiter: str, after: str
+) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name, entry in sorted(found, key=lambda pair: pair[0]):
+        key = base + name
+        if not name.startswith(stem) or name.startswith(PARTIAL):
+            continue
+        if not name.endswith("/"):
+            if key > after:
+                yield key, entry
+        elif delimiter:
+            if key > after and _holds_objects(Path(entry.path)):
+                yield key, None
+        elif key > after or after.startswith(key):
+            yield from _walk_folder(Path(entry.path), key, "", delimiter, after)
+
+
+def _holds_objects(folder: Path) -> bool:
+    return next(_walk_folder(folder, "", "", "", ""), None) is not None
+
+
+def _pieces(file: BinaryIO, start: int, size: int | None) -> Iterator[bytes]:
+    with file:
+        file.seek(start)
+        left = size
+        while left is None or left > 0:
+            piece = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
+            if not piece:
+                return
+            left = None if left is None else left - len(piece)
+            yield piece
+
+
+def _info(key: str, status: os.stat_result, sha256: str | None) -> ObjectInfo:
+    return ObjectInfo(key, status.st_size, datetime.fromtimestamp(status.st_mtime, timezone.utc), sha256)
+
+
+def _full(error: OSError, path: StorePath) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"no room for {path} in the store; make room on its disk and send it again")
+    if error.errno == errno.ENAMETOOLONG:
+        return InvalidInput(f"{path}: the key is too long for this store")
+    return error
+
+
+def _write_sha256(descriptor: int, digest: str) -> None:
+    with suppress(OSError):  # not every file system keeps attributes; then the digest is not remembered
+        os.setxattr(descriptor, SHA256_ATTRIBUTE, digest.encode())
+
+
+def _read_sha256(descriptor: int) -> str | None:
+    try:
+        return os.getxattr(descriptor, SHA256_ATTRIBUTE).decode()
+    except OSError:
+        return None

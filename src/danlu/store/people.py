@@ -1,0 +1,137 @@
+"""Users, keys, sessions, sign-in links, projects and buckets in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from danlu.store.database import num_changed
+from danlu.store.tables import (
+    ApiKeyRow,
+    BucketRow,
+    MemberRow,
+    ProjectRow,
+    SessionRow,
+    SignInLinkRow,
+    UserRow,
+)
+
+
+def add_user(session: Session, name: str, *, is_admin: bool, at: datetime) -> UserRow:
+    user = UserRow(name=name, is_admin=is_admin, created_at=at)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def any_user(session: Session) -> bool:
+    return session.scalar(select(UserRow.id).limit(1)) is not None
+
+
+def get_user(session: Session, user_id: int) -> UserRow | None:
+    return session.get(UserRow, user_id)
+
+
+def user_by_name(session: Session, name: str) -> UserRow | None:
+    return session.scalar(select(UserRow).where(UserRow.name == name))
+
+
+def set_password(session: Session, user_id: int, password_hash: str) -> None:
+    session.execute(update(UserRow).where(UserRow.id == user_id).values(password_hash=password_hash))
+
+
+def roles_of(session: Session, user_id: int) -> dict[int, str]:
+    rows = session.execute(select(MemberRow.project_id, MemberRow.role).where(MemberRow.user_id == user_id))
+    return dict(rows.tuples().all())
+
+
+def add_key(
+    session: Session, user_id: int, *, key_id: str, name: str, digest: str, at: datetime, expires_at: datetime | None
+) -> ApiKeyRow:
+    row = ApiKeyRow(id=key_id, user_id=user_id, name=name, digest=digest, created_at=at, expires_at=expires_at)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def get_key(session: Session, key_id: str) -> ApiKeyRow | None:
+    return session.get(ApiKeyRow, key_id)
+
+
+def keys_of(session: Session, user_id: int) -> Sequence[ApiKeyRow]:
+    return session.scalars(select(ApiKeyRow).where(ApiKeyRow.user_id == user_id).order_by(ApiKeyRow.created_at)).all()
+
+
+def touch_key(session: Session, key_id: str, at: datetime) -> None:
+    session.execute(update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(last_used_at=at))
+
+
+def delete_key(session: Session, user_id: int, key_id: str) -> bool:
+    return num_changed(session, delete(ApiKeyRow).where(ApiKeyRow.id == key_id, ApiKeyRow.user_id == user_id)) > 0
+
+
+def add_link(session: Session, user_id: int, *, digest: str, expires_at: datetime) -> None:
+    session.add(SignInLinkRow(digest=digest, user_id=user_id, expires_at=expires_at))
+
+
+def take_link(session: Session, digest: str, now: datetime) -> int | None:
+    """Use a link up and return its user; None when it is unknown, used or too old."""
+    row = session.get(SignInLinkRow, digest)
+    if row is None:
+        return None
+    # the delete decides who was first when two browsers come at once
+    taken = num_changed(session, delete(SignInLinkRow).where(SignInLinkRow.digest == digest)) == 1
+    return row.user_id if taken and row.expires_at > now else None
+
+
+def add_session(session: Session, user_id: int, *, digest: str, csrf: str, expires_at: datetime) -> None:
+    session.add(SessionRow(digest=digest, user_id=user_id, csrf=csrf, expires_at=expires_at))
+
+
+def get_session(session: Session, digest: str) -> SessionRow | None:
+    return session.get(SessionRow, digest)
+
+
+def delete_session(session: Session, digest: str) -> None:
+    session.execute(delete(SessionRow).where(SessionRow.digest == digest))
+
+
+def add_project(session: Session, name: str) -> ProjectRow:
+    project = ProjectRow(name=name)
+    session.add(project)
+    session.flush()
+    return project
+
+
+def add_member(session: Session, project_id: int, user_id: int, role: str) -> None:
+    session.add(MemberRow(project_id=project_id, user_id=user_id, role=role))
+
+
+def projects_by_id(session: Session) -> dict[int, str]:
+    return {row.id: row.name for row in session.scalars(select(ProjectRow))}
+
+
+def names_of_users(session: Session, ids: set[int]) -> dict[int, str]:
+    return {row.id: row.name for row in session.scalars(select(UserRow).where(UserRow.id.in_(ids)))}
+
+
+def add_bucket(session: Session, name: str, project_id: int) -> BucketRow:
+    row = BucketRow(name=name, project_id=project_id)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def get_bucket(session: Session, name: str) -> BucketRow | None:
+    return session.get(BucketRow, name)
+
+
+def list_buckets(session: Session, project_ids: Sequence[int] | None) -> Sequence[BucketRow]:
+    """Of these projects, or of all."""
+    query = select(BucketRow).order_by(BucketRow.name)
+    if project_ids is not None:
+        query = query.where(BucketRow.project_id.in_(project_ids))
+    return session.scalars(query).all()

@@ -1,0 +1,252 @@
+"""The tables. Each class is a row; rules about rows are elsewhere."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, Float, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """Times are UTC and aware in Python, on databases that keep no zone as well."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else value.astimezone(timezone.utc)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=timezone.utc)
+
+
+class Base(DeclarativeBase):
+    type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}
+
+
+class UserRow(Base):
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+    password_hash: Mapped[str | None] = mapped_column(String(200))
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    is_active: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime]
+
+
+class ApiKeyRow(Base):
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    digest: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+
+
+class SessionRow(Base):
+    """A browser that is signed in."""
+
+    __tablename__ = "sessions"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    csrf: Mapped[str] = mapped_column(String(64))
+    expires_at: Mapped[datetime]
+
+
+class SignInLinkRow(Base):
+    """A link that signs one person in, once."""
+
+    __tablename__ = "sign_in_links"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    expires_at: Mapped[datetime]
+
+
+class ProjectRow(Base):
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+
+
+class MemberRow(Base):
+    __tablename__ = "members"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    role: Mapped[str] = mapped_column(String(20))
+
+
+class BucketRow(Base):
+    __tablename__ = "buckets"
+
+    name: Mapped[str] = mapped_column(String(63), primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
+
+
+class BlobOwnerRow(Base):
+    """A project that has sent these bytes. Bytes are kept once, but only who has sent them may name them."""
+
+    __tablename__ = "blob_owners"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    added_at: Mapped[datetime]
+
+
+class JobRow(Base):
+    __tablename__ = "jobs"
+    __table_args__ = (
+        UniqueConstraint("owner_id", "request_id"),
+        Index("jobs_by_state", "state", "priority", "id"),
+        Index("jobs_by_name", "name", "id"),
+        Index("jobs_by_project", "project_id", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    request_id: Mapped[str | None] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(String(100))
+    engine: Mapped[str] = mapped_column(String(40))
+    spec: Mapped[dict[str, Any]]
+    sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
+    output: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(20))
+    desired: Mapped[str] = mapped_column(String(20))
+    reason_code: Mapped[str] = mapped_column(String(40))
+    reason_message: Mapped[str] = mapped_column(Text)
+    priority: Mapped[int]
+    attempt: Mapped[int] = mapped_column(default=0)
+    """Number of the newest attempt; 0 before the first."""
+
+    num_retries: Mapped[int] = mapped_column(default=0)
+    not_before: Mapped[datetime | None]
+    """A retry does not start earlier."""
+
+    created_at: Mapped[datetime]
+    queued_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    version: Mapped[int] = mapped_column(default=0)
+    """Goes up with every change that people can see."""
+
+    lock_token: Mapped[str | None] = mapped_column(String(40))
+    lock_expires_at: Mapped[datetime | None]
+
+
+class AttemptRow(Base):
+    __tablename__ = "attempts"
+    __table_args__ = (Index("attempts_by_state", "state"),)
+
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(String(20))
+    reason_code: Mapped[str] = mapped_column(String(40))
+    reason_message: Mapped[str] = mapped_column(Text)
+    placement: Mapped[dict[str, Any]]
+    token_digest: Mapped[str | None] = mapped_column(String(64), unique=True)
+    """Of the attempt's own credentials; None once they are revoked."""
+
+    is_started: Mapped[bool] = mapped_column(default=False)
+    """Whether the engine has confirmed the start; if a server died before that, the start is repeated."""
+
+    notes: Mapped[list[Any]]
+    first_failed_rank: Mapped[int | None]
+    last_lines: Mapped[list[Any]]
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+
+
+class TaskRow(Base):
+    __tablename__ = "tasks"
+
+    job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    role: Mapped[str] = mapped_column(String(40))
+    node: Mapped[str] = mapped_column(String(100))
+    device_ids: Mapped[list[Any]]
+    cpus: Mapped[float] = mapped_column(Float, default=0.0)
+    memory_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    state: Mapped[str] = mapped_column(String(20))
+    exit_code: Mapped[int | None]
+    reason_code: Mapped[str] = mapped_column(String(40), default="")
+    reason_message: Mapped[str] = mapped_column(Text, default="")
+    log_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    """How much of the log is stored."""
+
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+
+class DeviceClaimRow(Base):
+    """A device in use. The primary key is the promise that no device is given twice."""
+
+    __tablename__ = "device_claims"
+    __table_args__ = (Index("device_claims_by_job", "job_id", "attempt"),)
+
+    node: Mapped[str] = mapped_column(String(100), primary_key=True)
+    type: Mapped[str] = mapped_column(String(40), primary_key=True)
+    device_id: Mapped[int] = mapped_column(primary_key=True)
+    job_id: Mapped[str] = mapped_column(String(40))
+    attempt: Mapped[int]
+    rank: Mapped[int]
+
+
+class EventRow(Base):
+    __tablename__ = "events"
+    __table_args__ = (Index("events_by_job", "job_id", "id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    job_id: Mapped[str] = mapped_column(String(40))
+    attempt: Mapped[int]
+    at: Mapped[datetime]
+    kind: Mapped[str] = mapped_column(String(40))
+    message: Mapped[str] = mapped_column(Text)
+
+
+class LogSegmentRow(Base):
+    """A piece of a rank's log that lies in one file."""
+
+    __tablename__ = "log_segments"
+
+    job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    start: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+
+
+class LogMarkRow(Base):
+    """At this time the log was this long."""
+
+    __tablename__ = "log_marks"
+
+    job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    offset: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    at: Mapped[datetime]
+
+
+class NodeRow(Base):
+    __tablename__ = "nodes"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    engine: Mapped[str] = mapped_column(String(40))
+    info: Mapped[dict[str, Any]]
+    is_reachable: Mapped[bool] = mapped_column(default=True)
+    seen_at: Mapped[datetime]
