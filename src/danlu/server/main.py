@@ -16,13 +16,14 @@ import uvicorn
 
 from danlu.auth.secrets import Sealer
 from danlu.engines.local import LocalEngine, LocalSettings
-from danlu.errors import Conflict, Unavailable
+from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import create_app
 from danlu.server.people.service import ADMIN, first_start, make_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
+from danlu.spec.units import parse_device
 from danlu.store import migrate
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
@@ -66,11 +67,10 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         LocalSettings(
             work_dir=settings.work_dir,
             hide=(settings.home,),
-            owner_id=server_id,
-            allow_sandbox=settings.sandbox,
-            allow_own_network=settings.own_network,
-            simulate=settings.simulate,
-            max_tasks=settings.max_tasks,
+            server_id=server_id,
+            use_sandbox=settings.sandbox,
+            use_own_network=settings.own_network,
+            simulated_devices=[_simulated(text) for text in settings.simulate],
         )
     )
     parts = Parts(
@@ -93,6 +93,14 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         wake_scheduler=scheduler.wake,
     )
     return state, scheduler
+
+
+def _simulated(text: str) -> tuple[str, str, int]:
+    try:
+        device = parse_device(text)
+    except ValueError as error:
+        raise InvalidInput(f"--simulate: {error}") from error
+    return device.type, device.model or "simulated", device.count
 
 
 def _only_one(path: Path) -> IO[str]:

@@ -30,7 +30,6 @@ class Database:
     def reading(self) -> Iterator[Session]:
         with _plain_errors(), self._sessions() as session:
             yield session
-            session.rollback()
 
     @contextmanager
     def writing(self) -> Iterator[Session]:

@@ -1,0 +1,81 @@
+"""A real server in a process of its own, for tests, demos and benchmarks."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from danlu.client import Client
+from danlu.client.keys import parse_link, sign_in
+from danlu.wire.auth import SignIn
+
+START_SECONDS = 60.0
+_UP = re.compile(r"Danlu is up on (\S+)")
+_LINK = re.compile(r"(\S+/signin\?token=\S+)")
+
+
+class RunningServer:
+    """`danlu up` on a free port with a data folder of its own. May be killed and started again."""
+
+    def __init__(self, data_dir: Path, *options: str) -> None:
+        self.data_dir = data_dir
+        self.output = data_dir.parent / f"{data_dir.name}.log"
+        self.url = ""
+        self.api_key = ""
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> RunningServer:
+        """Start, or start again on the same port. The first time, sign in and make a key."""
+        port = self.url.rpartition(":")[2] or "0"
+        command = [sys.executable, "-m", "danlu", "up", "--port", port, "--data-dir", str(self.data_dir)]
+        env = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
+        begun = self.output.stat().st_size if self.output.exists() else 0
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen([*command, *self._options], stdout=output, stderr=output, env=env)
+        self.url = self._wait_for(_UP, begun)
+        if not self.api_key:
+            link = parse_link(self._wait_for(_LINK, begun))
+            self.api_key = sign_in(self.url, SignIn(token=link.token), key_name="testing").api_key
+        return self
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def client(self) -> Client:
+        return Client(url=self.url, api_key=self.api_key)
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def said(self) -> str:
+        """All that the server printed so far."""
+        return self.output.read_text(errors="replace")
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+            self._process.wait(timeout=30)
+
+    def _wait_for(self, pattern: re.Pattern[str], begun: int) -> str:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            is_gone = self._process is not None and self._process.poll() is not None
+            found = pattern.search(self.output.read_bytes()[begun:].decode(errors="replace"))
+            if found is not None:
+                return found.group(1)
+            if is_gone:
+                break
+            time.sleep(0.02)
+        raise RuntimeError(f"the server did not come up:\n{self.said()[-4000:]}")
