@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -43,8 +44,9 @@ def job_body(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def client(peer: Peer) -> Client:
-    return Client(url=peer.url, api_key="key")
+def client(peer: Peer) -> Iterator[Client]:
+    with Client(url=peer.url, api_key="key") as client:
+        yield client
 
 
 class TestRequests:
@@ -84,8 +86,9 @@ class TestRequests:
     def test_nobody_there_names_the_address_and_the_remedy(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-        with pytest.raises(ServerUnreachable, match=f"no server answers at http://127.0.0.1:{port} .*`danlu up`"):
-            Client(url=f"http://127.0.0.1:{port}").me()
+        told = f"no server answers at http://127.0.0.1:{port} .*`danlu up`"
+        with Client(url=f"http://127.0.0.1:{port}") as client, pytest.raises(ServerUnreachable, match=told):
+            client.me()
 
     def test_the_classes_of_the_server_are_raised(self, peer: Peer, client: Client) -> None:
         body = {"error": "NotAllowed", "message": "not yours", "fields": {"job": "x"}}
@@ -107,7 +110,8 @@ class TestRequests:
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         peer.answers_json(ME)
-        Client(url=peer.url, api_key="key").me()
+        with Client(url=peer.url, api_key="key") as client:
+            client.me()
         assert peer.asked[0].headers["authorization"] == "Bearer key"
 
 
