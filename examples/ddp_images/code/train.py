@@ -21,7 +21,7 @@ PARAMETERS = json.loads(Path(os.environ["DANLU_HYPERPARAMETERS"]).read_text())
 
 def load(name: str) -> TensorDataset:
     with np.load(DATA / f"{name}.npz") as arrays:
-        images = torch.from_numpy(arrays["images"]).float().div(255).unsqueeze(1)
+        images = torch.from_numpy(arrays["images"]).float().sub(100).div(50).unsqueeze(1)
         return TensorDataset(images, torch.from_numpy(arrays["labels"]).long())
 
 
