@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 0.1
 """Pause between looks while something is starting or stopping."""
 
+GATHER_SECONDS = 0.01
+"""After being woken the loop waits this long, so that a burst of requests costs one look."""
+
 QUIET_SECONDS = 0.6
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
@@ -79,7 +82,8 @@ class Scheduler:
     def _run(self) -> None:
         pause = 0.0
         while not self._stopping.is_set():
-            self._wake.wait(pause)
+            if self._wake.wait(pause):
+                self._stopping.wait(GATHER_SECONDS)
             self._wake.clear()
             try:
                 pause = self.tick()
