@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from danlu.testing.engines import Starter
 pytestmark = pytest.mark.parametrize("kind", ["sandbox"], indirect=True)
 
 
-def run(starter: Starter, command: str, **fields: object) -> str:
+def run(starter: Starter, command: str, **fields: Any) -> str:
     job = starter.start(command, **fields)
     job.wait()
     return job.log()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from typing import NoReturn
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -73,6 +72,8 @@ def _detach(folder: str, *, secrets: dict[str, str], net: network.Network | None
         shim.run()
         code = 0
     except BaseException:
+        import traceback
+
         traceback.print_exc()
     finally:
         os._exit(code)

@@ -91,6 +91,7 @@ class LocalEngine(Engine):
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
     ) -> None:
         tasks = [task for task in plan.tasks if task.rank in ranks]
+        self._observer.forget(plan.job_id, plan.attempt)
         try:
             for task in tasks:
                 prepare_task(
