@@ -108,6 +108,8 @@ def _steps(machine: Machine, view: View) -> Iterable[_Step]:
             yield _Step(path, ("--perms", "1777", "--tmpfs", path))
     yield _Step("/run", ("--perms", "0755", "--tmpfs", "/run"))
     yield _Step("/proc", ("--proc", "/proc"))
+    # bubblewrap 0.8 leaves it writable for uid 0 even without any capability
+    yield _Step("/proc/sys", ("--ro-bind", "/proc/sys", "/proc/sys"))
     yield _Step("/dev", ("--dev", "/dev"))
     yield _Step("/dev/shm", ("--perms", "1777", "--tmpfs", "/dev/shm"))
     for path in machine.hidden:
