@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 from danlu.engines.local import LocalEngine, LocalSettings
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Starter
+from danlu.testing.engines import Starter, wait_until
 from danlu.testing.store_server import StoreServer
 
 pytestmark = pytest.mark.parametrize("kind", ["sandbox"], indirect=True)
@@ -187,3 +189,74 @@ class TestNetwork:
         peer = f"{job.plan.job_id}-worker-1"
         assert job.log(0).splitlines()[0] == f"{job.plan.job_id}-worker-0"
         assert job.log(0).splitlines()[1].split() == [job.plan.tasks[1].address, peer]
+
+    def test_other_machines_are_reached_and_this_one_is_not(
+        self, starter: Starter, engine: LocalEngine, another_machine: tuple[str, str]
+    ) -> None:
+        if any("way out" in sentence for sentence in engine.nodes()[0].missing):
+            pytest.skip(str(engine.nodes()[0].missing))
+        theirs, ours = another_machine
+        with socket.create_server((ours, 0)) as server:
+            port = server.getsockname()[1]
+            program = (
+                "import socket\n"
+                f"print(socket.create_connection(('{theirs}', 9000), timeout=5).recv(9).decode())\n"
+                f"for where in (('{ours}', {port}), ('10.87.0.2', {port}), ('169.254.169.254', 80)):\n"
+                "    try:\n"
+                "        socket.create_connection(where, timeout=3); print('reached', where)\n"
+                "    except OSError: print('no')\n"
+            )
+            log = run(starter, f'python3 -c "{program}"; cat /etc/resolv.conf')
+        assert log == "outside\nno\nno\nno\nnameserver 10.87.0.3\n"
+
+    def test_the_way_out_ends_with_the_gang(self, starter: Starter, engine: LocalEngine) -> None:
+        if any("way out" in sentence for sentence in engine.nodes()[0].missing):
+            pytest.skip(str(engine.nodes()[0].missing))
+        before = ways_out()
+        job = starter.start("echo ready; sleep 60", nodes=2)
+        job.wait_for_log("ready", rank=1)
+        (mine,) = ways_out() - before
+        engine.stop(job.handles[:1], 0)
+        wait_until(lambda: job.observe()[0].state is TaskState.STOPPED)
+        assert mine in ways_out()
+        job.stop()
+        wait_until(lambda: mine not in ways_out(), seconds=5)
+
+
+def ways_out() -> set[int]:
+    """The living processes that lead out of networks. One that has ended has no command line any more."""
+    found = set()
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and b"slirp4netns" in Path("/proc", name, "cmdline").read_bytes():
+                found.add(int(name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def another_machine() -> Iterator[tuple[str, str]]:
+    """A network namespace that plays another machine; (its address, our address on the wire to it)."""
+    if os.geteuid() != 0:
+        pytest.skip("making another machine needs root")
+    name = f"danlu-t{os.getpid()}"
+    wire = f"dt{os.getpid()}"
+    server = (
+        "import socket\nserver = socket.create_server(('10.99.7.2', 9000))\nserver.settimeout(20)\n"
+        "print('up', flush=True)\nserver.accept()[0].send(b'outside')"
+    )
+    commands = (
+        f"netns add {name}\nlink add {wire} type veth peer name w1 netns {name}\n"
+        f"addr add 10.99.7.1/24 dev {wire}\nlink set {wire} up\n"
+    )
+    inside = "addr add 10.99.7.2/24 dev w1\nlink set w1 up\nlink set lo up\n"
+    subprocess.run(["ip", "-batch", "-"], input=commands, text=True, check=True)
+    subprocess.run(["ip", "-n", name, "-batch", "-"], input=inside, text=True, check=True)
+    argv = ["nsenter", f"--net=/run/netns/{name}", sys.executable, "-c", server]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield "10.99.7.2", "10.99.7.1"
+        process.kill()
+    subprocess.run(["ip", "netns", "del", name], check=True)
