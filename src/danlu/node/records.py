@@ -4,12 +4,13 @@ lock         held (flock) while the shim lives
 status.json  where the task is; its mtime is the heartbeat
 exit.json    how it ended; exists once and for ever
 log          what the command wrote
-marks        (length of the log, time) about once a second: lines of one width, `00000000000000001234 1700000000.123456\n`
-control      a FIFO: `stop SECONDS\n`
+marks        (length of the log, time) about once a second; every line has MARK_WIDTH bytes
+control      a FIFO that takes lines: stop SECONDS
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -57,7 +58,8 @@ class Records:
 
     def clear_reserve(self) -> None:
         for path in self._spare:
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):  # the whole folder may be removed by now
+                os.unlink(path)
         self._spare = []
 
     def _reserve(self, number: int) -> str:

@@ -250,6 +250,13 @@ class Shim:
             return
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
+        if self._out is not None and self._has_ended(self._out.pid):
+            # a refusal is final; a stager that broke down otherwise is given a second chance
+            failure = self._out.result(self._ended[self._out.pid])
+            if failure is not None and failure[0] == "upload_failed":
+                self._facts = self._facts._replace(upload=failure)
+                return
+            self._out = None
         if self._out is None:
             self._out = StagerProcess.start(self._folder, "out", self._task)
         self._out.finish()

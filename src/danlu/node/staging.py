@@ -8,6 +8,7 @@ import os
 import signal
 from typing import Any, NoReturn
 
+from danlu.node import linux
 from danlu.node.records import STAGER_LOG
 
 
@@ -72,6 +73,7 @@ def has_files(folder: str) -> bool:
 def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:
     try:
         os.setsid()
+        linux.die_with_parent(signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND

@@ -93,9 +93,9 @@ _Rule = tuple[Callable[[Facts], object], Callable[[Facts], Verdict]]
 
 # the first that applies counts
 _RULES: tuple[_Rule, ...] = (
-    (lambda facts: facts.was_stopped, lambda facts: Verdict("stopped", "", "")),
+    (lambda facts: facts.was_stopped, lambda _: Verdict("stopped", "", "")),
     (lambda facts: facts.staging, lambda facts: Verdict("failed", *(facts.staging or ("", "")))),
-    (lambda facts: facts.exit_code == 0, lambda facts: Verdict("succeeded", "", "")),
+    (lambda facts: facts.exit_code == 0, lambda _: Verdict("succeeded", "", "")),
     (lambda facts: facts.num_oom_kills, lambda facts: Verdict("failed", "out_of_memory", _oom(facts))),
     (lambda facts: facts.failed_word, lambda facts: Verdict("failed", *_not_started(facts))),
     (lambda facts: not facts.did_start, lambda facts: Verdict("failed", "start_failed", _no_sandbox(facts))),
@@ -109,7 +109,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (
         lambda facts: facts.exit_code is None,
-        lambda facts: Verdict("failed", "killed_by_signal", "the task was killed from outside (SIGKILL)"),
+        lambda _: Verdict("failed", "killed_by_signal", "the task was killed from outside (SIGKILL)"),
     ),
     (
         lambda facts: facts.exit_code in (126, 127),
@@ -120,7 +120,7 @@ _RULES: tuple[_Rule, ...] = (
         lambda facts: Verdict("failed", "killed_by_signal", f"{_signal_name(facts)} ended the command"),
     ),
     (
-        lambda facts: True,
+        lambda _: True,
         lambda facts: Verdict("failed", "exit_code", f"the command ended with code {facts.exit_code}"),
     ),
 )

@@ -46,6 +46,8 @@ class Scheduler:
         self._infos: dict[str, NodeInfo] = {}
 
     def start(self) -> None:
+        """Look at the nodes, so that they are known when this returns, and begin."""
+        self._refresh_nodes()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import danlu
@@ -29,16 +30,15 @@ _ERRORS: dict[int | str, dict[str, object]] = {
 }
 
 
-def create_app(state: ServerState, scheduler: Scheduler | None) -> FastAPI:
-    """Make the application. Without a scheduler it only answers; jobs wait for a server that has one."""
+def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], None] = lambda: None) -> FastAPI:
+    """Make the application. `ready` is called when it is about to answer."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        if scheduler is not None:
-            scheduler.start()
+        await run_in_threadpool(scheduler.start)
+        ready()
         yield
-        if scheduler is not None:
-            scheduler.stop()
+        await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(
         title="Danlu",

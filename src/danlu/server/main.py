@@ -46,17 +46,21 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = print) -> None:
         database = Database(settings.database_url or sqlite_url(settings.server_dir / "danlu.db"))
         migrate.upgrade(database)
         is_first = database.write(first_start, utc_now())
-        app = create_app(*_wire(settings, database))
-        say(f"Danlu is up on {settings.url} (data in {settings.home})")
-        if is_first:
-            link = database.write(make_link, ADMIN, utc_now())
-            say(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+        state, scheduler = _wire(settings, database)
+        app = create_app(state, scheduler, ready=lambda: _greet(settings, database, is_first, say))
         server = uvicorn.Server(
             uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
         )
         server.run(sockets=[listener])
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
+
+
+def _greet(settings: ServerSettings, database: Database, is_first: bool, say: Callable[[str], None]) -> None:
+    say(f"Danlu is up on {settings.url} (data in {settings.home})")
+    if is_first:
+        link = database.write(make_link, ADMIN, utc_now())
+        say(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
 
 
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:

@@ -70,8 +70,7 @@ def prepare_task(
         path = paths.on_host(inside)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for source in (*paths.mounts.values(),):
-        source.mkdir(parents=True, exist_ok=True)
+    folder.mounts.mkdir(exist_ok=True)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
     _write_names(plan, folder, uid=uid)
@@ -80,6 +79,7 @@ def prepare_task(
         os.mkfifo(folder.path / CONTROL, 0o600)
     if uid is not None:
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
+        folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
     description = _describe(plan, task, paths=paths, credentials=credentials, settings=settings, can=can, uid=uid)
     _write_private(folder.path / TASK, json.dumps(description))
 

@@ -1,0 +1,42 @@
+# What people type. Every target sets up what it needs.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check -q
+SOURCES := src tests $(wildcard accel/src accel/tests compat/src compat/tests) benchmarks scripts examples
+
+.PHONY: demo test test-long lint bench clean
+
+demo: $(VENV)/.demo-ready  ## run the main job on the embedded default and show the result
+	$(BIN)/python examples/ddp_images/demo.py
+
+test: $(VENV)/.dev-ready  ## the tests, at most 15 minutes on 2 cores
+	$(BIN)/pytest -q -m "not long"
+
+test-long: $(VENV)/.dev-ready  ## the campaigns: faults, fuzzing, thousands of histories
+	$(BIN)/pytest -q -m long
+
+lint: $(VENV)/.dev-ready
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/pytest -q tests/test_architecture.py
+
+bench: $(VENV)/.dev-ready  ## all measurements, quick form; run nothing else meanwhile
+	for script in benchmarks/*.py; do $(BIN)/python $$script --quick || exit 1; done
+
+clean:
+	rm -rf $(VENV) .demo .bench
+
+$(VENV)/bin/pip:
+	scripts/system-packages.sh
+	python3 -c 'import sys; assert sys.version_info >= (3, 11), "Danlu needs Python 3.11 or newer"'
+	python3 -m venv $(VENV)
+
+$(VENV)/.demo-ready: $(VENV)/bin/pip pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[server]' torch numpy
+	touch $@
+
+$(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt $(wildcard accel/pyproject.toml accel/CMakeLists.txt accel/native/* compat/pyproject.toml)
+	$(PIP) install -c constraints.txt -r requirements-dev.txt
+	touch $@

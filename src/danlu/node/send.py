@@ -1,0 +1,197 @@
+"""Brings the outputs of a task to the store: new and changed files, each whole."""
+
+from __future__ import annotations
+
+import concurrent.futures.thread
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from danlu.node.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
+
+NUM_CONNECTIONS = 4
+MAX_CHANGES = 5
+"""How often a file that changes while it is read is read again in the last pass."""
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no right to list it
+
+
+class Version(NamedTuple):
+    """What tells one state of a file from the next without reading it."""
+
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+
+
+class Changed(Exception):
+    """The file is not the one whose digest was taken."""
+
+
+class Removed(Exception):
+    """The file is no longer there, or no longer a file."""
+
+
+class Sender:
+    """Remembers what the store has. Symbolic links, devices and sockets are not sent."""
+
+    def __init__(self, server: Server, outputs: list[dict[str, object]], *, say: Callable[[str], None]) -> None:
+        self._server = server
+        self._outputs = [(str(o["path"]), str(o["to"]), bool(o["while_running"])) for o in outputs]
+        self._say = say
+        self._sent: dict[str, Version] = {}
+        self._seen: dict[str, Version] = {}
+
+    def send_settled(self) -> None:
+        """Send what was written and has not changed since the last call. For use while the command runs."""
+        seen: dict[str, Version] = {}
+        settled = []
+        for path, url in self._find(is_last=False):
+            version = _version(path)
+            if version is None or self._sent.get(path) == version:
+                continue
+            seen[path] = version
+            if self._seen.get(path) == version:
+                settled.append((path, url))
+        self._seen = seen
+        self._send_all(settled, is_last=False)
+
+    def send_all(self) -> None:
+        """Send whatever the store has not got. For use when the command has ended."""
+        found = [(path, url) for path, url in self._find(is_last=True) if self._sent.get(path) != _version(path)]
+        self._send_all(found, is_last=True)
+
+    def _find(self, *, is_last: bool) -> Iterator[tuple[str, str]]:
+        for folder, to, while_running in self._outputs:
+            if not while_running and not is_last:
+                continue
+            bucket, _, prefix = to[len("store://") :].partition("/")
+            base = f"/buckets/{quote(bucket)}/objects/"
+            for path in _walk(folder):
+                key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
+                yield path, base + quote(key)
+
+    def _send_all(self, files: list[tuple[str, str]], *, is_last: bool) -> None:
+        if not files:
+            return
+        with concurrent.futures.thread.ThreadPoolExecutor(NUM_CONNECTIONS) as pool:
+            running = [pool.submit(self._send, path, url, is_last=is_last) for path, url in files]
+            try:
+                for done in concurrent.futures.as_completed(running):
+                    done.result()
+            except BaseException:
+                self._server.is_given_up.set()
+                for waiting in running:
+                    waiting.cancel()
+                raise
+
+    def _send(self, path: str, url: str, *, is_last: bool) -> None:
+        for _ in range(MAX_CHANGES if is_last else 1):
+            try:
+                version = self._server.patiently(path, lambda: _send_once(self._server, path, url))
+            except Changed:
+                self._say(f"{path}: changed while it was sent")
+                continue
+            except Removed:
+                return
+            self._sent[path] = version
+            self._say(f"{path}: {version.size_bytes} bytes sent")
+            return
+
+
+def _send_once(server: Server, path: str, url: str) -> Version:
+    with _open_regular(path) as descriptor:
+        before = _version_of(os.fstat(descriptor))
+        digest = hashlib.sha256()
+        for piece in _pieces(descriptor, before.size_bytes):
+            digest.update(piece)
+        headers = {"Content-Length": str(before.size_bytes), "X-Danlu-SHA256": digest.hexdigest()}
+        if _version_of(os.fstat(descriptor)) != before:
+            raise Changed
+        # a change from here on makes the digest wrong, and the server refuses the whole
+        try:
+            with server.open("PUT", url, body=_pieces(descriptor, before.size_bytes), headers=headers) as answer:
+                answer.read()
+        except Refused as refused:
+            if refused.status == 422 and _version_of(os.fstat(descriptor)) != before:
+                raise Changed from refused
+            raise
+        if _version_of(os.fstat(descriptor)) != before:
+            raise Changed
+        return before
+
+
+@contextlib.contextmanager
+def _open_regular(path: str) -> Iterator[int]:
+    try:
+        descriptor = _open_without_links(path)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise Removed from error  # it became a link or a socket: not for sending
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise Removed from error
+        raise LocalProblem(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Removed
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_without_links(path: str) -> int:
+    """Open a file so that no part of its path is a symbolic link: the job could point one at what is not its own."""
+    *parents, name = path.strip("/").split("/")
+    folder = os.open("/" if path.startswith("/") else ".", _FOLDER)
+    try:
+        for part in parents:
+            deeper = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        return os.open(name, _OPEN, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _pieces(descriptor: int, size_bytes: int) -> Iterator[bytes]:
+    offset = 0
+    while offset < size_bytes:
+        piece = os.pread(descriptor, min(CHUNK_BYTES, size_bytes - offset), offset)
+        if not piece:
+            raise Changed  # it became shorter
+        yield piece
+        offset += len(piece)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    if os.path.islink(folder):
+        return
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            path = os.path.join(parent, name)
+            if stat.S_ISREG(_mode(path)):
+                yield path
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
+
+
+def _version(path: str) -> Version | None:
+    try:
+        return _version_of(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _version_of(found: os.stat_result) -> Version:
+    return Version(found.st_size, found.st_mtime_ns, found.st_ino)
