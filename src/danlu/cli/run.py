@@ -48,7 +48,7 @@ def run(
     Examples:
       danlu run -- nvidia-smi
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
-      danlu run -N 2 -- 'echo I am $RANK of $WORLD_SIZE'
+      danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
       danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.send import send
