@@ -74,6 +74,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             server_id=server_id,
             use_sandbox=settings.sandbox,
             use_own_network=settings.own_network,
+            max_tasks=settings.max_tasks,
             simulated_devices=[_simulated(text) for text in settings.simulate],
         )
     )

@@ -35,9 +35,6 @@ class ServerSettings(BaseSettings):
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 
-    num_nodes: int = Field(default=1, ge=1, le=64)
-    """How many nodes this machine plays; more than one only makes sense with simulated devices."""
-
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 

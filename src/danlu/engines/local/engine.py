@@ -27,7 +27,7 @@ from danlu.node.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
-MAX_TASKS = 250
+MIN_TASKS, TASKS_PER_CORE = 16, 4
 """One address each in 10.88.0.0/24."""
 
 
@@ -235,12 +235,13 @@ def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -
         for kind, model, count in settings.simulated_devices
         for number in range(count)
     ]
+    cores = len(os.sched_getaffinity(0))
     return NodeInfo(
         name=settings.node_name,
-        cpus=float(len(os.sched_getaffinity(0))),
+        cpus=float(cores),
         memory_bytes=probe.memory_bytes(),
         devices=(*real, *simulated),
-        max_tasks=MAX_TASKS,
+        max_tasks=settings.max_tasks or max(MIN_TASKS, TASKS_PER_CORE * cores),
         has_sandbox=can.machine is not None,
         has_own_network=can.has_own_network,
         holds_many_tasks=True,
