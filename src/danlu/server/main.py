@@ -30,6 +30,7 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.objects import LocalObjects
+from danlu.store.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         database=database,
         objects=LocalObjects(settings.objects_dir),
         blobs=Blobs(LocalObjects(settings.server_dir)),
+        uploads=Uploads(settings.server_dir / "uploads"),
         logs=logs,
         sealer=sealer,
         now=utc_now,
