@@ -44,6 +44,8 @@ class Uploads:
             os.close(descriptor)
 
     def read(self, upload_id: str) -> Iterator[bytes]:
+        if self.offset(upload_id) == 0:  # an empty object has no file
+            return
         with self._path(upload_id).open("rb") as file:
             while piece := file.read(CHUNK_BYTES):
                 yield piece

@@ -13,7 +13,6 @@ from danlu.server.identity import CurrentIdentity
 from danlu.server.objects.service import writable
 from danlu.server.state import State
 from danlu.server.uploads import service
-from danlu.store import uploads
 from danlu.store.objects import CHUNK_BYTES
 from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
 
@@ -61,7 +60,5 @@ def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
 
 @router.delete("/uploads/{upload}", status_code=204)
 def abort(upload: str, who: CurrentIdentity, state: State) -> Response:
-    row = state.database.read(service.find, who, upload)
-    state.uploads.drop(row.id)
-    state.database.write(uploads.delete_upload, row.id)
+    service.forget(state, state.database.read(service.find, who, upload))
     return Response(status_code=204)

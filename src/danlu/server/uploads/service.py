@@ -7,11 +7,12 @@ import secrets
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import Conflict, NotFound
+from danlu.errors import BadChecksum, Conflict, NotFound
 from danlu.server.objects.service import object_out
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
 from danlu.store import uploads
+from danlu.store.objects import ObjectInfo
 from danlu.store.tables import UploadRow
 from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
 
@@ -53,22 +54,29 @@ def finish(state: ServerState, row: UploadRow) -> ObjectOut:
     arrived = state.uploads.offset(row.id)
     if arrived != row.size:
         raise Conflict(f"{arrived} of {row.size} bytes have arrived; go on from there")
-    writer = state.objects.put(StorePath(row.bucket, row.key))
-    done = False
     try:
-        if row.size:
-            for piece in state.uploads.read(row.id):
-                writer.write(piece)
-        info = writer.commit(row.sha256)
-        done = True
-    finally:
-        if not done:
-            writer.abort()
-        # bytes that are not what was announced are of no use: the next try begins anew
-        if not done or state.uploads.offset(row.id) == row.size:
-            state.uploads.drop(row.id)
-    state.database.write(uploads.delete_upload, row.id)
+        info = _copy(state, row)
+    except BadChecksum:
+        forget(state, row)  # these bytes are of no use: the next try begins anew
+        raise
+    forget(state, row)
     return object_out(info)
+
+
+def forget(state: ServerState, row: UploadRow) -> None:
+    state.database.write(uploads.delete_upload, row.id)
+    state.uploads.drop(row.id)
+
+
+def _copy(state: ServerState, row: UploadRow) -> ObjectInfo:
+    writer = state.objects.put(StorePath(row.bucket, row.key))
+    try:
+        for piece in state.uploads.read(row.id):
+            writer.write(piece)
+        return writer.commit(row.sha256)
+    except BaseException:
+        writer.abort()
+        raise
 
 
 def upload_out(state: ServerState, row: UploadRow) -> UploadOut:
