@@ -14,6 +14,7 @@ from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.retention import BATCH, remove_old_logs
 from danlu.scheduler.snapshot import GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import begin, launch
@@ -32,8 +33,10 @@ GATHER_SECONDS = 0.01
 QUIET_SECONDS = 0.6
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
+OVERTIME_SECONDS = 30.0
 IDLE_SECONDS = 5.0
 NODES_SECONDS = 20.0
+TIDY_SECONDS = 600.0
 QUEUE_SECONDS = 15.0
 """The queue is looked at this often even when nothing seems to have happened."""
 
@@ -50,8 +53,8 @@ class Scheduler:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told_to_stop: set[tuple[str, int]] = set()
-        self._nodes_at = float("-inf")
+        self._told_to_stop: dict[tuple[str, int], float] = {}
+        self._nodes_at = self._tidied_at = float("-inf")
         self._queue_changed = True
         self._queue_due = self._queue_not_before = float("-inf")
         self._pause = BUSY_SECONDS
@@ -98,6 +101,7 @@ class Scheduler:
     def tick(self) -> float:
         """Look once at everything; return how long nothing is expected to happen."""
         self._refresh_nodes()
+        self._tidy_up()
         live = load_live(self._parts, self._specs)
         is_quiet = self._watch(live)
         num_started = self._serve_queue_if_due()
@@ -143,6 +147,10 @@ class Scheduler:
             self._infos = infos
             self._queue_changed = True
 
+    def _tidy_up(self) -> None:
+        if time.monotonic() - self._tidied_at > TIDY_SECONDS and remove_old_logs(self._parts) < BATCH:
+            self._tidied_at = time.monotonic()
+
     def _watch(self, live: Sequence[LiveJob]) -> bool:
         """Follow all live attempts; return whether none had anything new."""
         is_quiet = True
@@ -151,12 +159,24 @@ class Scheduler:
             is_quiet = is_quiet and is_unchanged(item, seen)
             if follow(self._parts, item, seen):
                 self._queue_changed = True
-                self._told_to_stop.discard(key)
+                self._told_to_stop.pop(key, None)
                 self._clean_up(item)
-            elif item.attempt.state == AttemptState.STOPPING.value and key not in self._told_to_stop:
-                self._parts.engines[item.job.engine].stop(item.handles, item.spec.grace)
-                self._told_to_stop.add(key)
+            elif item.attempt.state == AttemptState.STOPPING.value:
+                self._tell_to_stop(item)
         return is_quiet
+
+    def _tell_to_stop(self, item: LiveJob) -> None:
+        """Tell the engine once; and once more, without grace, when the tasks outlive it by far."""
+        key = (item.job.id, item.attempt.number)
+        now = time.monotonic()
+        engine = self._parts.engines[item.job.engine]
+        if key not in self._told_to_stop:
+            engine.stop(item.handles, item.spec.grace)
+            self._told_to_stop[key] = now + item.spec.grace + OVERTIME_SECONDS
+        elif now > self._told_to_stop[key]:
+            log.warning("%s did not end within its grace; it is killed", item.job.id)
+            engine.stop(item.handles, 0.0)
+            self._told_to_stop[key] = now + OVERTIME_SECONDS
 
     def _started(self, live: Sequence[LiveJob]) -> list[LiveJob]:
         """Repeat the starts that a killed server did not confirm; return what can be looked at."""

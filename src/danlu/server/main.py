@@ -66,7 +66,7 @@ def _greet(settings: ServerSettings, database: Database, is_first: bool, say: Ca
 
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
-    logs = Logs(database, LogFiles(settings.server_dir / "logs"))
+    logs = Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
     server_id = _server_id(settings.server_dir / "id")
     engine = LocalEngine(
         LocalSettings(
@@ -86,6 +86,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         server_url=settings.url,
         server_id=server_id,
+        log_days=settings.log_days,
     )
     scheduler = Scheduler(parts)
     state = ServerState(
