@@ -1,7 +1,7 @@
 """A way out of a gang's own network, through slirp4netns: outgoing connections only, made by a process outside.
 
 Addresses of this machine and link-local ones (where clouds hand out credentials) get routes that lead nowhere, and a
-job has no right to change routes. The process ends when the last shim of the gang does: it watches a pipe that they hold.
+job has no right to change routes. The process ends with the last shim of the gang: it watches a pipe that they hold.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ class EngineContract:
 
     def test_starting_twice_starts_once(self, starter: Starter) -> None:
         job = starter.start("echo once; sleep 60", nodes=2)
-        job.wait_for_log("once")
+        for rank in range(2):
+            job.wait_for_log("once", rank=rank)
         again = starter.engine.start(job.plan, Credentials(starter.server_url, starter.token))
         assert list(again) == list(job.handles)
         job.stop()
