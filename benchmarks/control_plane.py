@@ -136,7 +136,8 @@ class RayJobs:
         self.once()  # the first job pays for set-up that later ones do not
 
     def once(self) -> float:
-        assert self._client.stdin is not None and self._client.stdout is not None
+        assert self._client.stdin is not None
+        assert self._client.stdout is not None
         self._client.stdin.write("go\n")
         self._client.stdin.flush()
         return float(self._client.stdout.readline())

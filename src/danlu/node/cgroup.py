@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import NamedTuple
 
 V2 = "/sys/fs/cgroup"
+YOUNG_SECONDS = 60.0
 _SHARES_PER_CPU = 1024
 
 
@@ -75,8 +77,10 @@ def remove_leftovers(roots: dict[str, str]) -> None:
         except OSError:
             continue
         for name in names:
-            if os.path.isdir(f"{root}/{name}"):
-                _remove(f"{root}/{name}")
+            folder = f"{root}/{name}"
+            # a young one may belong to a task that is just being started
+            if os.path.isdir(folder) and os.stat(folder).st_ctime < time.time() - YOUNG_SECONDS:
+                _remove(folder)
 
 
 def _can_limit(folder: str, controller: str, parent: str) -> bool:

@@ -91,6 +91,7 @@ class LocalEngine(Engine):
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
     ) -> None:
         tasks = [task for task in plan.tasks if task.rank in ranks]
+        self._observer.forget(plan.job_id, plan.attempt)
         try:
             for task in tasks:
                 prepare_task(
@@ -106,6 +107,7 @@ class LocalEngine(Engine):
                     "folders": [str(gang.task(task.rank).path) for task in tasks],
                     "secrets": dict(credentials.secrets),
                     "addresses": sorted({task.address for task in plan.tasks}) if self._can.has_own_network else [],
+                    "way_out": self._can.way_out,
                 },
                 lock=lock,
             )
@@ -208,9 +210,12 @@ def _probe(settings: LocalSettings) -> dict[str, Any]:
 
 def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
     has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
+    has_own_network = has_sandbox and settings.use_own_network and not found["network_problem"]
+    has_way_out = has_own_network and settings.use_way_out and not found["way_out_problem"]
     return Abilities(
         machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
-        has_own_network=has_sandbox and settings.use_own_network and not found["network_problem"],
+        has_own_network=has_own_network,
+        way_out=found["way_out"] if has_way_out else "",
         has_own_uid=has_sandbox and settings.use_own_uid and os.geteuid() == 0,
         cgroups=found["cgroups"],
     )
@@ -261,6 +266,9 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     if not can.has_own_network:
         why = found["network_problem"] or "switched off in the settings, or no sandbox"
         said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
+    if can.has_own_network and not can.way_out:
+        why = found["way_out_problem"] or "switched off in the settings"
+        said.append(f"No way out of a job's network ({why}): a setup that downloads packages fails.")
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")

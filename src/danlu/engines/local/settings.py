@@ -45,6 +45,9 @@ class LocalSettings:
 
     use_sandbox: bool = True
     use_own_network: bool = True
+    use_way_out: bool = True
+    """Whether jobs with a network of their own can make connections to other machines."""
+
     use_own_uid: bool = True
     """Whether a server that is root gives each job a user id without rights. Needs the sandbox."""
 

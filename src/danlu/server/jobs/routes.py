@@ -31,9 +31,10 @@ WATCH_SECONDS = 0.25
 
 @router.post("", status_code=201)
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
-    job = state.database.write(service.submit, state, who, body)
+    checked = state.database.read(service.check, state, who, body.spec)
+    row = state.database.write(service.submit, state, who, checked, body.request_id)
     state.wake_scheduler()
-    return job
+    return state.database.read(job_out, row)
 
 
 @router.post("/plan")
