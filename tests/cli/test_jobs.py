@@ -167,7 +167,7 @@ class TestLook:
     def test_ps_lists_what_is_asked_for(self, danlu: Danlu, failed: str) -> None:
         assert failed not in danlu("ps").out
         rows = danlu("ps", "-a", "--tag", "t=1").out.splitlines()
-        assert rows[0].split() == ["ID", "NAME", "STATE", "NODES", "DEVICE", "TRY", "AGE", "RAN", "OWNER", "WHY"]
+        assert rows[0].split() == ["ID", "NAME", "STATE", "ON", "TRY", "OWNER", "AGE", "RAN", "WHY"]
         assert [row.split()[:3] for row in rows[1:]] == [[failed, "broken-one", "failed"]]
         found = json.loads(danlu("ps", "--state", "failed", "--name", "broken-one", "--json").out)
         assert [JobRow.model_validate(row).id for row in found] == [failed]
@@ -175,6 +175,7 @@ class TestLook:
 
     def test_logs_of_ranks_as_text_and_as_json(self, danlu: Danlu, failed: str) -> None:
         assert danlu("logs", failed, "--rank", "1").out == "line of 1\nbroken\n"
+        assert danlu("logs", failed, "--rank", "1,1").out == "line of 1\nbroken\n"
         assert danlu("logs", failed, "--grep", "line").out.splitlines() == ["0 | line of 0", "1 | line of 1"]
         assert danlu("logs", failed, "-r", "1", "-n", "1", "--json").out == (
             '{"rank": 1, "attempt": 1, "offset": 10, "text": "broken"}\n'

@@ -33,9 +33,8 @@ def test_keys_are_made_used_and_deleted(danlu: Danlu, monkeypatch: pytest.Monkey
 
 
 def test_a_link_is_good_once_and_leaves_a_key_that_logout_deletes(
-    offline: Danlu, make_server: Callable[..., RunningServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    offline: Danlu, server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = make_server()
     link = re.findall(r"\S+/signin\?token=\S+", server.said())[0]
     said = offline("login", link)
     assert said.code == 1  # the fixture has used it

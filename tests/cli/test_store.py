@@ -39,5 +39,5 @@ class TestStore:
         assert danlu("store", "ls", "store://Bad/x").err.startswith("danlu: 'Bad' is not a bucket name; ")
 
     def test_buckets(self, danlu: Danlu) -> None:
-        assert danlu("store", "mb", "made-by-cli").out == "store://made-by-cli/\n"
-        assert "store://made-by-cli/" in danlu("store", "ls").out.splitlines()
+        assert danlu("store", "mb", "tests-made-by-cli").out == "store://tests-made-by-cli/\n"
+        assert "store://tests-made-by-cli/" in danlu("store", "ls").out.splitlines()

@@ -53,7 +53,7 @@ class Store:
             put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
             meter.finished(str(move.local))
 
-        _all_of(send, moves, num_parallel)
+        _all_of(send, moves, num_parallel, meter)
         return [str(move.remote) for move in moves]
 
     def download(
@@ -76,7 +76,7 @@ class Store:
             get_file(self._http, object_path(move.remote), move.local, meter=meter)
             meter.finished(str(move.local))
 
-        _all_of(fetch, moves, num_parallel)
+        _all_of(fetch, moves, num_parallel, meter)
         return [move.local for move in moves]
 
     def list(self, path: str) -> Iterator[ObjectOut]:
@@ -186,12 +186,15 @@ def _checked(local: Path, remote: StorePath) -> _Move:
     return _Move(local, remote, local.stat().st_size)
 
 
-def _all_of(move: Callable[[_Move], None], moves: list[_Move], num_parallel: int) -> None:
-    """Do all of them, several at a time; after the first failure no further one is begun."""
+def _all_of(move: Callable[[_Move], None], moves: list[_Move], num_parallel: int, meter: Meter) -> None:
+    """Do all of them, several at a time; after the first failure no further one is begun. Ctrl-C ends all at once."""
     with ThreadPoolExecutor(max(1, num_parallel)) as pool:
         pending: list[Future[None]] = [pool.submit(move, one) for one in moves]
         try:
             wait(pending, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            meter.cancel()
+            raise
         finally:
             for one in pending:
                 one.cancel()
