@@ -21,7 +21,7 @@ import shapes
 
 HERE = Path(__file__).parent
 BARS = "▁▂▃▄▅▆▇█"
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> int:

@@ -32,5 +32,5 @@ def draw(shape: str, random: np.random.Generator) -> np.ndarray:
         "cross": (np.minimum(abs(rows - y), abs(columns - x)) < size * 0.3)
         & (np.maximum(abs(rows - y), abs(columns - x)) < size),
     }[shape]
-    image = random.normal(70, 35, (SIDE, SIDE)) + inside * random.uniform(60, 110)
+    image = random.normal(70, 20, (SIDE, SIDE)) + inside * random.uniform(60, 110)
     return image.clip(0, 255).astype(np.uint8)

@@ -21,19 +21,22 @@ PARAMETERS = json.loads(Path(os.environ["DANLU_HYPERPARAMETERS"]).read_text())
 
 def load(name: str) -> TensorDataset:
     with np.load(DATA / f"{name}.npz") as arrays:
-        images = torch.from_numpy(arrays["images"]).float().div(255).unsqueeze(1)
+        images = torch.from_numpy(arrays["images"]).float().sub(100).div(50).unsqueeze(1)
         return TensorDataset(images, torch.from_numpy(arrays["labels"]).long())
 
 
 def make_model() -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, stride=2, padding=1),
+        nn.Conv2d(1, 16, 5, stride=2, padding=2),
+        nn.GroupNorm(4, 16),
         nn.ReLU(),
-        nn.Conv2d(8, 16, 3, stride=2, padding=1),
+        nn.Conv2d(16, 16, 3, stride=2, padding=1),
+        nn.GroupNorm(4, 16),
         nn.ReLU(),
-        nn.AdaptiveAvgPool2d(4),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1),
+        nn.ReLU(),
         nn.Flatten(),
-        nn.Linear(16 * 4 * 4, 4),
+        nn.Linear(32 * 4 * 4, 4),
     )
 
 

@@ -9,13 +9,19 @@ import typer
 
 
 def up(
-    host: str = typer.Option("127.0.0.1", help="Address to listen at; this machine only unless told otherwise."),
-    port: int = typer.Option(8400, min=0, max=65535, help="Port to listen at; 0 takes a free one."),
-    data_dir: Optional[Path] = typer.Option(None, help="Database, logs and objects; ~/.danlu when left out."),
-    sandbox: bool = typer.Option(True, "--sandbox/--no-sandbox", help="Run jobs in a sandbox (bubblewrap)."),
-    own_network: bool = typer.Option(True, "--own-network/--no-own-network", help="Give each job its own network."),
-    simulate: list[str] = typer.Option(
-        [], metavar="TYPE[:MODEL]:COUNT", help="Pretend to have devices, such as npu:910b:8; repeatable."
+    host: Optional[str] = typer.Option(None, help="Address to listen at.", show_default="127.0.0.1"),
+    port: Optional[int] = typer.Option(
+        None, min=0, max=65535, help="Port to listen at; 0 takes a free one.", show_default="8400"
+    ),
+    data_dir: Optional[Path] = typer.Option(None, help="Database, logs and objects.", show_default="~/.danlu"),
+    sandbox: Optional[bool] = typer.Option(
+        None, "--sandbox/--no-sandbox", help="Run jobs in a sandbox (bubblewrap) where that works.", show_default="yes"
+    ),
+    own_network: Optional[bool] = typer.Option(
+        None, "--own-network/--no-own-network", help="Give jobs their own network where that works.", show_default="yes"
+    ),
+    simulate: Optional[list[str]] = typer.Option(
+        None, metavar="TYPE[:MODEL]:COUNT", help="Pretend to have devices, such as npu:910b:8; repeatable."
     ),
 ) -> None:
     """Start a server on this machine.
@@ -39,5 +45,13 @@ def up(
             raise
         raise MissingExtra(f"the server needs {error.name!r}; pip install 'danlu[server]' brings it") from error
 
-    settings = ServerSettings(host=host, port=port, sandbox=sandbox, own_network=own_network, simulate=tuple(simulate))
-    serve(settings if data_dir is None else settings.model_copy(update={"data_dir": data_dir}))
+    given = {
+        "host": host,
+        "port": port,
+        "data_dir": data_dir.absolute() if data_dir is not None else None,
+        "sandbox": sandbox,
+        "own_network": own_network,
+        "simulate": tuple(simulate) if simulate else None,
+    }
+    # what is not given here may come from DANLU_SERVER_... variables
+    serve(ServerSettings().model_copy(update={name: value for name, value in given.items() if value is not None}))

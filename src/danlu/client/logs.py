@@ -18,7 +18,6 @@ from danlu.wire.logs import LogChunk, LogEnd
 Since = Union[float, str, datetime, timedelta]
 Ranks = Union[int, Iterable[int]]
 _LOOK_AGAIN_SECONDS = 1.0
-_RAW_BYTES = 4 << 20
 
 
 class LogLine(NamedTuple):
@@ -84,7 +83,7 @@ def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> I
     """The bytes of one rank's log as they were written, up to where it is now."""
     offset = 0
     while True:
-        query: Query = {"attempt": attempt, "offset": offset, "limit": _RAW_BYTES}
+        query: Query = {"attempt": attempt, "offset": offset}
         response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
         next_offset = int(response.headers.get("X-Danlu-Next-Offset", offset + len(response.content)))
         if not response.content:

@@ -141,7 +141,7 @@ def _fetch(http: Http, url_path: str, file: BinaryIO, *, size: int, etag: str, m
         with http.stream("GET", url_path, headers=headers) as response:
             if response.headers.get("ETag", "") != etag or response.status_code != (206 if begin else 200):
                 raise Conflict(f"{url_path.partition('/objects/')[2]} was replaced while it was fetched; try again")
-            for piece in response.iter_raw(PIECE_BYTES):
+            for piece in response.iter_raw():  # in the sizes they arrive: a larger buffer would be lost in a break
                 file.write(piece)
                 digest.update(piece)
                 moved(len(piece))

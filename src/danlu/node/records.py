@@ -10,6 +10,7 @@ control      a FIFO that takes lines: stop SECONDS
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -57,7 +58,8 @@ class Records:
 
     def clear_reserve(self) -> None:
         for path in self._spare:
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):  # the whole folder may be removed by now
+                os.unlink(path)
         self._spare = []
 
     def _reserve(self, number: int) -> str:

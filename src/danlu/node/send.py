@@ -18,6 +18,7 @@ MAX_CHANGES = 5
 """How often a file that changes while it is read is read again in the last pass."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no right to list it
 
 
 class Version(NamedTuple):
@@ -128,7 +129,7 @@ def _send_once(server: Server, path: str, url: str) -> Version:
 @contextlib.contextmanager
 def _open_regular(path: str) -> Iterator[int]:
     try:
-        descriptor = os.open(path, _OPEN)
+        descriptor = _open_without_links(path)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise Removed from error  # it became a link or a socket: not for sending
@@ -143,6 +144,20 @@ def _open_regular(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
+def _open_without_links(path: str) -> int:
+    """Open a file so that no part of its path is a symbolic link: the job could point one at what is not its own."""
+    *parents, name = path.strip("/").split("/")
+    folder = os.open("/" if path.startswith("/") else ".", _FOLDER)
+    try:
+        for part in parents:
+            deeper = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        return os.open(name, _OPEN, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
 def _pieces(descriptor: int, size_bytes: int) -> Iterator[bytes]:
     offset = 0
     while offset < size_bytes:
@@ -154,6 +169,8 @@ def _pieces(descriptor: int, size_bytes: int) -> Iterator[bytes]:
 
 
 def _walk(folder: str) -> Iterator[str]:
+    if os.path.islink(folder):
+        return
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for name in sorted(files):

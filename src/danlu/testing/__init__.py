@@ -1,1 +1,1 @@
-"""What tests are made of, for Danlu's own and for those of plugins."""
+"""For those who write an engine: the contract as tests, and a small store for them to stage from. Needs pytest."""

@@ -23,7 +23,7 @@ from danlu.engines.local.settings import LocalSettings
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
-from danlu.node.records import CONTROL, LOCK, STATUS, is_locked, take_lock
+from danlu.node.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -36,7 +36,7 @@ class LocalEngine(Engine):
 
     def __init__(self, settings: LocalSettings) -> None:
         """Try out the machine (a tenth of a second). Makes the work folder."""
-        self._settings = settings
+        self.settings = settings
         self._work_dir = settings.work_dir.absolute()
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._observer = Observer(self._work_dir)
@@ -80,7 +80,7 @@ class LocalEngine(Engine):
 
     def forget(self, job_id: str, attempt: int) -> None:
         gang = GangFolder.of(self._work_dir, job_id, attempt)
-        if any(is_locked(str(task.path / LOCK)) for task in gang.tasks()):
+        if any(_is_alive(task) for task in gang.tasks()):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
         _remove(gang.path)
@@ -98,7 +98,7 @@ class LocalEngine(Engine):
                     task,
                     folder=gang.task(task.rank),
                     credentials=credentials,
-                    settings=self._settings,
+                    settings=self.settings,
                     can=self._can,
                 )
             self._start_shims(
@@ -118,7 +118,7 @@ class LocalEngine(Engine):
             raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
 
     def _start_shims(self, request: dict[str, Any], *, lock: int) -> None:
-        argv = [os.path.realpath(self._settings.python), "-I", "-S", str(NODE_SCRIPTS / "gang.py"), str(lock)]
+        argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "gang.py"), str(lock)]
         # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
         try:
             done = subprocess.run(
@@ -152,6 +152,11 @@ class LocalEngine(Engine):
 
 def _has_begun(folder: TaskFolder) -> bool:
     return (folder.path / STATUS).exists()
+
+
+def _is_alive(folder: TaskFolder) -> bool:
+    """Whether a shim still has work to do. One that has left its record is about to end."""
+    return is_locked(str(folder.path / LOCK)) and not (folder.path / EXIT).exists()
 
 
 def _tell(folder: TaskFolder, order: str) -> None:

@@ -19,6 +19,7 @@ from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
 from danlu.server.logs.service import LogCursor, LogPlace, LogQuery
 from danlu.server.state import ServerState, State
+from danlu.store.log_files import SEGMENT_BYTES
 from danlu.store.logs import READ_BYTES
 from danlu.wire.logs import LogEnd
 
@@ -36,7 +37,7 @@ def read(
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     offset: Offset = 0,
-    limit: Annotated[int, Query(ge=1, le=READ_BYTES)] = READ_BYTES,
+    limit: Annotated[int, Query(ge=1, le=SEGMENT_BYTES)] = READ_BYTES,
 ) -> Response:
     """Raw bytes from an offset. `X-Danlu-Next-Offset` is where to go on; `X-Danlu-Complete` says if that is the end."""
     place = service.locate(state, who, job, LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",)))
@@ -115,7 +116,7 @@ def _look(
         cursors.append(after)
         if chunk is not None and chunk.text:
             events.append(sse.event("log", chunk))
-    moved = tuple(cursors) != place.cursors
+    moved = any(after.offset != before.offset for after, before in zip(cursors, place.cursors, strict=True))
     place = LogPlace(place.job_id, place.attempt, tuple(cursors))
     all_read = not moved and (over or not follow)
     return events, place, LogEnd(attempt=place.attempt, state=job_state) if all_read else None

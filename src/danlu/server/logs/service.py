@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -18,6 +18,7 @@ from danlu.store import attempts, jobs
 from danlu.wire.logs import LogChunk
 
 CHUNK_BYTES = 256 << 10
+MAX_HELD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class LogCursor:
 
     rank: int
     offset: int
+    num_held: int = 0
+    """How many looks in a row found only the beginning of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +69,12 @@ def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> 
 def read_chunk(
     state: ServerState, place: LogPlace, cursor: LogCursor, *, is_complete: bool, pattern: re.Pattern[str] | None
 ) -> tuple[LogChunk | None, LogCursor]:
-    """Read on from a cursor; None when there is nothing new. An unfinished last line waits until it is complete."""
+    """Read on from a cursor; None when there is nothing new. An unfinished line waits a moment for its end."""
     data = state.logs.read(place.job_id, place.attempt, cursor.rank, cursor.offset, CHUNK_BYTES)
-    whole = _whole_lines(data, can_wait=not is_complete and len(data) < CHUNK_BYTES)
+    can_wait = not is_complete and len(data) < CHUNK_BYTES and cursor.num_held < MAX_HELD
+    whole = _whole_lines(data, can_wait=can_wait)
     if not whole:
-        return None, cursor
+        return None, replace(cursor, num_held=cursor.num_held + 1 if data else 0)
     after = LogCursor(cursor.rank, cursor.offset + len(whole))
     text = whole.decode("utf-8", errors="replace")
     if pattern is not None:
@@ -121,8 +125,8 @@ def _start(text: str) -> tuple[int, int]:
 
 
 def _whole_lines(data: bytes, *, can_wait: bool) -> bytes:
-    """Cut after the last line end; without one, never inside a character."""
-    cut = data.rfind(b"\n") + 1
+    """Cut after the last line end (progress bars end theirs with a return); without one, never inside a character."""
+    cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
     if cut:
         return data[:cut] if can_wait or len(data) == CHUNK_BYTES else data
     if can_wait and data:

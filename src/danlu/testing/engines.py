@@ -1,0 +1,121 @@
+"""What tests of engines share: placing a job as the policy would, starting it, and waiting for it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from danlu.engines.base import Credentials, Engine, Handle, NodeInfo, Observation
+from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.spec.job import parse_job
+from danlu.spec.states import TASK_ENDS, TaskState
+
+OUTPUT = "store://outputs/jobs/"
+WAIT_SECONDS = 30.0
+_ids = itertools.count(int(time.time() * 1000))
+
+
+@dataclass(frozen=True)
+class Started:
+    """An attempt that was started, with the engine that knows it."""
+
+    engine: Engine
+    plan: Plan
+    handles: Sequence[Handle]
+
+    def observe(self) -> list[Observation]:
+        seen = self.engine.poll(self.handles)
+        return [one for one in seen if one is not None]
+
+    def wait(self, *states: TaskState, seconds: float = WAIT_SECONDS) -> list[Observation]:
+        """Wait until every task is in one of the states; without any, until every task has ended."""
+        wanted = set(states) or TASK_ENDS
+        wait_until(lambda: all(seen.state in wanted for seen in self.observe()), self.observe, seconds=seconds)
+        return self.observe()
+
+    def wait_for_log(self, text: str, *, rank: int = 0, seconds: float = WAIT_SECONDS) -> str:
+        """Wait until a task's log holds the text, and return the log."""
+        wait_until(lambda: text in self.log(rank), lambda: (self.log(rank), self.observe()), seconds=seconds)
+        return self.log(rank)
+
+    def log(self, rank: int = 0) -> str:
+        return self.log_bytes(rank).decode(errors="replace")
+
+    def log_bytes(self, rank: int = 0) -> bytes:
+        pieces = []
+        offset = 0
+        while True:
+            piece = self.engine.read_log(self.handles[rank], offset, 1 << 20)
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+            offset += len(piece)
+
+    def stop(self, grace_seconds: float = 0.0) -> list[Observation]:
+        self.engine.stop(self.handles, grace_seconds)
+        return self.wait()
+
+
+@dataclass
+class Starter:
+    """Starts jobs on an engine, and ends whatever a test left running."""
+
+    engine: Engine
+    server_url: str = "http://127.0.0.1:9"
+    token: str = "a-token"
+    started: list[Started] = field(default_factory=list)
+
+    def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
+        """Plan a job as if the policy had placed it; `fields` are those of a job file."""
+        command = command if isinstance(command, str) else tuple(command)
+        job = parse_job({"name": "test", "command": command, **fields})
+        job_id = f"train-{next(_ids)}"
+        placement = place(self.engine.nodes()[0], job_id=job_id, num_tasks=job.nodes)
+        return make_plan(job, job_id=job_id, attempt=1, placement=placement, output=f"{OUTPUT}{job_id}/")
+
+    def start(self, command: str | Sequence[str], *, secrets: dict[str, str] | None = None, **fields: Any) -> Started:
+        return self.start_plan(self.plan(command, **fields), secrets=secrets)
+
+    def start_plan(self, plan: Plan, *, secrets: dict[str, str] | None = None) -> Started:
+        credentials = Credentials(server_url=self.server_url, token=self.token, secrets=secrets or {})
+        one = Started(self.engine, plan, self.engine.start(plan, credentials))
+        self.started.append(one)
+        return one
+
+    def clean_up(self) -> None:
+        for one in self.started:
+            self.engine.stop(one.handles, 0.0)
+        for one in self.started:
+            one.wait()
+            self.engine.forget(one.plan.job_id, one.plan.attempt)
+
+
+def place(node: NodeInfo, *, job_id: str, num_tasks: int) -> Placement:
+    """Put all tasks on one node."""
+    return Placement(
+        tasks=tuple(
+            TaskPlacement(
+                rank=rank,
+                node=node.name,
+                address=f"10.88.0.{rank + 1}" if node.has_own_network else "127.0.0.1",
+                root="/opt/ml" if node.has_sandbox else f"{node.work_dir}/{job_id}/1/{rank}/ml",
+            )
+            for rank in range(num_tasks)
+        ),
+        master_port=23456,
+        interface="lo" if node.has_own_network else "",
+    )
+
+
+def wait_until(
+    is_true: Callable[[], bool], describe: Callable[[], object] = lambda: "", *, seconds: float = WAIT_SECONDS
+) -> None:
+    """Look again until it is true; fail with a description of what is there instead."""
+    end = time.monotonic() + seconds
+    while not is_true():
+        if time.monotonic() > end:
+            raise AssertionError(f"not true after {seconds} s: {describe()}")
+        time.sleep(0.01)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from danlu.client.config import DEFAULT_URL, clean_url, is_loopback, load_settings, read_file, save
+from danlu.errors import InvalidInput
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A project folder and a user file."""
+    project = tmp_path / "project"
+    project.mkdir()
+    return project, tmp_path / "home" / "config.yml"
+
+
+class TestPrecedence:
+    def test_nothing_said_is_loopback_without_a_key(self, files: tuple[Path, Path]) -> None:
+        project, user = files
+        settings = load_settings(environ={"DANLU_CONFIG": str(user)}, folder=project)
+        assert settings == (DEFAULT_URL, None, "the default", None)
+
+    def test_each_source_wins_over_the_ones_below_it(self, files: tuple[Path, Path]) -> None:
+        project, user = files
+        env = {"DANLU_CONFIG": str(user)}
+        save(user, {"url": "http://user:1", "api_key": "of-user"})
+        assert load_settings(environ=env, folder=project)[:2] == ("http://user:1", "of-user")
+        save(project / ".danlu.yml", {"url": "http://project:1", "api_key": "of-project"})
+        assert load_settings(environ=env, folder=project)[:2] == ("http://project:1", "of-project")
+        env |= {"DANLU_URL": "http://env:1", "DANLU_API_KEY": "of-env"}
+        assert load_settings(environ=env, folder=project)[:2] == ("http://env:1", "of-env")
+        given = load_settings(url="http://arg:1", api_key="of-arg", environ=env, folder=project)
+        assert given[:2] == ("http://arg:1", "of-arg")
+
+    def test_the_users_key_is_not_sent_to_an_address_that_a_project_names(self, files: tuple[Path, Path]) -> None:
+        project, user = files
+        save(user, {"url": "http://mine:1", "api_key": "secret"})
+        save(project / ".danlu.yml", {"url": "http://elsewhere:1"})
+        settings = load_settings(environ={"DANLU_CONFIG": str(user)}, folder=project)
+        assert settings[:2] == ("http://elsewhere:1", None)
+
+    def test_the_users_key_is_sent_when_the_project_names_the_same_address(self, files: tuple[Path, Path]) -> None:
+        project, user = files
+        save(user, {"url": "http://mine:1/", "api_key": "secret"})
+        save(project / ".danlu.yml", {"url": "http://mine:1"})
+        assert load_settings(environ={"DANLU_CONFIG": str(user)}, folder=project).api_key == "secret"
+
+    def test_an_empty_variable_is_none(self, files: tuple[Path, Path]) -> None:
+        project, user = files
+        env = {"DANLU_CONFIG": str(user), "DANLU_URL": "", "DANLU_API_KEY": ""}
+        assert load_settings(environ=env, folder=project)[:2] == (DEFAULT_URL, None)
+
+
+class TestFile:
+    def test_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "deep" / "config.yml"
+        save(path, {"url": DEFAULT_URL, "api_key": "x"})
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert read_file(path) == {"url": DEFAULT_URL, "api_key": "x"}
+        assert list(path.parent.iterdir()) == [path]
+
+    def test_saving_keeps_it_secret_when_it_was_not(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.yml"
+        path.write_text("url: http://a:1\n")
+        path.chmod(0o644)
+        save(path, {"url": "http://b:1"})
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("url: [", ":1:7 is not valid YAML"),
+            ("just words", "must hold lines such as"),
+            ("url: 5", "must hold lines such as"),
+            ("urll: http://a", "no setting 'urll'; known: api_key, key_id, url"),
+        ],
+    )
+    def test_a_wrong_file_says_what_is_wrong(self, tmp_path: Path, text: str, told: str) -> None:
+        path = tmp_path / "config.yml"
+        path.write_text(text)
+        with pytest.raises(InvalidInput) as caught:
+            read_file(path)
+        assert told in caught.value.message
+        assert str(path) in caught.value.message
+
+
+class TestUrl:
+    @pytest.mark.parametrize(
+        ("given", "cleaned"),
+        [
+            ("http://127.0.0.1:8400/", "http://127.0.0.1:8400"),
+            (" https://danlu.example.org/api/v1/ ", "https://danlu.example.org"),
+            ("https://example.org/danlu/", "https://example.org/danlu"),
+            ("http://[::1]:8400", "http://[::1]:8400"),
+        ],
+    )
+    def test_is_brought_to_one_form(self, given: str, cleaned: str) -> None:
+        assert clean_url(given) == cleaned
+
+    @pytest.mark.parametrize("given", ["127.0.0.1:8400", "ftp://a", "", "http://"])
+    def test_others_are_refused_with_what_would_be_right(self, given: str) -> None:
+        with pytest.raises(InvalidInput, match=r"http://127\.0\.0\.1:8400 would be right"):
+            clean_url(given)
+
+    def test_loopback_is_known(self) -> None:
+        assert [url for url in ("http://127.0.0.1:1", "http://[::1]:2", "http://localhost", "http://job.localhost:1")
+                if not is_loopback(url)] == []  # fmt: skip
+        assert not is_loopback("http://localhost.example.org")

@@ -1,0 +1,107 @@
+"""`kill -9` of the server while jobs run: they go on, are found again, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from danlu.client import Job
+from danlu.spec.states import JobState
+from danlu.testing.serving import RunningServer
+
+# writes 50 MB of numbered lines, part of it before and part of it after the kill
+STREAM = """
+import sys, time
+line = 0
+for block in range(500):
+    lines = []
+    for _ in range(1000):
+        lines.append(f"{line:08d} " + "x" * 90 + "\\n")
+        line += 1
+    sys.stdout.write("".join(lines)); sys.stdout.flush()
+    time.sleep(0.008)
+"""
+LINES = 500_000
+
+
+def expected_digest() -> str:
+    digest = hashlib.sha256()
+    for line in range(LINES):
+        digest.update(f"{line:08d} {'x' * 90}\n".encode())
+    return digest.hexdigest()
+
+
+def test_jobs_survive_the_server(make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
+    server = make_server("--simulate", "npu:4")
+    with server.client() as client:
+        code = tmp_path / "code"
+        code.mkdir()
+        (code / "stream.py").write_text(STREAM)
+        device = {"device": "npu:1"}
+        chatty = client.jobs.submit(
+            name="chatty", command="python3 stream.py", code={"path": str(code)}, resources=device
+        )
+        short = client.jobs.submit(name="short", command="sleep 4; echo over; exit 3", resources=device)
+        long = client.jobs.submit(name="long", command="echo begun; sleep 12; echo over", nodes=2, resources=device)
+        for job in (chatty, short, long):
+            wait_until(lambda job=job: job.refresh().state is JobState.RUNNING)  # type: ignore[misc]
+    server.kill()
+    time.sleep(5)  # short ends while nobody looks
+    server.start()
+    with server.client() as client:
+        jobs = {job.id: client.jobs.get(job.id).wait(timeout=120) for job in (chatty, short, long)}
+        assert {job.name: job.state for job in jobs.values()} == {
+            "chatty": JobState.SUCCEEDED,
+            "short": JobState.FAILED,
+            "long": JobState.SUCCEEDED,
+        }
+        assert [job.details.attempt for job in jobs.values()] == [1, 1, 1]
+        assert jobs[short.id].details.attempts[0].tasks[0].exit_code == 3
+        assert log_digest(jobs[chatty.id]) == expected_digest()
+        assert [device.job for node in client.nodes() for device in node.devices] == [None] * 4
+    assert processes_of(chatty.id, short.id, long.id) == []
+
+
+def test_a_submitted_job_is_not_lost_by_a_kill_right_after(make_server: Callable[..., RunningServer]) -> None:
+    server = make_server()
+    with server.client() as client:
+        ids = [client.jobs.submit(name=f"quick-{k}", command="echo here").id for k in range(3)]
+    server.kill()
+    server.start()
+    with server.client() as client:
+        for job_id in ids:
+            job = client.jobs.get(job_id).wait(timeout=60)
+            assert (job.state, job.details.attempt) == (JobState.SUCCEEDED, 1)
+            assert [line.text.strip() for line in job.logs()] == ["here"]
+
+
+def log_digest(job: Job) -> str:
+    digest = hashlib.sha256()
+    for piece in job.raw_log(0):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.05)
+
+
+def processes_of(*job_ids: str) -> list[str]:
+    """Processes on this machine whose command line or environment names one of the jobs."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            told = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if any(job_id.encode() in told for job_id in job_ids):
+            found.append(f"{folder.name}: {(folder / 'cmdline').read_bytes()!r}")
+    return found

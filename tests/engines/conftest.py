@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.testing.engines import Starter
+from danlu.testing.store_server import StoreServer, running_store
+
+NEEDS = ("sandbox", "plain")
+
+
+def make_settings(folder: Path, kind: str) -> LocalSettings:
+    return LocalSettings(
+        work_dir=folder / "work",
+        hide=(folder / "secret",),
+        server_id="test",
+        use_sandbox=kind == "sandbox",
+        stage_in_patience_seconds=20,
+        stage_out_patience_seconds=20,
+    )
+
+
+@pytest.fixture(params=NEEDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, kind: str) -> LocalSettings:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "danlu.db").write_text("the database")
+    return make_settings(tmp_path, kind)
+
+
+@pytest.fixture
+def engine(settings: LocalSettings, kind: str) -> LocalEngine:
+    engine = LocalEngine(settings)
+    if kind == "sandbox" and not engine.nodes()[0].has_sandbox:
+        pytest.skip(f"no sandbox here: {engine.nodes()[0].missing}")
+    return engine
+
+
+@pytest.fixture
+def store() -> Iterator[StoreServer]:
+    with running_store() as store:
+        yield store
+
+
+@pytest.fixture
+def starter(engine: LocalEngine, store: StoreServer) -> Iterator[Starter]:
+    starter = Starter(engine, server_url=store.url, token=store.token)
+    yield starter
+    starter.clean_up()

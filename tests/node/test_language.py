@@ -1,0 +1,31 @@
+"""What runs on a node runs in old training images: nothing but the standard library, nothing newer than Python 3.9."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import danlu.node
+
+SCRIPTS = sorted(Path(danlu.node.__file__).parent.glob("*.py"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_only_the_standard_library_is_imported(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(), feature_version=(3, 9))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("danlu.node"), (
+                f"{path.name}: {name}"
+            )
+
+
+def test_python_3_9_understands_it() -> None:
+    vermin = [sys.executable, "-m", "vermin", "-t=3.9-", "--no-tips", "--violations", "--eval-annotations"]
+    done = subprocess.run([*vermin, *map(str, SCRIPTS)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,266 @@
+"""The stager as the shim runs it: a process of its own against a real HTTP server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from danlu.node import stager
+from danlu.testing.engines import wait_until
+from danlu.testing.store_server import StoreServer, running_store
+
+BIG = os.urandom(1 << 16) * 64  # 4 MiB
+
+
+@pytest.fixture
+def store() -> Iterator[StoreServer]:
+    with running_store() as store:
+        yield store
+
+
+class Stager:
+    """One run of the script."""
+
+    def __init__(self, folder: Path, store: StoreServer, direction: str, **task: object) -> None:
+        self.folder = folder
+        description = {
+            "server_url": store.url,
+            "uid": None,
+            "gid": None,
+            "inputs": [],
+            "outputs": [{"path": str(folder / "ml/output"), "to": "store://out/job/", "while_running": True}],
+            "in_patience_seconds": 10,
+            "out_patience_seconds": 10,
+            **task,
+        }
+        (folder / "ml/output").mkdir(parents=True, exist_ok=True)
+        (folder / "task.json").write_text(json.dumps(description))
+        (folder / "token").write_text(store.token)
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", stager.__file__, direction, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def finish(self) -> dict[str, str] | None:
+        """Say that no more files will come, wait for the end, and return the failure."""
+        out, err = self.process.communicate(timeout=30)
+        self.said = err.decode()
+        assert "Traceback" not in self.said
+        return json.loads(out) if out else None
+
+
+def fetch(
+    folder: Path, store: StoreServer, source: str, *, to: str = "ml/data", **task: object
+) -> dict[str, str] | None:
+    return Stager(folder, store, "in", inputs=[{"source": source, "to": str(folder / to)}], **task).finish()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class TestIn:
+    def test_a_folder_is_fetched_with_its_names(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {"b/set/a b/%41.txt": b"1", "b/set/深.txt": b"2", "b/settings": b"not this", "b/set/": b""}
+        assert fetch(tmp_path, store, "store://b/set/") is None
+        assert tree(tmp_path / "ml/data") == {"a b/%41.txt": b"1", "深.txt": b"2"}
+
+    def test_an_object_becomes_the_file_that_is_named(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {"b/x.bin": BIG, "b/x.bin.old": b"no"}
+        assert fetch(tmp_path, store, "store://b/x.bin") is None
+        assert (tmp_path / "ml/data").read_bytes() == BIG
+
+    def test_an_object_goes_into_a_folder_that_is_there(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {"b/train.py": b"print()"}
+        (tmp_path / "ml/code").mkdir(parents=True)
+        assert fetch(tmp_path, store, "store://b/train.py", to="ml/code") is None
+        assert tree(tmp_path / "ml/code") == {"train.py": b"print()"}
+
+    def test_a_tree_has_its_execute_bits(self, tmp_path: Path, store: StoreServer) -> None:
+        digest = store.add_tree({"run": b"#!/bin/sh\n", "lib/a.py": b"", "lib/b.py": b""}, executable=("run",))
+        assert fetch(tmp_path, store, f"tree:{digest}") is None
+        modes = {path: os.stat(tmp_path / "ml/data" / path).st_mode & 0o777 for path in ("run", "lib/a.py")}
+        assert modes == {"run": 0o755, "lib/a.py": 0o644}
+
+    def test_an_empty_tree_is_a_folder(self, tmp_path: Path, store: StoreServer) -> None:
+        assert fetch(tmp_path, store, f"tree:{store.add_tree({})}") is None
+        assert (tmp_path / "ml/data").is_dir()
+
+    def test_bytes_that_are_not_what_was_announced_are_not_kept(self, tmp_path: Path, store: StoreServer) -> None:
+        digest = store.add_tree({"a": b"right"})
+        store.blobs = dict.fromkeys(store.blobs, b"wrong")
+        failure = fetch(tmp_path, store, f"tree:{digest}", in_patience_seconds=0.5)
+        assert failure is not None
+        assert failure["reason"] == "staging_failed"
+        assert not (tmp_path / "ml/data/a").exists()
+
+    @pytest.mark.parametrize("source", ["store://b/none", "store://b/none/", f"tree:{'0' * 64}"])
+    def test_what_does_not_exist_is_named(self, tmp_path: Path, store: StoreServer, source: str) -> None:
+        failure = fetch(tmp_path, store, source)
+        assert failure is not None
+        assert failure["reason"] == "input_missing"
+        assert source in failure["message"]
+
+    def test_a_name_that_leaves_the_folder_is_refused(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {"b/set/../../../../../../tmp/danlu-evil": b"x", "b/set/ok": b"y"}
+        failure = fetch(tmp_path, store, "store://b/set/")
+        assert failure is not None
+        assert failure["reason"] == "input_missing"
+        assert not Path("/tmp/danlu-evil").exists()
+
+    def test_a_broken_transfer_is_made_again(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {"b/x": BIG}
+        store.fail_after_bytes = 1 << 20
+        assert fetch(tmp_path, store, "store://b/x") is None
+        assert (tmp_path / "ml/data").read_bytes() == BIG
+        assert sum("objects/x" in request for request in store.requests) == 2
+
+    def test_a_server_that_is_away_is_waited_for(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {f"b/s/{number}": b"x" * number for number in range(50)}
+        store.go()
+        threading.Timer(1.0, store.come).start()
+        assert fetch(tmp_path, store, "store://b/s/") is None
+        assert len(tree(tmp_path / "ml/data")) == 50
+
+    def test_patience_has_an_end(self, tmp_path: Path, store: StoreServer) -> None:
+        store.go()
+        failure = fetch(tmp_path, store, "store://b/s/", in_patience_seconds=1)
+        assert failure is not None
+        assert failure["reason"] == "staging_failed"
+        assert "refused" in failure["message"]
+
+    def test_a_refused_token_ends_it_at_once(self, tmp_path: Path, store: StoreServer) -> None:
+        began = time.monotonic()
+        run = Stager(tmp_path, store, "in", inputs=[{"source": "store://b/s/", "to": str(tmp_path / "ml/data")}])
+        store.token = "another"
+        failure = run.finish()
+        assert failure is not None
+        assert failure["reason"] == "staging_failed"
+        assert "401" in failure["message"]
+        assert time.monotonic() - began < 8
+
+    def test_the_token_is_not_said(self, tmp_path: Path, store: StoreServer) -> None:
+        store.token = "very-secret-token"
+        run = Stager(tmp_path, store, "in", inputs=[{"source": "store://b/s/", "to": str(tmp_path / "ml/data")}])
+        line = (
+            Path(f"/proc/{run.process.pid}/cmdline").read_bytes()
+            + Path(f"/proc/{run.process.pid}/environ").read_bytes()
+        )
+        failure = run.finish()
+        assert b"very-secret-token" not in line
+        assert "very-secret-token" not in run.said + json.dumps(failure)
+
+
+class TestOut:
+    def test_settled_files_arrive_while_the_command_runs(self, tmp_path: Path, store: StoreServer) -> None:
+        run = Stager(tmp_path, store, "out")
+        (tmp_path / "ml/output/metrics").write_bytes(b"1")
+        wait_until(lambda: store.objects.get("out/job/metrics") == b"1", seconds=10)
+        (tmp_path / "ml/output/metrics").write_bytes(b"12")
+        wait_until(lambda: store.objects.get("out/job/metrics") == b"12", seconds=10)
+        assert run.finish() is None
+        assert sum(request.startswith("PUT") for request in store.requests) == 2
+
+    def test_the_last_pass_brings_everything_once(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        (out / "deep/er").mkdir(parents=True)
+        (out / "deep/er/empty").write_bytes(b"")
+        (out / "big").write_bytes(BIG)
+        outputs = [
+            {"path": str(out), "to": "store://out/job/", "while_running": True},
+            {"path": str(tmp_path / "ml/model"), "to": "store://out/job/model/", "while_running": False},
+        ]
+        (tmp_path / "ml/model").mkdir()
+        (tmp_path / "ml/model/w").write_bytes(b"weights")
+        assert Stager(tmp_path, store, "out", outputs=outputs).finish() is None
+        assert store.objects == {"out/job/deep/er/empty": b"", "out/job/big": BIG, "out/job/model/w": b"weights"}
+
+    def test_links_and_pipes_are_left_out(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        (out / "file").write_bytes(b"mine")
+        (out / "link").symlink_to("/etc/passwd")
+        (out / "folder").symlink_to("/etc")
+        os.mkfifo(out / "pipe")
+        assert Stager(tmp_path, store, "out").finish() is None
+        assert store.objects == {"out/job/file": b"mine"}
+
+    def test_a_folder_that_became_a_link_is_left_out(self, tmp_path: Path, store: StoreServer) -> None:
+        (tmp_path / "ml").mkdir()
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere/file").write_bytes(b"not yours")
+        (tmp_path / "ml/output").symlink_to(tmp_path / "elsewhere")
+        assert Stager(tmp_path, store, "out").finish() is None
+        assert store.objects == {}
+
+    def test_a_file_that_keeps_changing_arrives_whole(self, tmp_path: Path, store: StoreServer) -> None:
+        """Each version that lands is one that existed: the server checks the digest that was sent with it."""
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        is_over = threading.Event()
+
+        def write() -> None:
+            number = 0
+            while not is_over.is_set():
+                number += 1
+                (out / "file").write_bytes(bytes([number % 256]) * (1 << 20))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        run = Stager(tmp_path, store, "out")
+        time.sleep(2.5)
+        is_over.set()
+        writer.join()
+        assert run.finish() is None
+        assert store.objects["out/job/file"] == (out / "file").read_bytes()
+
+    def test_a_server_that_goes_and_comes_back(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        for number in range(30):
+            (out / f"{number}").write_bytes(b"x" * number)
+        store.go()
+        threading.Timer(1.5, store.come).start()
+        assert Stager(tmp_path, store, "out").finish() is None
+        assert len(store.objects) == 30
+
+    def test_a_fenced_attempt_gives_up_at_once(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        (out / "big").write_bytes(BIG)
+        began = time.monotonic()
+        run = Stager(tmp_path, store, "out")
+        store.token = "another"
+        failure = run.finish()
+        assert failure is not None
+        assert failure["reason"] == "upload_failed"
+        assert "401" in failure["message"]
+        assert str(tmp_path) in failure["message"]
+        assert time.monotonic() - began < 8
+
+    def test_it_ends_when_the_server_stays_away(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        (out / "x").write_bytes(b"x")
+        store.go()
+        failure = Stager(tmp_path, store, "out", out_patience_seconds=1).finish()
+        assert failure is not None
+        assert failure["reason"] == "upload_failed"
+
+    def test_an_upload_carries_its_digest(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        (out / "x").write_bytes(BIG)
+        assert Stager(tmp_path, store, "out").finish() is None
+        assert hashlib.sha256(store.objects["out/job/x"]).digest() == hashlib.sha256(BIG).digest()
