@@ -106,7 +106,7 @@ class LocalObjects(Objects):
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
-            raise InvalidInput(f"delimiter {delimiter!r}; '/' or nothing would be right")
+            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
         check_prefix(prefix)
         objects: list[ObjectInfo] = []
         folders: list[str] = []
