@@ -22,16 +22,20 @@ class Logs:
         self._database = database
         self._files = files
 
-    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:
-        """Add bytes at `offset`, which must be the stored length. A second time (other server, retry) is a no-op."""
+    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
+        """Add bytes at `offset`, which must be the stored length; return the stored length then.
+
+        A second time (other server, retry) is a no-op.
+        """
         while data:
             start = offset - offset % SEGMENT_BYTES
             piece = data[: start + SEGMENT_BYTES - offset]
             self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
             with self._database.writing() as session:
                 if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
-                    return
+                    break
             offset, data = offset + len(piece), data[len(piece) :]
+        return offset if not data else self.length(job_id, attempt, rank)
 
     def length(self, job_id: str, attempt: int, rank: int) -> int:
         """How many bytes are stored; 0 for a task that is not known."""
