@@ -125,7 +125,8 @@ class Scheduler:
                 self._clean_up(item)
             elif item.attempt.state == AttemptState.STOPPING.value and key not in self._told_to_stop:
                 self._parts.engines[item.job.engine].stop(item.handles, item.spec.grace)
-                self._told_to_stop.add(key)
+                if None not in seen:  # a node that was away is told again
+                    self._told_to_stop.add(key)
         return num_ended
 
     def _started(self, live: Sequence[LiveJob]) -> list[LiveJob]:
