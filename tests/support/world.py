@@ -162,7 +162,7 @@ class World:
         """Submit a job and have its commands begin."""
         job_id = self.submit(**spec)
         self.tick()
-        self.engine.run(job_id)
+        self.engine.run(job_id, at=self.clock().timestamp())
         self.tick()
         return job_id
 
