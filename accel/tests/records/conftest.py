@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 from PIL import Image
+
+from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 
 SUBSAMPLING = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 
@@ -18,7 +19,9 @@ def _photo(width: int = 96, height: int = 64, *, seed: int = 0, subsampling: str
     """A small JPEG with texture, edges and saturated colours; other formats by format=..., modes by mode=..."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
-    waves = [128 + 100 * np.sin(x / rng.uniform(3, 30) + y / rng.uniform(3, 30) + phase) for phase in rng.uniform(0, 6, 3)]
+    waves = [
+        128 + 100 * np.sin(x / rng.uniform(3, 30) + y / rng.uniform(3, 30) + phase) for phase in rng.uniform(0, 6, 3)
+    ]
     pixels = np.stack(waves, -1) + rng.normal(0, 12, (height, width, 3))
     pixels[: height // 4, : width // 3] = rng.choice([0, 255], 3)
     image = Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).convert(str(save.pop("mode", "RGB")))
@@ -55,7 +58,9 @@ def photo_folder(tmp_path: Path) -> Callable[..., Path]:
 def packed(tmp_path: Path, photo_folder: Callable[..., Path]) -> Callable[..., Path]:
     """Pack a fresh folder of pictures; return the path of the .index."""
 
-    def make(count: int = 12, *, shards: int = 2, restart_markers: bool = True, name: str = "train", **save: object) -> Path:
+    def make(
+        count: int = 12, *, shards: int = 2, restart_markers: bool = True, name: str = "train", **save: object
+    ) -> Path:
         folder = photo_folder(count, **save)
         images, labels = list_images(folder)
         options = PackOptions(num_shards=shards, rewriting=Rewriting(restart_markers=restart_markers))

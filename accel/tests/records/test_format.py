@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from danlu_accel.records import crc32c as crc
 from danlu_accel.records.errors import BadRecordFile
 from danlu_accel.records.example import decode_example, encode_example
 from danlu_accel.records.index import ENTRY, Index, Shard, index_shards, parse_index, read_index, write_idx, write_index
 from danlu_accel.records.tfrecord import frame, read_at, scan
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 GOLDEN = Path(__file__).parent / "data"
 

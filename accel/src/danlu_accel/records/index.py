@@ -105,8 +105,7 @@ def parse_index(buffer: memoryview, *, name: str = "index") -> Index:
     except (ValueError, KeyError, TypeError) as error:
         raise BadRecordFile(f"{name}: its JSON part cannot be read: {error}") from error
     entries: Entries = np.frombuffer(buffer, ENTRY, num_entries, entries_at)
-    if num_entries and int(entries["shard"].max()) >= len(shards):
-        raise BadRecordFile(f"{name}: an entry points to shard {entries['shard'].max()}, there are {len(shards)}")
+    _check_entries(entries, shards, name)
     return Index(shards, entries, classes, kind, made_with)
 
 
@@ -153,6 +152,24 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
         for part in parts:
             file.write(part)
     partial.replace(path)
+
+
+def _check_entries(entries: Entries, shards: tuple[Shard, ...], name: str) -> None:
+    """Refuse entries that point outside of their shard: nobody after this has to ask for absurd amounts of memory."""
+    if not len(entries):
+        return
+    if int(entries["shard"].max()) >= len(shards):
+        raise BadRecordFile(f"{name}: an entry points to shard {entries['shard'].max()}, there are {len(shards)}")
+    sizes = np.array([shard.num_bytes for shard in shards], np.uint64)[entries["shard"]]
+    length = entries["length"].astype(np.uint64)
+    too_far = (entries["offset"] > sizes) | (
+        length + np.uint64(FRAME_BYTES) > sizes - np.minimum(entries["offset"], sizes)
+    )
+    outside = entries["image_at"].astype(np.uint64) + entries["image_bytes"] > length
+    wrong = np.flatnonzero(too_far | outside)
+    if len(wrong):
+        shard = shards[int(entries["shard"][wrong[0]])].name
+        raise BadRecordFile(f"{name}: entry {wrong[0]} points outside of {shard}; index and shard are not of one pack")
 
 
 def _entry_of(data: memoryview, offset: int, shard: int, name: str) -> tuple[int, ...]:
