@@ -246,3 +246,34 @@ class TestBoxes:
                 assert abs(y0 - rows.min()) <= 1.1
                 assert abs(x1 - columns.max() - 1) <= 1.1
                 assert abs(y1 - rows.max() - 1) <= 1.1
+
+
+class TestCollation:
+    """DataLoader takes whole batches from IndexTFRDataset without copying, and nobody can tell."""
+
+    def test_batches_equal_single_samples(self, packed: Callable[..., Path]) -> None:
+        path = packed(7)
+        recipe = Recipe(Crop.WHOLE, 20, 24)
+        dataset = IndexTFRDataset(path.parent, path.name, recipe)  # type: ignore[arg-type]
+        expected = torch.stack([dataset[i][0] for i in range(7)])
+        for workers in (0, 2):
+            found = list(DataLoader(dataset, 4, num_workers=workers))  # type: ignore[arg-type]
+            assert torch.equal(torch.cat([images for images, _ in found]), expected)
+            assert torch.cat([labels for _, labels in found]).tolist() == dataset.targets
+
+    def test_a_collate_function_of_the_user_sees_tuples(self, packed: Callable[..., Path]) -> None:
+        path = packed(4)
+        dataset = IndexTFRDataset(path.parent, path.name, SMALL)  # type: ignore[arg-type]
+        loader = DataLoader(dataset, 4, num_workers=1, collate_fn=lambda rows: rows)  # type: ignore[arg-type]
+        rows = next(iter(loader))
+        assert [(image.shape, label) for image, label in rows] == [((3, 24, 32), label) for label in dataset.targets]
+
+    def test_rows_picked_among_a_batch_are_collated_as_usual(self, packed: Callable[..., Path]) -> None:
+        from torch.utils.data import default_collate
+
+        path = packed(6)
+        dataset = IndexTFRDataset(path.parent, path.name, SMALL)  # type: ignore[arg-type]
+        rows = dataset.__getitems__([0, 2, 4])
+        images, labels = default_collate(rows[::-1])
+        assert torch.equal(images, torch.stack([row[0] for row in rows[::-1]]))
+        assert labels.tolist() == [rows[2][1], rows[1][1], rows[0][1]]

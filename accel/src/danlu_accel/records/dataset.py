@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from danlu_accel.records import native
-from danlu_accel.records.engines import to_native
+from danlu_accel.records.collate import BatchRow, empty_batch
+from danlu_accel.records.engines import OK, to_native
 from danlu_accel.records.errors import BadRecordFile, BrokenImage
 from danlu_accel.records.index import Index, Name, index_shards, read_index
 from danlu_accel.records.pillow_path import open_image, render
@@ -44,7 +46,8 @@ class IndexTFRDataset:
         self.index = open_index(tfrecord_dir, tfrecord_file)
         self.shards = MappedShards(tfrecord_dir, self.index, verify=verify)
         self.transform = transform
-        self._recipe = NotRecognised("no transform") if transform is None else recognise(transform)
+        found = NotRecognised("no transform") if transform is None else recognise(transform)
+        self._recipe = replace(found, channels_last=False) if isinstance(found, Recipe) else found
         self._native_recipe: Any = None
 
     def __len__(self) -> int:
@@ -53,11 +56,12 @@ class IndexTFRDataset:
     def __getitem__(self, position: int) -> tuple[Any, int]:
         entry = self.index.entries[position]
         label = int(entry["label"])
-        image = self.shards.image(entry)
         if self.is_fast:
-            return self._fast_sample(image, position), label
+            out = empty_batch(1, self._checked_recipe())[0]
+            self._fill(out, position)
+            return out, label
         try:
-            picture = open_image(image)
+            picture = open_image(self.shards.image(entry))
         except BrokenImage as error:
             raise BrokenImage(f"record {position}: {error}") from error
         return picture if self.transform is None else self.transform(picture), label
@@ -83,25 +87,37 @@ class IndexTFRDataset:
             return f"Pillow and Python: {native.advice()}"
         return f"compiled core, one image at a time in the calling process: {self._recipe}"
 
-    def _fast_sample(self, image: memoryview, position: int) -> Any:
+    def __getitems__(self, positions: list[int]) -> list[tuple[Any, int]]:
+        """What DataLoader calls for a whole batch: its images are made side by side in one piece of memory."""
+        if not self.is_fast:
+            return [self[position] for position in positions]
+        batch = empty_batch(len(positions), self._checked_recipe())
+        labels = [int(label) for label in self.index.entries["label"][positions]]
+        for out, position in zip(batch, positions):
+            self._fill(out, position)
+        return [BatchRow((batch[row], label), batch, labels, row) for row, label in enumerate(labels)]
+
+    def _fill(self, out: Any, position: int) -> None:
         import torch
 
-        recipe = self._recipe
-        assert isinstance(recipe, Recipe)
-        if self._native_recipe is None:
-            self._native_recipe = to_native(recipe)
-        dtype = torch.uint8 if recipe.as_bytes else torch.float32
-        out = torch.empty((3, recipe.height, recipe.width), dtype=dtype)
+        recipe = self._checked_recipe()
+        image = self.shards.image(self.index.entries[position])
         key = int(torch.empty((), dtype=torch.int64).random_())
         assert native.core is not None
         status, _ = native.core.load(image, self._native_recipe, key, out.data_ptr(), out.nbytes)
-        if status != 0:
-            try:
-                pixels, _ = render(image, recipe, key)
-            except BrokenImage as error:
-                raise BrokenImage(f"record {position}: {error}") from error
-            out.copy_(torch.from_numpy(pixels))
-        return out
+        if status == OK:
+            return
+        try:
+            pixels, _ = render(image, recipe, key)
+        except BrokenImage as error:
+            raise BrokenImage(f"record {position}: {error}") from error
+        out.copy_(torch.from_numpy(pixels.copy()))
+
+    def _checked_recipe(self) -> Recipe:
+        assert isinstance(self._recipe, Recipe)
+        if self._native_recipe is None:
+            self._native_recipe = to_native(self._recipe)
+        return self._recipe
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_native_recipe": None}

@@ -136,18 +136,14 @@ class RecordLoader:
         ahead: deque[tuple[Step, Wanted, Any]] = deque()
         try:
             while True:
-                while len(ahead) < self._prefetch:
-                    step = self._next_step(position)
-                    if step is None:
-                        break
-                    position = step.position_after
-                    ahead.append((step, *self._start(order, step)))
+                position = self._fill(ahead, order, position)
                 if not ahead:
                     break
                 step, wanted, ticket = ahead.popleft()
                 batch = self._finish(wanted, ticket)
                 del wanted, ticket
                 self._position = step.position_after
+                position = self._fill(ahead, order, position)  # the threads go on while the training loop works
                 yield batch
                 del batch  # else its buffer could not be used again
         finally:  # the training loop may stop in the middle, while threads still fill what was started
@@ -201,9 +197,17 @@ class RecordLoader:
         count = len(self.index.entries)
         return Order(count, self._seed, self._epoch, self._shuffle, sizes, self._window_shards)
 
-    def _next_step(self, position: int) -> Step | None:
-        count = len(self.index.entries)
-        return next_step(position, count, self.batch_size, self._rank, self._world_size, self._drop_last)
+    def _fill(self, ahead: deque[tuple[Step, Wanted, Any]], order: Order, position: int) -> int:
+        """Start batches until `prefetch` of them are under way; return the position after the last one."""
+        while len(ahead) < self._prefetch:
+            step = next_step(
+                position, order.num_records, self.batch_size, self._rank, self._world_size, self._drop_last
+            )
+            if step is None:
+                break
+            position = step.position_after
+            ahead.append((step, *self._start(order, step)))
+        return position
 
     def _start(self, order: Order, step: Step) -> tuple[Wanted, Any]:
         records = order.records(step.positions)
