@@ -30,6 +30,8 @@ sys.path.insert(0, str(PARTS))
 from memory import peak_while_running  # noqa: E402
 
 DELAY_US = 5000
+RUN_SECONDS = 60
+"""What takes longer than this for two epochs hangs: it is left out from then on."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def main() -> int:
         if slow.reason:
             wanted = [p for p in wanted if p.where == "warm"]
             missing["slow storage"] = slow.reason
-        turns = run_turns(wanted, data, slow, folder, arguments.repeats)
+        turns = run_turns(wanted, data, slow, folder, arguments.repeats, missing)
     starving = run_starving(folder, data, arguments.repeats) if "native" in {p.name for p in wanted} else []
     figures = make_figures(turns, starving)
     print_table(wanted, turns, missing)
@@ -169,17 +171,14 @@ def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
 
 
 def make_data(folder: Path, count: int) -> Path:
-    """Make photos, shards as they are and with restart markers, and the link that all pipelines read."""
+    """Make photos, and shards of them as they are and with restart markers."""
     python = str(python_of(folder / "venvs", "ours"))
+    data = folder / f"data-{count}"
     code = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import photos; "
         "photos.make_photos(pathlib.Path(sys.argv[2]), int(sys.argv[3]))"
     )
-    subprocess.run([python, "-c", code, str(PARTS), str(folder), str(count)], check=True)
-    data = folder / f"data-{count}"
-    data.mkdir(exist_ok=True)
-    if not (data / "photos").exists():
-        (data / "photos").symlink_to(folder / f"photos-{count}")
+    subprocess.run([python, "-c", code, str(PARTS), str(data / "photos"), str(count)], check=True)
     for name, flags in (("raw", ["--keep-bytes"]), ("rst", [])):
         if not (data / name / "train.index").is_file():
             target = str(data / name / "train")
@@ -231,16 +230,19 @@ class SlowStorage:
 
 
 def run_turns(
-    wanted: list[Pipeline], data: Path, slow: SlowStorage, folder: Path, repeats: int
+    wanted: list[Pipeline], data: Path, slow: SlowStorage, folder: Path, repeats: int, missing: dict[str, str]
 ) -> list[dict[str, Measured]]:
     for pipeline in wanted:
         _run(pipeline, data, slow, folder, "--prepare")
     turns: list[dict[str, Measured]] = []
     for turn in range(repeats):
         results = {}
-        for pipeline in wanted:
+        for pipeline in list(wanted):
             measured = _run(pipeline, data, slow, folder)
-            if measured is not None:
+            if measured is None:
+                wanted.remove(pipeline)
+                missing[pipeline.name] = "installs, but fails to run here"
+            else:
                 results[pipeline.name] = measured
                 load = os.getloadavg()[0]
                 text = f"{measured.rate:7.0f} images/s  {measured.peak_mb:6.0f} MB  load {load:.1f}"
@@ -254,7 +256,9 @@ def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra
     if extra and pipeline.where == "slow":
         return None
     command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
-    output, peak = peak_while_running([*command, pipeline.module, pipeline.function, str(place), *extra], 300)
+    output, peak = peak_while_running(
+        [*command, pipeline.module, pipeline.function, str(place), *extra], 600 if extra else RUN_SECONDS
+    )
     if extra:
         return None
     for line in reversed(output.splitlines()):

@@ -8,7 +8,6 @@ and subsampling are mixed as on the web. Mean size is about 100 KB at 500x375, a
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -25,11 +24,10 @@ SIZES = (
 )
 
 
-def make_photos(folder: Path, count: int, workers: int = 2) -> Path:
-    """Write `count` files as <folder>/<class>/<number>.jpg unless they are there already; return the folder."""
-    target = folder / f"photos-{count}"
+def make_photos(target: Path, count: int, workers: int = 2) -> None:
+    """Write `count` files as <target>/<class>/<number>.jpg unless they are there already."""
     if (target / ".complete").is_file():
-        return target
+        return
     for number in range(NUM_CLASSES):
         (target / f"class_{number:02d}").mkdir(parents=True, exist_ok=True)
     scenes = range(0, count, 20)
@@ -37,7 +35,6 @@ def make_photos(folder: Path, count: int, workers: int = 2) -> Path:
         for _ in pool.map(_write_scene, [target] * len(scenes), scenes, [count] * len(scenes)):
             pass
     (target / ".complete").touch()
-    return target
 
 
 def _write_scene(target: Path, first: int, count: int) -> None:
@@ -84,7 +81,3 @@ def _photo(scene: npt.NDArray[np.float32], rng: np.random.Generator) -> bytes:
     subsampling = 2 if rng.random() < 0.75 else 0
     Image.fromarray(pixels).save(out, "JPEG", quality=int(rng.integers(90, 96)), subsampling=subsampling)
     return out.getvalue()
-
-
-def all_photos(folder: Path) -> Iterator[Path]:
-    return iter(sorted(folder.glob("*/*.jpg")))
