@@ -30,7 +30,7 @@ sys.path.insert(0, str(PARTS))
 from memory import peak_while_running  # noqa: E402
 
 DELAY_US = 5000
-RUN_SECONDS = 60
+RUN_SECONDS = 90
 """What takes longer than this for two epochs hangs: it is left out from then on."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import subprocess
 import sys
@@ -76,10 +77,8 @@ class TestExample:
     @given(st.binary(max_size=200))
     @settings(max_examples=200, deadline=None)
     def test_noise_is_refused_or_read_but_never_crashes(self, noise: bytes) -> None:
-        try:
+        with contextlib.suppress(BadRecordFile):
             decode_example(memoryview(noise))
-        except BadRecordFile:
-            pass
 
     def test_unpacked_numbers_of_other_writers_are_read(self) -> None:
         # Int64List with one tag per value instead of a packed block.
@@ -117,7 +116,7 @@ class TestIndex:
         write_index(tmp_path / "a.index", self.index())
         raw = bytearray((tmp_path / "a.index").read_bytes())
         raw[4] = 9
-        with pytest.raises(BadRecordFile, match="format 9.*upgrade"):
+        with pytest.raises(BadRecordFile, match=r"format 9.*upgrade"):
             parse_index(memoryview(bytes(raw)))
 
     @given(position=st.integers(0, 300), value=st.integers(0, 255))
@@ -125,10 +124,8 @@ class TestIndex:
     def test_a_changed_byte_is_refused_or_harmless(self, position: int, value: int) -> None:
         raw = bytearray((GOLDEN / "version1.index").read_bytes())
         raw[position % len(raw)] = value
-        try:
+        with contextlib.suppress(BadRecordFile):
             parse_index(memoryview(bytes(raw)))
-        except BadRecordFile:
-            pass
 
     def test_idx_has_two_columns(self, tmp_path: Path) -> None:
         write_idx(tmp_path / "a.idx", self.index(2).entries)

@@ -136,7 +136,7 @@ class TestShards:
         path.with_suffix(".tfrecord").unlink()
         with (
             RecordLoader(path.parent, path.name, batch_size=4) as loader,
-            pytest.raises(BadRecordFile, match="train.tfrecord"),
+            pytest.raises(BadRecordFile, match=r"train\.tfrecord"),
         ):
             list(loader)
 

@@ -198,9 +198,17 @@ class TestRecordLoader:
 
 class TestBoxes:
     def geometry(self, **changed: int) -> Geometry:
-        fields = dict(
-            x=10, y=20, width=40, height=40, virtual_width=80, virtual_height=80, window_x=0, window_y=0, flip=0
-        )
+        fields = {
+            "x": 10,
+            "y": 20,
+            "width": 40,
+            "height": 40,
+            "virtual_width": 80,
+            "virtual_height": 80,
+            "window_x": 0,
+            "window_y": 0,
+            "flip": 0,
+        }
         return Geometry(**{**fields, "image_width": 100, "image_height": 90, **changed})
 
     def objects(self, *boxes: tuple[float, float, float, float]) -> Objects:

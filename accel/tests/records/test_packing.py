@@ -113,7 +113,7 @@ class TestPack:
         assert (tmp_path / "l" / "x.broken.txt").read_text().count("\n") == 2
         pack_folder(folder, tmp_path / "s" / "x", on_broken=OnBroken.SKIP)
         assert not (tmp_path / "s" / "x.broken.txt").exists()
-        with pytest.raises(BrokenImage, match="class_0/000.jpg"):
+        with pytest.raises(BrokenImage, match=r"class_0/000\.jpg"):
             pack_folder(folder, tmp_path / "f" / "x", on_broken=OnBroken.FAIL)
 
     def test_an_interrupted_pack_goes_on_where_it_was(self, tmp_path: Path, photo_folder: Callable[..., Path]) -> None:
@@ -121,7 +121,7 @@ class TestPack:
         images, labels = list_images(folder)
         sources = sources_from_list(images, list(labels))
 
-        def stop_in_the_third_shard(done: int, total: int) -> None:
+        def stop_in_the_third_shard(done: int, _: int) -> None:
             if done == 6:
                 raise KeyboardInterrupt
 
@@ -205,7 +205,7 @@ class TestCommandLine:
         assert len(list((tmp_path / "back").rglob("*.jpg"))) == 8
         assert describe(tmp_path / "x.index").num_classes == 3
 
-    def test_check_finds_damage(self, tmp_path: Path, packed: Callable[..., Path]) -> None:
+    def test_check_finds_damage(self, packed: Callable[..., Path]) -> None:
         path = packed(4, shards=1)
         shard = path.with_suffix(".tfrecord")
         raw = bytearray(shard.read_bytes())

@@ -1,7 +1,7 @@
 """Batches that DataLoader's default collation takes as they are, instead of copying them row by row.
 
 `IndexTFRDataset.__getitems__` makes all images of a batch in one tensor, in shared memory when in a worker, and gives
-out its rows. PyTorch's table of collate functions, which is there to be extended, then maps such rows back to the tensor.
+out its rows. PyTorch's table of collate functions, which is there to be extended, maps such rows back to the tensor.
 Whoever brings a collate_fn of their own sees ordinary (image, label) tuples.
 """
 
