@@ -151,9 +151,9 @@ class TestShards:
             head, foot = frame(data)
             parts.append(head + data + foot)
         (tmp_path / "theirs.tfrecord").write_bytes(b"".join(parts))
-        with RecordLoader(tmp_path, "theirs.tfrecord", batch_size=3, shuffle=False) as loader:
-            with pytest.raises(BrokenImage, match="record 1"):
-                list(loader)
+        loader = RecordLoader(tmp_path, "theirs.tfrecord", batch_size=3, shuffle=False)
+        with loader, pytest.raises(BrokenImage, match="record 1"):
+            list(loader)
 
     def test_an_entry_of_no_shard_is_refused(self, packed: Callable[..., Path]) -> None:
         path = packed(2)

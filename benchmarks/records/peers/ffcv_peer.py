@@ -40,9 +40,9 @@ def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
     image = [
         RandomResizedCropRGBImageDecoder((224, 224)),
         RandomHorizontalFlip(),
+        NormalizeImage(mean, std, np.float32),  # on the CPU it has to come before the tensor
         ToTensor(),
         ToTorchImage(),
-        NormalizeImage(mean, std, np.float32),
     ]
     loader = Loader(
         str(data / "raw.beton"),

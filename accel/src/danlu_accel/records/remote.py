@@ -12,11 +12,11 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from danlu_accel.records.errors import BadRecordFile, Unavailable
 from danlu_accel.records.index import Entries, Index, Name, write_whole
 from danlu_accel.records.order import Order
 
-PART_BYTES = 8 << 20
-PARALLEL_REQUESTS = 8
+CHUNK_BYTES = 4 << 20
 SHARDS_AHEAD = 4
 """Shards fetched beyond the window that is being read."""
 
@@ -33,35 +32,23 @@ SHARDS_AHEAD = 4
 class ObjectReader(Protocol):
     """All we ask of a place that keeps objects."""
 
-    def read(self, name: str) -> bytes:
-        """Return a whole (small) object."""
-
-    def read_range(self, name: str, start: int, stop: int) -> bytes:
-        """Return the bytes from start to stop, stop not included."""
+    def read(self, name: str) -> Iterator[bytes]:
+        """Yield an object piece by piece; raise BadRecordFile naming it if that fails."""
 
 
 class HttpReader:
-    """Plain HTTP with range requests, from the standard library."""
+    """Plain HTTP, from the standard library."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
-    def read(self, name: str) -> bytes:
-        return self._get(name, {})
-
-    def read_range(self, name: str, start: int, stop: int) -> bytes:
-        return self._get(name, {"Range": f"bytes={start}-{stop - 1}"})
-
-    def _get(self, name: str, headers: dict[str, str]) -> bytes:
-        request = Request(f"{self._url}/{name}", headers=headers)
+    def read(self, name: str) -> Iterator[bytes]:
         try:
-            with urlopen(request, timeout=60) as response:
-                if headers and response.status != 206:
-                    raise BadRecordFile(f"{self._url} does not answer range requests (status {response.status})")
-                body: bytes = response.read()
-        except (URLError, OSError) as error:
+            with urlopen(f"{self._url}/{name}", timeout=60) as response:
+                while chunk := response.read(CHUNK_BYTES):
+                    yield chunk
+        except (HTTPException, OSError) as error:
             raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
-        return body
 
 
 class ObstoreReader:
@@ -83,18 +70,12 @@ class ObstoreReader:
         self._obstore = obstore
         self._store = S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
 
-    def read(self, name: str) -> bytes:
-        return self._checked(name, lambda: bytes(self._obstore.get(self._store, name).bytes()))
-
-    def read_range(self, name: str, start: int, stop: int) -> bytes:
-        return self._checked(name, lambda: bytes(self._obstore.get_range(self._store, name, start=start, end=stop)))
-
-    def _checked(self, name: str, fetch: Any) -> bytes:
+    def read(self, name: str) -> Iterator[bytes]:
         try:
-            body: bytes = fetch()
+            for chunk in self._obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(chunk)
         except (OSError, self._obstore.exceptions.BaseError) as error:
             raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
-        return body
 
 
 def reader_for(url: str) -> ObjectReader:
@@ -118,14 +99,13 @@ class RemoteStorage:
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._fetches: dict[int, Future[None]] = {}
-        self._requests: ThreadPoolExecutor | None = None
-        self._shards: ThreadPoolExecutor | None = None
+        self._pool: ThreadPoolExecutor | None = None
         self._wanted: list[int] = []
 
     def prepare(self, file: Name) -> Path:
         """Fetch the index; return the folder where it and its shards belong."""
         name = Path(str(file)).name
-        raw = self._reader.read(name)
+        raw = b"".join(self._reader.read(name))
         self._folder = self._base / _digest(raw)
         self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / name, [raw])
@@ -154,10 +134,9 @@ class RemoteStorage:
         return f"from {self._url} through the cache {str(self._folder)!r}"
 
     def close(self) -> None:
-        for pool in (self._shards, self._requests):
-            if pool is not None:
-                pool.shutdown(wait=True, cancel_futures=True)
-        self._shards = self._requests = None
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = None
         self._fetches = {}
 
     def _shards_from(self, order: Order, position: int) -> Iterator[int]:
@@ -176,27 +155,22 @@ class RemoteStorage:
 
     def _fetch(self, number: int) -> Future[None]:
         with self._lock:
-            if self._shards is None:
-                self._shards = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch-shard")
-                self._requests = ThreadPoolExecutor(PARALLEL_REQUESTS, "danlu-fetch-part")
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch")
             future = self._fetches.get(number)
             if future is None or (future.done() and future.exception() is not None):  # a failed fetch is tried again
-                future = self._fetches[number] = self._shards.submit(self._fetch_shard, number)
+                future = self._fetches[number] = self._pool.submit(self._fetch_shard, number)
             return future
 
     def _fetch_shard(self, number: int) -> None:
         assert self._index is not None
-        assert self._requests is not None
         shard = self._index.shards[number]
         path = self._folder / shard.name
         if path.is_file() and path.stat().st_size == shard.num_bytes:
             return
-        starts = range(0, shard.num_bytes, PART_BYTES)
-        stops = [min(start + PART_BYTES, shard.num_bytes) for start in starts]
-        names = [shard.name] * len(stops)
-        write_whole(path, self._requests.map(self._reader.read_range, names, starts, stops))
-        if path.stat().st_size != shard.num_bytes:
-            size = path.stat().st_size
+        write_whole(path, self._reader.read(shard.name))
+        size = path.stat().st_size
+        if size != shard.num_bytes:
             path.unlink()
             raise BadRecordFile(f"{self._url}/{shard.name}: got {size} bytes, the index says {shard.num_bytes}")
 
