@@ -253,11 +253,12 @@ def run_turns(
 
 def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra: str) -> Measured | None:
     place = slow.folder if pipeline.where == "slow" else data
-    if extra and pipeline.where == "slow":
+    cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there: a warm-up would only take time
+    if extra and cold:
         return None
     command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
     output, peak = peak_while_running(
-        [*command, pipeline.module, pipeline.function, str(place), *extra], 600 if extra else RUN_SECONDS
+        [*command, pipeline.module, pipeline.function, str(place), *extra, *cold], 600 if extra else RUN_SECONDS
     )
     if extra:
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent / "peers"), str(Path(__file__).parent)]
 
 
-def main(module_name: str, function: str, folder: str, *, prepare_only: bool) -> None:
+def main(module_name: str, function: str, folder: str, *, prepare_only: bool, warm_up: bool) -> None:
     data = Path(folder)
     module = importlib.import_module(module_name)
     if hasattr(module, "prepare"):
@@ -20,8 +20,9 @@ def main(module_name: str, function: str, folder: str, *, prepare_only: bool) ->
     if prepare_only:
         return
     epoch = getattr(module, function)(data)
-    for _ in epoch():
-        pass
+    if warm_up:
+        for _ in epoch():
+            pass
     cpu_before = os.times()
     began = last = time.perf_counter()
     images = 0
@@ -34,6 +35,6 @@ def main(module_name: str, function: str, folder: str, *, prepare_only: bool) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], prepare_only="--prepare" in sys.argv)
+    main(sys.argv[1], sys.argv[2], sys.argv[3], prepare_only="--prepare" in sys.argv, warm_up="--cold" not in sys.argv)
     sys.stdout.flush()
     os._exit(0)  # some loaders hang at exit; what counts has been printed
