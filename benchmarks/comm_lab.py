@@ -51,7 +51,7 @@ def two_by_two(hosts: Hosts, rounds: int) -> list[Figure]:
 
 
 def two_by_four(hosts: Hosts, rounds: int) -> list[Figure]:
-    return exchange_figures(4, torchrun(hosts, 4, _exchange(MODES, 16 * MIB, rounds), 300))
+    return exchange_figures(4, torchrun(hosts, 4, _exchange(MODES, 32 * MIB, rounds), 300))
 
 
 def round_robin(hosts: Hosts, rounds: int) -> list[Figure]:

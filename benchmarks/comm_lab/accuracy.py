@@ -37,8 +37,8 @@ def train(digits: Digits, wire: Any, seed: int, epochs: int) -> float:
     loss_of = nn.CrossEntropyLoss()
     for _ in range(epochs):
         order = torch.randperm(len(digits.train_labels), generator=shuffle)
-        for chosen in order.split(BATCH * size)[:-1]:
-            mine = chosen[rank * BATCH : (rank + 1) * BATCH]
+        for start in range(0, len(order) - BATCH * size + 1, BATCH * size):
+            mine = order[start + rank * BATCH : start + (rank + 1) * BATCH]
             optimizer.zero_grad()
             loss_of(ddp(digits.train_images[mine]), digits.train_labels[mine]).backward()
             optimizer.step()

@@ -19,11 +19,10 @@ WORKER = Path(__file__).with_name("worker.py")
 SOURCES = Path(__file__).parents[2] / "accel" / "src"
 BENCHMARKS = Path(__file__).parents[1]
 PORT = 29533
+Hosts = tuple[Host, Host]
 
 
-def torchrun(
-    hosts: tuple[Host, Host], ranks_per_host: int, request: Mapping[str, Any], timeout: float
-) -> dict[str, Any]:
+def torchrun(hosts: Hosts, ranks_per_host: int, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
     """Run the worker on both hosts, ranks of one host consecutive; return what rank 0 measured."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
@@ -40,7 +39,7 @@ def torchrun(
         return _collect(started, answer, timeout)
 
 
-def mpirun(hosts: tuple[Host, Host], ranks_per_host: int, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+def mpirun(hosts: Hosts, ranks_per_host: int, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
     """Run the worker with mpirun, ranks dealt to the hosts in turn (`--map-by node`)."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"

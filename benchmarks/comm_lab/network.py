@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BURST = "256kb"  # below 64 kb the kernel splits large packets, which doubles the cost per byte
 
 
@@ -41,15 +42,13 @@ def lab(rate: str) -> Iterator[tuple[Host, Host]]:
     hosts = tuple(
         Host(f"{name}-{index}", f"dl{index}-{os.getpid() % 100000}", f"10.77.41.{index + 1}") for index in (0, 1)
     )
-    previous = {
-        number: signal.signal(number, _interrupted) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
+    previous = {number: signal.signal(number, _interrupted) for number in INTERRUPTIONS}
     try:
         _build(hosts[0], hosts[1], rate)
         yield hosts[0], hosts[1]
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, signal.SIG_IGN)
+        for number in INTERRUPTIONS:
+            signal.signal(number, signal.SIG_IGN)  # a second one must not stop the cleaning
         for host in hosts:
             _remove(host)
         for number, handler in previous.items():

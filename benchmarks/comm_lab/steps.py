@@ -89,7 +89,8 @@ def find_batch(native: Trainee, efficiency: float, size: int) -> int:
         found = compute / whole
         if abs(found - efficiency) < 0.01:
             break
-        # Every rank computes the same size: `step` returns the same seconds everywhere. What is not hidden stays about the same, so the compute that is wanted follows from it.
+        # What is not hidden stays about the same, so the compute that is wanted follows from it. `step` returns the
+        # same seconds on every rank, so all of them choose the same size.
         hidden_not = whole - compute
         wanted = efficiency / (1 - efficiency) * hidden_not
         size = max(8, round(size * min(2.0, max(0.5, wanted / compute)) / 8) * 8)
