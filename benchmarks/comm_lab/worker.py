@@ -19,7 +19,7 @@ from torch.futures import Future
 from comm_lab.accuracy import measure_accuracy
 from comm_lab.steps import measure_steps
 from danlu_accel import comm
-from danlu_accel.comm.attachment import Attachment
+from danlu_accel.comm.attachment import Attachment, ThreadEngine
 from danlu_accel.comm.opening import open_attachment
 from danlu_accel.comm.pieces import Bucket
 from danlu_accel.comm.settings import Settings
@@ -89,8 +89,8 @@ def native(gradients: torch.Tensor) -> None:
 
 
 def ours(attachment: Attachment) -> Callable[[torch.Tensor], None]:
-    engine = attachment._engine
-    assert engine is not None
+    engine = attachment.engine
+    assert isinstance(engine, ThreadEngine)
 
     def run(gradients: torch.Tensor) -> None:
         promises: list[Future[torch.Tensor]] = []

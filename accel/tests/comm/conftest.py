@@ -33,9 +33,10 @@ def run_ranks(
     """Return `run(case, hosts, ...)`: runs a function of cases.py on one rank per entry of `hosts`.
 
     Ranks with the same entry share a host. The answers come in rank order; a rank that was killed answers {}.
+    The rank `stuck` is expected not to end by itself.
     """
 
-    def run(case: str, hosts: Sequence[str], timeout: float = 90, **arguments: object) -> list[dict[str, Any]]:
+    def run(case: str, hosts: Sequence[str], stuck: int | None = None, **arguments: object) -> list[dict[str, Any]]:
         folder = tmp_path_factory.mktemp(case)
         port = _free_port()
         ranks = []
@@ -57,16 +58,17 @@ def run_ranks(
             )
         for process in ranks:
             process.start()
-        _join(ranks, time.monotonic() + timeout)
+        _join(ranks, time.monotonic() + 90, stuck)
         return [_answer(folder / f"{rank}.json") for rank in range(len(hosts))]
 
     return run
 
 
-def _join(ranks: Sequence[multiprocessing.context.ForkServerProcess], deadline: float) -> None:
-    for process in ranks:
+def _join(ranks: Sequence[multiprocessing.context.ForkServerProcess], deadline: float, stuck: int | None) -> None:
+    awaited = [process for rank, process in enumerate(ranks) if rank != stuck]
+    for process in awaited:
         process.join(max(0.1, deadline - time.monotonic()))
-    late = [str(place) for place, process in enumerate(ranks) if process.is_alive()]
+    late = [str(ranks.index(process)) for process in awaited if process.is_alive()]
     for process in ranks:
         process.kill()
         process.join()

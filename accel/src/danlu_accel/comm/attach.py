@@ -34,7 +34,7 @@ def attach(
     """
     settings = Settings(algorithm, wire, num_streams, fusion_bytes, timeout_seconds, options or Options())
     ddp = _require_fresh_ddp(ddp_model)
-    attachment = open_attachment(settings, dist.get_process_group_ranks(ddp.process_group))
+    attachment = open_attachment(settings, dist.get_process_group_ranks(ddp.process_group), ddp.device_type)
     ddp.register_comm_hook(attachment, hook)
     _attached.add(ddp)
     return attachment

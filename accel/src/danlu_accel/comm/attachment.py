@@ -1,9 +1,9 @@
-"""What `attach` returns: the state behind the hook."""
+"""What `attach` returns, and what works behind it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
@@ -18,50 +18,83 @@ from danlu_accel.comm.stats import StepStats
 from danlu_accel.comm.topology import Topology
 
 
-@dataclass(frozen=True)
-class Engine:
-    """The running parts of an attachment of more than one rank."""
+class Engine(ABC):
+    """The running part of an attachment."""
 
-    pipeline: Pipeline
-    local: LocalGroup | None
-    auto: Auto | None
+    @abstractmethod
+    def exchange(self, bucket: GradBucket) -> Future[Tensor]:
+        """Start to average a bucket over all ranks and return at once; the future holds the result."""
+
+    def decisions(self) -> Sequence[str]:
+        """What was decided since the start, for `explain`."""
+        return ()
+
+    def stats(self) -> list[StepStats]:
+        """What the last steps cost, oldest first."""
+        return []
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop. Quiet when already stopped."""
+
+
+class NoEngine(Engine):
+    """One rank: every bucket is its own average."""
+
+    def exchange(self, bucket: GradBucket) -> Future[Tensor]:
+        promise: Future[Tensor] = Future()
+        promise.set_result(bucket.buffer())
+        return promise
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+
+class ThreadEngine(Engine):
+    """Ranks on CPUs: a thread of our own drives gloo and shared memory."""
+
+    def __init__(self, pipeline: Pipeline, local: LocalGroup | None, auto: Auto | None, feeds_error_back: bool) -> None:
+        self.pipeline = pipeline
+        self._local = local
+        self._auto = auto
+        self._feeds_error_back = feeds_error_back
+
+    def exchange(self, bucket: GradBucket) -> Future[Tensor]:
+        promise: Future[Tensor] = Future()
+        parameters = tuple(map(id, bucket.parameters())) if self._feeds_error_back else ()
+        self.pipeline.put(Bucket(bucket.index(), bucket.buffer(), bucket.is_last(), promise, parameters))
+        # DDP understands an exception only when a callback raises it.
+        return promise.then(Future.value)
+
+    def decisions(self) -> Sequence[str]:
+        return () if self._auto is None else (f"algorithm: {self._auto.decision}",)
+
+    def stats(self) -> list[StepStats]:
+        return list(self.pipeline.steps)
+
+    def close(self) -> None:
+        self.pipeline.close()
+        if self._local is not None:
+            self._local.close()
 
 
 class Attachment:
     """What `attach` returns: explains its choices, counts, and can be closed."""
 
-    def __init__(self, settings: Settings, topology: Topology, reasons: Sequence[str], engine: Engine | None) -> None:
+    def __init__(self, settings: Settings, topology: Topology, reasons: Sequence[str], engine: Engine) -> None:
         self.settings = settings
         self.topology = topology
+        self.engine = engine
         self._reasons = (*topology.reasons, *reasons)
-        self._engine = engine
 
     def explain(self) -> str:
         """Say what was chosen and why, one line per choice."""
-        lines = [*self._reasons]
-        if self._engine is not None and self._engine.auto is not None:
-            lines.append(f"algorithm: {self._engine.auto.decision}")
-        return "\n".join(lines)
+        return "\n".join([*self._reasons, *self.engine.decisions()])
 
     def stats(self) -> list[StepStats]:
         """Return what the last steps cost, oldest first; at most 1000 are kept."""
-        return [] if self._engine is None else list(self._engine.pipeline.steps)
+        return self.engine.stats()
 
     def close(self) -> None:
         """Stop exchanging: call it on every rank after the last backward. A later backward raises CommError."""
-        if self._engine is None:
-            return
-        self._engine.pipeline.close()
-        if self._engine.local is not None:
-            self._engine.local.close()
-
-    def exchange(self, bucket: GradBucket) -> Future[Tensor]:
-        """Start to average a bucket over all ranks; the future holds the result."""
-        promise: Future[Tensor] = Future()
-        if self._engine is None:
-            promise.set_result(bucket.buffer())
-            return promise
-        parameters = tuple(map(id, bucket.parameters())) if self.settings.wire == "int8" else ()
-        self._engine.pipeline.put(Bucket(bucket.index(), bucket.buffer(), bucket.is_last(), promise, parameters))
-        # DDP understands an exception only when a callback raises it.
-        return promise.then(Future.value)
+        self.engine.close()

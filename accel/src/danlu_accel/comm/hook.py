@@ -12,4 +12,4 @@ from danlu_accel.comm.attachment import Attachment
 
 def hook(state: Attachment, bucket: GradBucket) -> Future[Tensor]:
     """Average one bucket over all ranks. PyTorch's signature: DDP calls it for each bucket while backward runs."""
-    return state.exchange(bucket)
+    return state.engine.exchange(bucket)

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 import torch.distributed as dist
 
-from danlu_accel.comm.attachment import Attachment, Engine
+from danlu_accel.comm.attachment import Attachment, NoEngine, ThreadEngine
 from danlu_accel.comm.auto import Auto
 from danlu_accel.comm.errors import CommError, SharedMemoryError
 from danlu_accel.comm.exchange import Exchange, Flat
@@ -34,10 +34,11 @@ class Inside:
     arena: Arena
 
 
-def open_attachment(settings: Settings, global_ranks: Sequence[int]) -> Attachment:
+def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type: str = "cpu") -> Attachment:
     """Find the topology, share memory, start the thread. Collective over `global_ranks`."""
     if len(global_ranks) == 1:
-        return Attachment(settings, Topology(((0,),), 0), ["algorithm: none, one rank has nothing to exchange"], None)
+        alone = Topology(((0,),), 0, ("algorithm: none, one rank has nothing to exchange",))
+        return Attachment(settings, alone, (), NoEngine())
     groups = tuple(_new_group(global_ranks, settings) for _ in range(settings.num_streams))
     listener = Listener()
     try:
@@ -46,6 +47,8 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int]) -> Attachme
         for reason in topology.reasons:
             if reason.startswith("warning: ") and topology.rank == 0:
                 warnings.warn(reason, stacklevel=3)
+        if device_type != "cpu":
+            return _open_nccl(settings, topology, global_ranks)
         inside, problem = _share_inside(settings, topology, reports, listener)
     finally:
         listener.close()
@@ -77,7 +80,26 @@ def _start(
     if len(candidates) > 1:
         choose = auto = Auto(candidates, settings.options.auto_steps, groups[0], pipeline.steps)
     pipeline.start(choose)
-    return Attachment(settings, topology, reasons, Engine(pipeline, None if inside is None else inside.local, auto))
+    local = None if inside is None else inside.local
+    return Attachment(settings, topology, reasons, ThreadEngine(pipeline, local, auto, settings.wire == "int8"))
+
+
+def _open_nccl(settings: Settings, topology: Topology, global_ranks: Sequence[int]) -> Attachment:
+    """Build the groups that NCCL needs; every rank makes all of them, in the same order."""
+    from danlu_accel.comm.nccl import NcclEngine
+
+    if not topology.is_even or settings.algorithm in ("leader", "flat"):
+        raise CommError("on GPUs only '2d' with as many ranks on every host is there; without a hook DDP is flat")
+    members = sorted(global_ranks)
+    hosts = [[members[rank] for rank in host] for host in topology.hosts]
+    lanes = [list(lane) for lane in zip(*hosts)]
+    pairs = []
+    for _ in range(settings.num_streams):
+        local = [_new_group(ranks, settings, "nccl") for ranks in hosts][topology.host_index]
+        lane = [_new_group(ranks, settings, "nccl") for ranks in lanes][topology.local_index]
+        pairs.append((local, lane))
+    reasons = [_why_wire(settings), "algorithm: 2d with NCCL; not tested on hardware"]
+    return Attachment(settings, topology, reasons, NcclEngine(pairs, settings.wire))
 
 
 def _candidates(
@@ -151,14 +173,14 @@ def _local_size(settings: Settings) -> int | None:
     return int(text)
 
 
-def _new_group(global_ranks: Sequence[int], settings: Settings) -> dist.ProcessGroup:
+def _new_group(global_ranks: Sequence[int], settings: Settings, backend: str = "gloo") -> dist.ProcessGroup:
     """Make a group with connections of its own: what the training script sends meanwhile stays apart."""
-    is_everyone = len(global_ranks) == dist.get_world_size()
+    is_part = backend == "gloo" and len(global_ranks) < dist.get_world_size()
     group = dist.new_group(
         sorted(global_ranks),
         timeout=timedelta(seconds=settings.timeout_seconds),
-        backend="gloo",
-        use_local_synchronization=not is_everyone,
+        backend=backend,
+        use_local_synchronization=is_part,
     )
     return cast(dist.ProcessGroup, group)
 

@@ -90,8 +90,10 @@ class Pipeline:
             counter.num_pieces += 1
             self._push(piece, counter)
         if bucket.is_last:
-            self._drain(counter)
-            self._end_step(counter)
+            landed = self._drain(counter)
+            self._end_step(counter)  # before the last results: whoever has them may ask for the statistics
+            for piece in landed:
+                self._land(piece)
 
     def _push(self, piece: Piece, counter: StepCounter) -> None:
         """Begin a piece, then bring older ones a stage further: as many stay under way as there are slots."""
@@ -108,12 +110,14 @@ class Pipeline:
         while self._under_way and self._under_way[0].is_over:
             self._land(self._under_way.popleft().piece)
 
-    def _drain(self, counter: StepCounter) -> None:
-        while self._under_way:
-            for journey in self._under_way:
+    def _drain(self, counter: StepCounter) -> list[Piece]:
+        """Bring everything under way to its end."""
+        journeys = list(self._under_way)
+        while not all(journey.is_over for journey in journeys):
+            for journey in journeys:
                 journey.advance(counter)
-            while self._under_way and self._under_way[0].is_over:
-                self._land(self._under_way.popleft().piece)
+        self._under_way.clear()
+        return [journey.piece for journey in journeys]
 
     def _land(self, piece: Piece) -> None:
         for segment in piece.segments:
