@@ -43,7 +43,7 @@ class Auto:
     def _decide(self) -> None:
         seconds = measured(self._steps, [each.name for each in self._candidates], self._num_steps_each)
         choice = torch.tensor([min(range(len(seconds)), key=seconds.__getitem__)])
-        dist.broadcast(choice, group=self._group, group_src=0)
+        dist.broadcast(choice, dist.get_global_rank(self._group, 0), group=self._group)
         self._chosen = self._candidates[int(choice)]
         table = ", ".join(f"{each.name} {1000 * s:.1f} ms" for each, s in zip(self._candidates, seconds))
         self.decision = f"{self._chosen.name}, decided by rank 0 after measuring; this rank saw: {table}"

@@ -13,6 +13,7 @@ from torch import nn
 
 from danlu_accel.precision.devices import choose_dtype, require_sensible
 from danlu_accel.precision.policies import Decision, Policy
+from danlu_accel.precision.scaling import restart_scale
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class AdaptivePrecision:
         if self.dtype is not None:
             require_sensible(self.dtype, self.device_type, model)
         self.scaler = torch.amp.GradScaler(self.device_type, enabled=self.dtype == torch.float16)
+        self._first_scale = self.scaler.get_scale()
         self._group = group
         self._is_low = False
 
@@ -60,8 +62,8 @@ class AdaptivePrecision:
         was_low = self._is_low
         wanted = self.policy.enabled(epoch, lr, mean_over_ranks(loss, self._group))
         self._is_low = wanted and self.dtype is not None
-        if self._is_low and not was_low and self.scaler.is_enabled():
-            self.scaler.update(new_scale=self.scaler.get_scale())
+        if self._is_low and not was_low:
+            restart_scale(self.scaler, self._first_scale)
         return self._is_low
 
     def autocast(self) -> contextlib.AbstractContextManager[Any]:
