@@ -10,12 +10,15 @@ and ranks are gone afterwards, also when interrupted. The last line is JSON.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+from pathlib import Path
 from typing import Any
 
 from comm_lab.figures import Figure, accuracy_figure, exchange_figures, round_robin_figure, step_figures
 from comm_lab.launch import has_mpirun, mpirun, torchrun
 from comm_lab.network import Host, lab, require_root
+from comm_lab.picture import draw
 
 MIB = 1 << 20
 EXACT = {"algorithm": "2d"}
@@ -33,6 +36,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three rounds each, a few minutes in all")
     parser.add_argument("--rate", default="200mbit", help="of the link in each direction (default: 200mbit)")
     parser.add_argument("--only", choices=PARTS, action="append", help="run this part only; may be given several times")
+    parser.add_argument("--picture", type=Path, help="write where a step's time goes to this SVG file")
     given = parser.parse_args()
     require_root()
     rounds = 3 if given.quick else 9
@@ -43,6 +47,8 @@ def main() -> None:
             for figure in PARTS[name](hosts, rounds):
                 figures.append(figure)
                 print(figure.as_line(), flush=True)
+        if given.picture is not None:
+            given.picture.write_text(draw(measure_steps(hosts, rounds)))
     print(json.dumps({"bench": "comm_lab", "figures": [figure.as_json() for figure in figures]}))
 
 
@@ -62,9 +68,14 @@ def round_robin(hosts: Hosts, rounds: int) -> list[Figure]:
 
 
 def steps(hosts: Hosts, rounds: int) -> list[Figure]:
+    return step_figures(measure_steps(hosts, rounds))
+
+
+@functools.cache
+def measure_steps(hosts: Hosts, rounds: int) -> dict[str, Any]:
     modes = {name: MODES[name] for name in ("exact", "bf16")}
     request = {"what": "steps", "arguments": {"modes": modes, "rounds": max(5, rounds), "efficiency": 116 / 215}}
-    return step_figures(torchrun(hosts, 4, request, 300))
+    return torchrun(hosts, 4, request, 300)
 
 
 def accuracy(hosts: Hosts, rounds: int) -> list[Figure]:
