@@ -123,15 +123,32 @@ VARIANTS: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], dict[str, Any
         {"use_all": sometimes},
     ),
     "compiled": (lambda: torch.compile(Net().layers, backend="aot_eager"), {}, {}),
+    "inductor": (lambda: torch.compile(Net().layers), {}, {}),
 }
 
 
-def exactness(algorithms: list[str], variants: list[str], wire: str = "exact") -> dict[str, Any]:
+def exactness(algorithms: list[str], variants: list[str], num_streams: int = 1) -> dict[str, Any]:
     return {
-        f"{algorithm}/{variant}": against_native(*VARIANTS[variant], {"algorithm": algorithm, "wire": wire})
+        f"{algorithm}/{variant}": against_native(
+            *VARIANTS[variant], {"algorithm": algorithm, "num_streams": num_streams}
+        )
         for algorithm in algorithms
         for variant in variants
     }
+
+
+def endurance(steps: int) -> dict[str, Any]:
+    """Train for long, attach and close again and again; count what stays open."""
+    torch.manual_seed(0)
+    native = train(DDP(Net(), **SMALL), steps=steps)
+    torch.manual_seed(0)
+    ddp = DDP(Net(), **SMALL)
+    attachment = comm.attach(ddp, algorithm="2d", options=host_options())
+    descriptors = [len(os.listdir("/proc/self/fd"))]
+    ours = train(ddp, steps=steps)
+    descriptors.append(len(os.listdir("/proc/self/fd")))
+    attachment.close()
+    return {"descriptors": descriptors, "difference": float((native - ours).abs().max())}
 
 
 def two_models() -> dict[str, Any]:
@@ -367,7 +384,7 @@ def different_launcher_word() -> dict[str, Any]:
 def main() -> None:
     os.environ.update(ENVIRONMENT)
     torch.set_num_threads(1)
-    warnings.simplefilter("error")
+    warnings.filterwarnings("error", module=r"danlu_accel")
     dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     try:
         answer = globals()[REQUEST["case"]](**REQUEST["arguments"])

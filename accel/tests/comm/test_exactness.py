@@ -31,6 +31,10 @@ def test_every_algorithm_on_every_placement_gives_plain_ddps_training(run_ranks,
     check(answers)
 
 
+def test_several_streams_give_plain_ddps_training(run_ranks):
+    check(run_ranks("exactness", "aabb", algorithms=["2d"], variants=["many_buckets"], num_streams=3))
+
+
 def check(answers):
     for rank, answer in enumerate(answers):
         assert "error" not in answer, answer["traceback"]

@@ -53,6 +53,8 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
     finally:
         listener.close()
     problems = [text for text in _ask_all(groups[0], problem) if text]
+    if problems and inside is not None:
+        inside.local.close()
     if problems and (settings.algorithm in ("2d", "leader") or settings.wire != "exact"):
         raise SharedMemoryError(problems[0])
     return _start(settings, topology, groups, None if problems else inside, problems)

@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import struct
+import weakref
 from typing import NoReturn
 
 import torch
@@ -23,6 +24,9 @@ from danlu_accel.comm.settings import MIB
 HELLO = struct.Struct("<i16s")  # the local index of the rank that connects, and the token it was told
 TICK = b"\0"  # one arrival at the barrier
 LAST_WORDS = b"\xff"  # what follows is why this rank gives up
+
+
+_open_groups: weakref.WeakSet[LocalGroup] = weakref.WeakSet()
 
 
 class Listener:
@@ -52,6 +56,7 @@ class LocalGroup:
         self._peers = peers
         self._arrivals = dict.fromkeys(peers, 0)
         self._round = 0
+        _open_groups.add(self)
 
     def barrier(self) -> None:
         """Return when every rank of this host has called it as often. Raises PeerLostError when one cannot."""
@@ -201,3 +206,12 @@ def _call(address: str, index: int, timeout: float) -> socket.socket:
     peer.connect("\0" + name)
     peer.sendall(HELLO.pack(index, bytes.fromhex(token)))
     return peer
+
+
+def _close_in_child() -> None:
+    """A forked data loader must not keep the sockets open: its parent's death would go unnoticed."""
+    for group in _open_groups:
+        group.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
