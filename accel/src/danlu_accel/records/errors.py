@@ -14,17 +14,17 @@ class RecordError(Exception):
     """The root: catch this to catch all of them."""
 
 
-class BadRecordFile(RecordError):  # noqa: N818
+class BadRecordFile(RecordError):
     """A shard or an index is damaged, too new, or no such file at all."""
 
 
-class BrokenImage(RecordError):  # noqa: N818
+class BrokenImage(RecordError):
     """An image that Pillow cannot load either."""
 
 
-class BadImageList(RecordError):  # noqa: N818
+class BadImageList(RecordError):
     """An image list, label map or annotation file with a line that makes no sense."""
 
 
-class Unavailable(RecordError):  # noqa: N818
+class Unavailable(RecordError):
     """An optional part is missing; the message says how to get it."""
