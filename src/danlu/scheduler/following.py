@@ -10,6 +10,7 @@ from danlu.engines.base import Observation
 from danlu.scheduler.collect import collect
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.parts import Parts
+from danlu.scheduler.starting import START_SECONDS
 from danlu.scheduler.verdict import Failure, Seen, end_of, first_failure, progress, retry_after
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
@@ -18,8 +19,6 @@ from danlu.store import attempts, jobs
 from danlu.store.tables import JobRow, TaskRow
 
 LAST_LINES = 20
-START_SECONDS = 120.0
-"""How long a task may take from the engine's start to the first sign of life."""
 
 
 def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
