@@ -13,6 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import InvalidInput, NotFound
 from danlu.server import sse
+from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, rows_out
@@ -128,7 +129,7 @@ def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limi
     return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
 
 
-@router.get("/{job}/watch", response_class=StreamingResponse)
+@router.get("/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
 def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:

@@ -15,6 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import InvalidInput
 from danlu.server import sse
+from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
 from danlu.server.logs.service import LogCursor, LogPlace, LogQuery
@@ -29,7 +30,7 @@ Rank = Annotated[int, Query(ge=0, le=1_000_000)]
 Offset = Annotated[int, Query(ge=0, le=2**60)]
 
 
-@router.get("/{job}/logs/{rank}", response_class=Response)
+@router.get("/{job}/logs/{rank}", response_class=Response, responses=BYTES)
 def read(
     job: str,
     rank: int,
@@ -52,7 +53,7 @@ def read(
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 
-@router.get("/{job}/logs", response_class=StreamingResponse)
+@router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)
 def lines(
     job: str,
     who: CurrentUser,
