@@ -19,6 +19,7 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.objects import LocalObjects
+from danlu.store.uploads import Uploads
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
 
@@ -37,6 +38,7 @@ def openapi() -> str:
             database=database,
             objects=LocalObjects(home),
             blobs=Blobs(LocalObjects(home)),
+            uploads=Uploads(home),
             logs=logs,
             sealer=sealer,
             now=utc_now,

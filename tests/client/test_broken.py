@@ -17,7 +17,7 @@ from danlu.errors import BadChecksum, Conflict, NotAllowed, NotFound, ServerUnre
 from danlu.spec.states import JobState
 
 if TYPE_CHECKING:
-    from conftest import Peer
+    from tests.client.conftest import Peer
 
 ME = {"name": "ada", "is_admin": True, "projects": ["main"]}
 

@@ -53,6 +53,14 @@ class TestPrecedence:
         env = {"DANLU_CONFIG": str(user), "DANLU_URL": "", "DANLU_API_KEY": ""}
         assert load_settings(environ=env, folder=project)[:2] == (DEFAULT_URL, None)
 
+    @pytest.mark.parametrize("key", ["a b", "密", "a\nb", "   "])
+    def test_a_key_that_cannot_be_one_is_refused_and_not_repeated(self, tmp_path: Path, key: str) -> None:
+        env = {"DANLU_CONFIG": str(tmp_path / "x"), "DANLU_API_KEY": key}
+        with pytest.raises(InvalidInput) as caught:
+            load_settings(environ=env, folder=tmp_path)
+        assert caught.value.message.startswith("the API key from the environment has characters that no key has")
+        assert load_settings(environ={**env, "DANLU_API_KEY": "good\n"}, folder=tmp_path).api_key == "good"
+
 
 class TestFile:
     def test_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
@@ -100,7 +108,9 @@ class TestUrl:
     def test_is_brought_to_one_form(self, given: str, cleaned: str) -> None:
         assert clean_url(given) == cleaned
 
-    @pytest.mark.parametrize("given", ["127.0.0.1:8400", "ftp://a", "", "http://"])
+    @pytest.mark.parametrize(
+        "given", ["127.0.0.1:8400", "ftp://a", "", "http://", "http://a:port", "http://[::1", "http://a\x7fb"]
+    )
     def test_others_are_refused_with_what_would_be_right(self, given: str) -> None:
         with pytest.raises(InvalidInput, match=r"http://127\.0\.0\.1:8400 would be right"):
             clean_url(given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -85,7 +87,7 @@ class TestUpload:
         assert seen[-1][1:] == (8, 8, 2, 2)
 
     def test_memory_stays_flat(self, client: Client, tmp_path: Path) -> None:
-        size = 64 << 20
+        size = 40 << 20
         with (tmp_path / "large").open("wb") as file:
             for number in range(size >> 20):
                 file.write(bytes([number]) * (1 << 20))
@@ -97,6 +99,24 @@ class TestUpload:
         assert (tmp_path / "back").stat().st_size == size
         assert peak < 16 << 20
         client.store.delete("main/large")
+
+    def test_ctrl_c_ends_what_is_on_its_way(self, client: Client, tmp_path: Path) -> None:
+        (tmp_path / "large").write_bytes(bytes(40 << 20))
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        begun = time.monotonic()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                client.store.upload(tmp_path / "large", "main/given-up", progress=lambda _: time.sleep(0.2))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert time.monotonic() - begun < 3  # the whole would take 8 s
+        assert not client.store.exists("main/given-up")
 
 
 class TestDownload:
@@ -154,10 +174,10 @@ class TestOthers:
             client.store.delete("main")
 
     def test_buckets_are_made_once(self, client: Client) -> None:
-        assert client.store.make_bucket("bucket-of-tests").name == "bucket-of-tests"
-        assert "bucket-of-tests" in [bucket.name for bucket in client.store.buckets()]
+        assert client.store.make_bucket("tests-bucket").name == "tests-bucket"
+        assert "tests-bucket" in [bucket.name for bucket in client.store.buckets()]
         with pytest.raises(AlreadyExists):
-            client.store.make_bucket("bucket-of-tests")
+            client.store.make_bucket("tests-bucket")
 
 
 class TestCode:
@@ -184,6 +204,6 @@ class _Counting(Http):
 
     num_puts = 0
 
-    def stream(self, method: str, path: str, **more: object):  # type: ignore[no-untyped-def, override]
+    def stream(self, method: str, path: str, **more: object):  # type: ignore[no-untyped-def]
         self.num_puts += method == "PUT"
         return super().stream(method, path, **more)  # type: ignore[arg-type]

@@ -160,7 +160,9 @@ class TestStart:
             (lost / child).unlink()
         fresh = Started(engine, job.plan, engine.start(job.plan, Credentials("http://127.0.0.1:9", "t")))
         assert fresh.handles == job.handles
-        assert LocalEngine(engine.settings).poll(job.handles)[1].state in (TaskState.STARTING, TaskState.RUNNING)
+        seen = LocalEngine(engine.settings).poll(job.handles)[1]
+        assert seen is not None
+        assert seen.state in (TaskState.STARTING, TaskState.RUNNING)
 
     def test_a_running_attempt_cannot_be_forgotten(self, starter: Starter, engine: LocalEngine) -> None:
         job = starter.start("sleep 60")

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from danlu.engines.local import LocalEngine
+from danlu.engines.local import LocalEngine, LocalSettings
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Starter
+from danlu.testing.engines import Starter, wait_until
+from danlu.testing.store_server import StoreServer
 
 pytestmark = pytest.mark.parametrize("kind", ["sandbox"], indirect=True)
 
 
-def run(starter: Starter, command: str, **fields: object) -> str:
+def run(starter: Starter, command: str, **fields: Any) -> str:
     job = starter.start(command, **fields)
     job.wait()
     return job.log()
@@ -34,7 +40,7 @@ class TestFiles:
         assert "private" not in log
         assert other.plan.job_id not in log.replace(theirs, "")
 
-    def test_what_is_hidden_outside_of_tmp_is_hidden_too(self, starter: Starter) -> None:
+    def test_what_is_hidden_outside_of_tmp_is_hidden_too(self, settings: LocalSettings) -> None:
         """The folders of these tests lie below /tmp, which is hidden anyway; this one does not."""
         hidden = Path("/var/lib/danlu-test-hidden")
         if os.geteuid() != 0:
@@ -42,8 +48,7 @@ class TestFiles:
         hidden.mkdir(exist_ok=True)
         try:
             (hidden / "danlu.db").write_text("the database")
-            settings = starter.engine.settings  # type: ignore[attr-defined]
-            engine = LocalEngine(type(settings)(**{**settings.__dict__, "hide": (hidden,)}))
+            engine = LocalEngine(dataclasses.replace(settings, hide=(hidden,)))
             log = run(Starter(engine), f"ls -la {hidden}; cat {hidden}/danlu.db")
         finally:
             (hidden / "danlu.db").unlink()
@@ -60,18 +65,23 @@ class TestFiles:
         assert log.count("No such file") == 4
         assert log.endswith("/home/danlu\nmine\n")
 
-    def test_the_machine_cannot_be_changed(self, starter: Starter) -> None:
+    @pytest.mark.parametrize("use_own_uid", [True, False])
+    def test_the_machine_cannot_be_changed(self, settings: LocalSettings, use_own_uid: bool) -> None:
+        """Not even by a job that is root. Every try here would be harmless if it came through."""
+        starter = Starter(LocalEngine(dataclasses.replace(settings, use_own_uid=use_own_uid)))
         log = run(
             starter,
             "for path in /etc /usr /usr/bin /var /opt / /sys /proc/sys/kernel; do"
             "  touch $path/danlu-was-here && echo wrote $path; done;"
-            "echo 1 > /proc/sys/kernel/core_pattern && echo wrote core_pattern;"
-            "echo b > /proc/sysrq-trigger && echo sysrq;"
-            "mknod $DANLU_CODE_DIR/disk b 8 0 && echo made a device; mount -t tmpfs none /mnt && echo mounted; ls /dev",
+            "for path in /proc/sys/kernel/core_pattern /proc/sys/vm/overcommit_memory; do"
+            "  cat $path > /tmp/same; cat /tmp/same > $path && echo wrote $path; done;"
+            "echo h > /proc/sysrq-trigger && echo wrote sysrq;"
+            "mknod $DANLU_CODE_DIR/disk b 8 0 && echo made a device; mount -t tmpfs none /mnt && echo mounted;"
+            "ls /dev; echo to the end",
         )
-        for word in ("wrote", "sysrq\n", "made a device", "mounted", "vda", "sda", "kmsg"):
-            assert word not in log.replace("sysrq-trigger", "")
-        assert not Path("/etc/danlu-was-here").exists()
+        for word in ("wrote", "made a device", "mounted", "vda", "sda", "kmsg"):
+            assert word not in log
+        assert log.endswith("to the end\n")
 
     def test_sockets_of_services_are_not_there(self, starter: Starter) -> None:
         assert run(starter, "ls -A /run") == "danlu\n"
@@ -96,8 +106,8 @@ class TestFiles:
         assert "CapEff:\t0000000000000000" in log
         assert "NoNewPrivs:\t1" in log
 
-    def test_inputs_may_go_to_any_path(self, starter: Starter, store: object) -> None:
-        store.objects.update({"data/a/one": b"1\n", "data/a/two": b"2\n", "data/f.bin": b"file\n"})  # type: ignore[attr-defined]
+    def test_inputs_may_go_to_any_path(self, starter: Starter, store: StoreServer) -> None:
+        store.objects.update({"data/a/one": b"1\n", "data/a/two": b"2\n", "data/f.bin": b"file\n"})
         log = run(
             starter,
             "cat /data/set/one /data/set/two /srv/deep/er/f.bin; ls /opt/ml",
@@ -107,8 +117,6 @@ class TestFiles:
 
     def test_the_python_of_the_server_is_found(self, starter: Starter) -> None:
         log = run(starter, "python3 -c 'import pydantic, danlu, sys; print(sys.prefix)'")
-        import sys
-
         assert log == f"{sys.prefix}\n"
 
 
@@ -181,3 +189,74 @@ class TestNetwork:
         peer = f"{job.plan.job_id}-worker-1"
         assert job.log(0).splitlines()[0] == f"{job.plan.job_id}-worker-0"
         assert job.log(0).splitlines()[1].split() == [job.plan.tasks[1].address, peer]
+
+    def test_other_machines_are_reached_and_this_one_is_not(
+        self, starter: Starter, engine: LocalEngine, another_machine: tuple[str, str]
+    ) -> None:
+        if any("way out" in sentence for sentence in engine.nodes()[0].missing):
+            pytest.skip(str(engine.nodes()[0].missing))
+        theirs, ours = another_machine
+        with socket.create_server((ours, 0)) as server:
+            port = server.getsockname()[1]
+            program = (
+                "import socket\n"
+                f"print(socket.create_connection(('{theirs}', 9000), timeout=5).recv(9).decode())\n"
+                f"for where in (('{ours}', {port}), ('10.87.0.2', {port}), ('169.254.169.254', 80)):\n"
+                "    try:\n"
+                "        socket.create_connection(where, timeout=3); print('reached', where)\n"
+                "    except OSError: print('no')\n"
+            )
+            log = run(starter, f'python3 -c "{program}"; cat /etc/resolv.conf')
+        assert log == "outside\nno\nno\nno\nnameserver 10.87.0.3\n"
+
+    def test_the_way_out_ends_with_the_gang(self, starter: Starter, engine: LocalEngine) -> None:
+        if any("way out" in sentence for sentence in engine.nodes()[0].missing):
+            pytest.skip(str(engine.nodes()[0].missing))
+        before = ways_out()
+        job = starter.start("echo ready; sleep 60", nodes=2)
+        job.wait_for_log("ready", rank=1)
+        (mine,) = ways_out() - before
+        engine.stop(job.handles[:1], 0)
+        wait_until(lambda: job.observe()[0].state is TaskState.STOPPED)
+        assert mine in ways_out()
+        job.stop()
+        wait_until(lambda: mine not in ways_out(), seconds=5)
+
+
+def ways_out() -> set[int]:
+    """The living processes that lead out of networks. One that has ended has no command line any more."""
+    found = set()
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and b"slirp4netns" in Path("/proc", name, "cmdline").read_bytes():
+                found.add(int(name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def another_machine() -> Iterator[tuple[str, str]]:
+    """A network namespace that plays another machine; (its address, our address on the wire to it)."""
+    if os.geteuid() != 0:
+        pytest.skip("making another machine needs root")
+    name = f"danlu-t{os.getpid()}"
+    wire = f"dt{os.getpid()}"
+    server = (
+        "import socket\nserver = socket.create_server(('10.99.7.2', 9000))\nserver.settimeout(20)\n"
+        "print('up', flush=True)\nserver.accept()[0].send(b'outside')"
+    )
+    commands = (
+        f"netns add {name}\nlink add {wire} type veth peer name w1 netns {name}\n"
+        f"addr add 10.99.7.1/24 dev {wire}\nlink set {wire} up\n"
+    )
+    inside = "addr add 10.99.7.2/24 dev w1\nlink set w1 up\nlink set lo up\n"
+    subprocess.run(["ip", "-batch", "-"], input=commands, text=True, check=True)
+    subprocess.run(["ip", "-n", name, "-batch", "-"], input=inside, text=True, check=True)
+    argv = ["nsenter", f"--net=/run/netns/{name}", sys.executable, "-c", server]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield "10.99.7.2", "10.99.7.1"
+        process.kill()
+    subprocess.run(["ip", "netns", "del", name], check=True)

@@ -26,6 +26,14 @@ def test_only_the_standard_library_is_imported(path: Path) -> None:
 
 
 def test_python_3_9_understands_it() -> None:
-    vermin = [sys.executable, "-m", "vermin", "-t=3.9-", "--no-tips", "--violations", "--eval-annotations"]
+    vermin = [
+        sys.executable,
+        "-c",
+        "import vermin; vermin.main()",
+        "-t=3.9-",
+        "--no-tips",
+        "--violations",
+        "--eval-annotations",
+    ]
     done = subprocess.run([*vermin, *map(str, SCRIPTS)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -35,7 +35,15 @@ def routes(world: World) -> list[tuple[str, str]]:
 
 
 def filled(path: str) -> str:
-    values = {"job": "train-1", "bucket": "main", "key:path": "a", "digest": "a" * 64, "rank": "0", "key_id": "x"}
+    values = {
+        "job": "train-1",
+        "bucket": "main",
+        "key:path": "a",
+        "digest": "a" * 64,
+        "rank": "0",
+        "key_id": "x",
+        "upload": "x",
+    }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 
 

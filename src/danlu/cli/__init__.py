@@ -44,6 +44,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Server": {
         "up": Command("danlu.cli.up:up", "Start a server on this machine."),
+        "doctor": Command(
+            "danlu.cli.doctor:doctor",
+            "Look at this machine and at the server, and say what to do about what is wrong.",
+        ),
     },
 }
 COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}

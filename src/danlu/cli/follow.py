@@ -8,6 +8,7 @@ from typing import Optional
 
 from danlu.cli.output import note, rank_prefix
 from danlu.client import Job, LogLine
+from danlu.client.logs import LogQuery
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState
 
@@ -24,7 +25,7 @@ def follow(job: Job) -> int:
     """Follow a job from its queue to its end and return the exit code. Ctrl-C detaches."""
     try:
         wait_for_start(job)
-        print_lines(job.logs(follow=True), num_ranks=job.row.nodes, is_live=True)
+        print_lines(job.log_batches(LogQuery(follow=True)), num_ranks=job.row.nodes)
         job.wait()
     except KeyboardInterrupt:
         say_detached(job)
@@ -47,14 +48,16 @@ def wait_for_start(job: Job) -> None:
             told = text
 
 
-def print_lines(lines: Iterable[LogLine], *, num_ranks: int, is_live: bool) -> None:
+def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int) -> None:
+    """Print lines as they come, with their rank before them when there are several."""
     width = len(str(num_ranks - 1))
-    for line in lines:
-        prefix = rank_prefix(line.rank, width) if num_ranks > 1 else ""
-        sys.stdout.write(f"{prefix}{line.text}\n")
-        if is_live:
-            sys.stdout.flush()
-    sys.stdout.flush()
+    prefixes = [rank_prefix(rank, width) for rank in range(num_ranks)] if num_ranks > 1 else []
+    for batch in batches:
+        if prefixes:
+            sys.stdout.write("".join([f"{prefixes[line.rank]}{line.text}\n" for line in batch]))
+        else:
+            sys.stdout.write("".join([f"{line.text}\n" for line in batch]))
+        sys.stdout.flush()
 
 
 def say_detached(job: Job) -> None:

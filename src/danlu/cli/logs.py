@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Optional
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
 from danlu.cli.options import JobName
+
+if TYPE_CHECKING:
+    from danlu.client import LogLine
 
 
 def logs(
@@ -37,6 +43,7 @@ def logs(
     from danlu.cli import fail
     from danlu.cli.follow import NOT_FINISHED, NOT_FOUND, exit_code, print_lines, say_detached, say_end
     from danlu.client import Client
+    from danlu.client.logs import log_query
     from danlu.errors import NotFound
 
     ranks = parse_ranks(rank)
@@ -45,12 +52,14 @@ def logs(
             found = client.jobs.get(job)
         except NotFound as error:
             fail(error.message, code=NOT_FOUND)
-        lines = found.logs(follow, rank=ranks, attempt=attempt, tail=tail, since=since, grep=grep)
+        batches = found.log_batches(
+            log_query(follow=follow, rank=ranks, attempt=attempt, tail=tail, since=since, grep=grep)
+        )
         try:
             if as_json:
-                _print_json_lines(lines)
+                _print_json_lines(batches)
             else:
-                print_lines(lines, num_ranks=len(ranks) if ranks else found.row.nodes, is_live=follow)
+                print_lines(batches, num_ranks=1 if ranks and len(ranks) == 1 else found.row.nodes)
             if not follow:
                 return
             found.refresh()
@@ -76,10 +85,8 @@ def parse_ranks(text: Optional[str]) -> Optional[list[int]]:
     return ranks
 
 
-def _print_json_lines(lines: object) -> None:
-    import json
-    from collections.abc import Iterable
-
-    assert isinstance(lines, Iterable)
-    for line in lines:
-        print(json.dumps(line._asdict(), ensure_ascii=False), flush=True)
+def _print_json_lines(batches: Iterable[list[LogLine]]) -> None:
+    for batch in batches:
+        for line in batch:
+            print(json.dumps(line._asdict(), ensure_ascii=False))
+        sys.stdout.flush()

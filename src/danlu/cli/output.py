@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any, Optional, TextIO
+from unicodedata import combining, east_asian_width
 
 from pydantic import BaseModel
 
@@ -71,13 +74,20 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Aligned columns. Only the last column may be longer than the screen, and is cut there on a terminal."""
     lines = [list(header), *(list(row) for row in rows)]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(header))]
-    limit = _screen_width()
+    limit = screen_width()
     shown = []
     for number, line in enumerate(lines):
         cells = [cell + " " * (width - _width(cell)) for cell, width in zip(line, widths)]
         text = "  ".join(cells).rstrip()
         shown.append(bold(text) if number == 0 else _cut(text, limit))
     return "\n".join(shown)
+
+
+def screen_width() -> Optional[int]:
+    """Columns of the terminal; None when it is none."""
+    if not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def age(moment: Optional[datetime], now: Optional[datetime] = None) -> str:
@@ -90,25 +100,13 @@ def lasted(begin: Optional[datetime], end: Optional[datetime]) -> str:
     return age(begin, end) if begin is not None else "-"
 
 
-def _screen_width() -> Optional[int]:
-    if not sys.stdout.isatty():
-        return None
-    import shutil
-
-    return shutil.get_terminal_size().columns
-
-
 def _width(text: str) -> int:
     """Columns on a terminal: colours take none, wide characters two."""
-    from unicodedata import combining, east_asian_width
-
     plain = _without_colour(text)
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in plain)
 
 
 def _without_colour(text: str) -> str:
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 

@@ -33,15 +33,12 @@ def plan(
     """
     from danlu.cli.output import print_json
     from danlu.client import Client
-    from danlu.client.jobfile import read_job_file, set_value
+    from danlu.client.jobfile import read_job_file
     from danlu.errors import InvalidInput
 
-    job_file = read_job_file(file)
-    values = job_file.values
-    for setting in set_:
-        values = set_value(values, setting)
+    job_file = read_job_file(file, set_)
     with Client() as client, job_file.explained():
-        found = client.jobs.plan(values, folder=job_file.folder)
+        found = client.jobs.plan(job_file.values, folder=job_file.folder)
     if rank is not None:
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
 import typer
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from danlu.wire.jobs import JobRow
 
 _LOOK_AGAIN_SECONDS = 2.0
+_WIDE = 120
 
 
 def ps(
@@ -55,36 +57,29 @@ def ps(
 
 
 def rows_text(rows: list[JobRow], *, hint: bool = False) -> str:
-    """The list for people; the reason comes last because it may be long."""
-    from danlu.cli.output import age, lasted, state_text, table
+    """The list for people. The reason comes last because it may be long; a narrow screen leaves out two columns."""
+    from danlu.cli.output import age, lasted, screen_width, state_text, table
 
     if not rows:
         return "no jobs" + (" that are not over; danlu ps -a shows all" if hint else "")
-    header = ("ID", "NAME", "STATE", "NODES", "DEVICE", "TRY", "AGE", "RAN", "OWNER", "WHY")
-    return table(
-        header,
-        [
-            (
-                row.id,
-                row.name,
-                state_text(row.state),
-                str(row.nodes),
-                row.device,
-                str(row.attempt),
-                age(row.created_at),
-                lasted(row.started_at, row.ended_at),
-                row.owner,
-                row.reason.message.split("\n")[0],
-            )
-            for row in rows
-        ],
-    )
+    columns = [
+        ("ID", [row.id for row in rows]),
+        ("NAME", [row.name for row in rows]),
+        ("STATE", [state_text(row.state) for row in rows]),
+        ("ON", [f"{row.nodes}x {row.device}" for row in rows]),
+        ("TRY", [str(row.attempt) for row in rows]),
+        ("OWNER", [row.owner for row in rows]),
+        ("AGE", [age(row.created_at) for row in rows]),
+        ("RAN", [lasted(row.started_at, row.ended_at) for row in rows]),
+        ("WHY", [row.reason.message.split("\n")[0] for row in rows]),
+    ]
+    width = screen_width()
+    if width is not None and width < _WIDE:
+        columns = [column for column in columns if column[0] not in ("TRY", "OWNER")]
+    return table([title for title, _ in columns], zip(*(cells for _, cells in columns)))
 
 
-def _watch(look: object) -> None:
-    import sys
-
-    assert callable(look)
+def _watch(look: Callable[[], str]) -> None:
     shown = ""
     try:
         while True:

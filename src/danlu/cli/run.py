@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from pathlib import PurePath
 from typing import Any, Optional, Union
 
@@ -39,8 +38,8 @@ def run(
 ) -> None:
     """Run a command as a job and follow its logs.
 
-    Everything after -- is the command, executed word for word; one single word with blanks in it is a
-    shell line. Ctrl-C detaches: the job goes on.
+    Everything after -- is the command, executed word for word; one single word is a shell line.
+    Ctrl-C detaches: the job goes on.
 
     \b
     Exit codes: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped.
@@ -49,7 +48,7 @@ def run(
     Examples:
       danlu run -- nvidia-smi
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
-      danlu run -N 2 -- 'echo I am $RANK of $WORLD_SIZE'
+      danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
       danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.send import send
@@ -82,10 +81,8 @@ run.context_settings = {**CONTEXT, "allow_interspersed_args": False}  # type: ig
 
 
 def command_of(words: list[str]) -> Union[str, list[str]]:
-    """One word with blanks in it is a shell line; anything else is executed as it is."""
-    if len(words) == 1 and len(shlex.split(words[0], posix=False)) > 1:
-        return words[0]
-    return list(words)
+    """One word is a shell line; several are executed as they are."""
+    return words[0] if len(words) == 1 else list(words)
 
 
 def name_of(words: list[str]) -> str:

@@ -54,9 +54,14 @@ def cp(
     up, down = not source.startswith(SCHEME), not target.startswith(SCHEME)
     if up == down:
         raise typer.BadParameter("one of FROM and TO is a store://bucket/path, the other is local")
+    if up and Path(source).is_dir() and not (recursive or source.endswith("/")):
+        raise typer.BadParameter(f"{source} is a folder; -r copies it with all that is in it")
+    if down and recursive:
+        source = source.rstrip("/") + "/"
     with Client() as client, progress_bar() as progress:
-        moved = (_upload if up else _download)(client, source, target, recursive, parallel, progress)
-    print(f"copied {moved} file{'' if moved == 1 else 's'}")
+        copy = client.store.upload if up else client.store.download
+        num_files = len(copy(source, target, progress=progress, num_parallel=parallel))
+    print(f"copied {num_files} file{'' if num_files == 1 else 's'}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -152,32 +157,6 @@ def progress_bar() -> Iterator[Optional[Callable[[Progress], None]]]:
             bar.update(task, total=progress.total_bytes, completed=progress.done_bytes, description=text)
 
         yield draw
-
-
-def _upload(
-    client: Client,
-    source: str,
-    target: str,
-    recursive: bool,
-    parallel: int,
-    progress: Optional[Callable[[Progress], None]],
-) -> int:
-    if Path(source).is_dir() and not (recursive or source.endswith("/")):
-        raise typer.BadParameter(f"{source} is a folder; -r copies it with all that is in it")
-    return len(client.store.upload(source, target, progress=progress, num_parallel=parallel))
-
-
-def _download(
-    client: Client,
-    source: str,
-    target: str,
-    recursive: bool,
-    parallel: int,
-    progress: Optional[Callable[[Progress], None]],
-) -> int:
-    if recursive and not source.endswith("/"):
-        source += "/"
-    return len(client.store.download(source, target, progress=progress, num_parallel=parallel))
 
 
 def _listed(client: Client, path: str, *, recursive: bool) -> list[object]:

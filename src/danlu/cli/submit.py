@@ -31,11 +31,8 @@ def submit(
       danlu submit job.yml --json | jq -r .id
     """
     from danlu.cli.send import send
-    from danlu.client.jobfile import read_job_file, set_value
+    from danlu.client.jobfile import read_job_file
 
-    job_file = read_job_file(file)
-    values = job_file.values
-    for setting in set_:
-        values = set_value(values, setting)
+    job_file = read_job_file(file, set_)
     with job_file.explained():
-        send(values, folder=job_file.folder, detach=detach, as_json=as_json)
+        send(job_file.values, folder=job_file.folder, detach=detach, as_json=as_json)

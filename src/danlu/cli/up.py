@@ -23,6 +23,9 @@ def up(
     simulate: Optional[list[str]] = typer.Option(
         None, metavar="TYPE[:MODEL]:COUNT", help="Pretend to have devices, such as npu:910b:8; repeatable."
     ),
+    max_tasks: Optional[int] = typer.Option(
+        None, min=1, help="Most tasks at a time on this machine.", show_default="four per core, at least 16"
+    ),
 ) -> None:
     """Start a server on this machine.
 
@@ -52,6 +55,7 @@ def up(
         "sandbox": sandbox,
         "own_network": own_network,
         "simulate": tuple(simulate) if simulate else None,
+        "max_tasks": max_tasks,
     }
     # what is not given here may come from DANLU_SERVER_... variables
     serve(ServerSettings().model_copy(update={name: value for name, value in given.items() if value is not None}))

@@ -12,7 +12,7 @@ from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
 from danlu.client.pages import pages
 from danlu.client.store import Store
-from danlu.wire.auth import MeOut
+from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.nodes import HealthOut, NodeOut
 
 
@@ -43,6 +43,10 @@ class Client:
 
     def me(self) -> MeOut:
         return self._http.get("/me", MeOut)
+
+    def set_password(self, password: str) -> None:
+        """Choose the password that `danlu login --name` and the console ask for."""
+        self._http.send("PUT", "/me/password", body=SetPassword(password=password))
 
     def nodes(self) -> Iterator[NodeOut]:
         return pages(self._http, "/nodes", NodeOut)

@@ -64,7 +64,7 @@ def load_settings(
     address = clean_url(str(chosen.url))
     for source in sources:
         if source.api_key and (not source.is_file or clean_url(source.url or DEFAULT_URL) == address):
-            return Settings(address, source.api_key, chosen.label, source.label)
+            return Settings(address, _clean_key(source.api_key, source.label), chosen.label, source.label)
     return Settings(address, None, chosen.label, None)
 
 
@@ -114,8 +114,12 @@ def save(path: Path, values: Mapping[str, str]) -> None:
 
 def clean_url(url: str) -> str:
     """Return the base address of a server. Raise InvalidInput with what would be right."""
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url.strip())
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        is_right = False
+    if not is_right or not parts.netloc.isascii() or not parts.netloc.isprintable():
         raise InvalidInput(f"{url!r} is not the address of a server; {DEFAULT_URL} would be right", fields={"url": url})
     path = parts.path.rstrip("/")
     if path.endswith("/api/v1"):
@@ -126,6 +130,13 @@ def clean_url(url: str) -> str:
 def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
+def _clean_key(text: str, label: str) -> str:
+    key = text.strip()
+    if not key or not all("!" <= char <= "~" for char in key):
+        raise InvalidInput(f"the API key from {label} has characters that no key has; `danlu login` makes a new one")
+    return key
 
 
 def _from_file(path: Path) -> _Source:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import Optional, Union
 
 from danlu.client.events import NotEvents, events
 from danlu.client.http import Http
-from danlu.client.logs import LogLine, Ranks, Since, log_query, read_lines, read_raw
+from danlu.client.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
 from danlu.client.pages import pages
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
@@ -117,7 +118,11 @@ class Job:
         expression, searched for on the server.
         """
         asked = log_query(follow=follow, rank=rank, attempt=attempt, tail=tail, since=since, grep=grep)
-        return read_lines(self._http, self.id, asked)
+        return chain.from_iterable(read_batches(self._http, self.id, asked))
+
+    def log_batches(self, asked: LogQuery) -> Iterator[list[LogLine]]:
+        """The same lines, as many at a time as came at a time: for whoever writes them on at once."""
+        return read_batches(self._http, self.id, asked)
 
     def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
         """One rank's log byte for byte, in pieces, up to where it is now."""

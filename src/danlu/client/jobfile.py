@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
@@ -72,15 +72,21 @@ class JobFile:
         return f"{self.path}:{mark.line + 1}:{mark.column + 1}" if mark is not None else str(self.path)
 
 
-def read_job_file(path: Path) -> JobFile:
-    """Read a job file. Raise InvalidSpec naming line and column when it is not YAML or not a mapping."""
+def read_job_file(path: Path, settings: Sequence[str] = ()) -> JobFile:
+    """Read a job file and apply settings of the form `some.field=value`.
+
+    Raise InvalidSpec naming line and column when it is not YAML or not a mapping.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidSpec(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidSpec(f"{path} is not a text file in UTF-8") from error
-    return parse_job_text(text, path)
+    job_file = parse_job_text(text, path)
+    for setting in settings:
+        job_file.values = set_value(job_file.values, setting)
+    return job_file
 
 
 def parse_job_text(text: str, path: Path) -> JobFile:

@@ -62,8 +62,8 @@ def log_query(
     return LogQuery(follow, ranks, attempt, tail, _unix(since, now if now is not None else time.time()), grep)
 
 
-def read_lines(http: Http, job_id: str, asked: LogQuery) -> Iterator[LogLine]:
-    """Lines of the job's newest attempt, or of the one that is asked for.
+def read_batches(http: Http, job_id: str, asked: LogQuery) -> Iterator[list[LogLine]]:
+    """Lines of the job's newest attempt, or of the one that is asked for; as many at a time as came at a time.
 
     While following without a fixed attempt, a new attempt of the job is followed as well,
     until the job is over.
@@ -92,7 +92,7 @@ def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> I
         offset = next_offset
 
 
-def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[LogLine, None, Optional[LogEnd]]:
+def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[LogLine], None, Optional[LogEnd]]:
     lines = _Lines()
 
     def query() -> Query:
@@ -113,12 +113,12 @@ def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[LogLine
         if event is None:
             continue
         if event.event == "log":
-            yield from lines.take(LogChunk.model_validate_json(event.data))
+            yield lines.take(LogChunk.model_validate_json(event.data))
         elif event.event == "end":
             stream.close()
-            yield from lines.rest()
+            yield lines.rest()
             return LogEnd.model_validate_json(event.data)
-    yield from lines.rest()
+    yield lines.rest()
     return None
 
 
@@ -130,28 +130,32 @@ class _Lines:
         self.next_offsets: dict[int, int] = {}
         self._open: dict[int, LogLine] = {}
 
-    def take(self, chunk: LogChunk) -> Iterator[LogLine]:
-        known = self.next_offsets.get(chunk.rank, 0)
+    def take(self, chunk: LogChunk) -> list[LogLine]:
+        """The lines that this chunk completes."""
+        rank, attempt = chunk.rank, chunk.attempt
+        known = self.next_offsets.get(rank, 0)
         if chunk.next_offset <= known:
-            return  # came before the connection broke
-        self.attempt = chunk.attempt
-        self.next_offsets[chunk.rank] = chunk.next_offset
-        begun = self._open.pop(chunk.rank, None)
+            return []  # came before the connection broke
+        self.attempt = attempt
+        self.next_offsets[rank] = chunk.next_offset
+        begun = self._open.pop(rank, None)
+        lines = []
         if begun is not None and chunk.offset != known:
-            yield begun  # something was left out between the two: they are not one line
+            lines.append(begun)  # something was left out between the two: they are not one line
             begun = None
         offset = begun.offset if begun is not None else chunk.offset
         *complete, rest = ((begun.text if begun is not None else "") + chunk.text).split("\n")
+        is_ascii = chunk.text.isascii() and (begun is None or begun.text.isascii())
         for text in complete:
-            yield LogLine(chunk.rank, chunk.attempt, offset, text)
-            offset += len(text.encode("utf-8", "surrogatepass")) + 1
+            lines.append(LogLine(rank, attempt, offset, text))
+            offset += (len(text) if is_ascii else len(text.encode("utf-8", "surrogatepass"))) + 1
         if rest:
-            self._open[chunk.rank] = LogLine(chunk.rank, chunk.attempt, offset, rest)
+            self._open[rank] = LogLine(rank, attempt, offset, rest)
+        return lines
 
-    def rest(self) -> Iterator[LogLine]:
+    def rest(self) -> list[LogLine]:
         """Lines that were never ended."""
-        for rank in sorted(self._open):
-            yield self._open.pop(rank)
+        return [self._open.pop(rank) for rank in sorted(self._open)]
 
 
 def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:

@@ -21,6 +21,7 @@ class SseParser:
 
     def __init__(self) -> None:
         self._rest = bytearray()
+        self._searched = 0
         self._is_first = True
         self._event = ""
         self._data: list[str] = []
@@ -43,12 +44,14 @@ class SseParser:
 
     def _lines(self) -> Iterator[str]:
         begin = 0
-        for found in _LINE_END.finditer(self._rest):
+        # a long line comes in many pieces; none is searched twice
+        for found in _LINE_END.finditer(self._rest, self._searched):
             if found.group() == b"\r" and found.end() == len(self._rest):
                 break  # its \n may be in the next piece
             yield self._rest[begin : found.start()].decode("utf-8", "replace")
             begin = found.end()
         del self._rest[:begin]
+        self._searched = max(0, len(self._rest) - 1)
 
     def _take(self, line: str) -> Optional[SseEvent]:
         if not line:

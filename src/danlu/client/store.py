@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional, Union
-from urllib.parse import quote
 
 from danlu.client.http import Http
 from danlu.client.pages import pages
-from danlu.client.transfer import Meter, Progress, get_file, put_file, sha256_of
+from danlu.client.paths import object_path
+from danlu.client.pieces import put_in_pieces
+from danlu.client.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
@@ -43,17 +44,20 @@ class Store:
 
         `to` ending in `/` is a folder to put things into: a file keeps its name there, a folder's
         contents go below it. Each object appears whole or not at all; those that arrived stay when
-        a later one fails.
+        a later one fails. Large files are taken up where an earlier upload of them broke off.
         """
         moves = _plan_upload(Path(local), parse(to))
         meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
 
         def send(move: _Move) -> None:
-            digest, _ = sha256_of(move.local)
-            put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
+            digest, size = sha256_of(move.local)
+            if size >= RESUME_BYTES:
+                put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
+            else:
+                put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
             meter.finished(str(move.local))
 
-        _all_of(send, moves, num_parallel)
+        _all_of(send, moves, num_parallel, meter)
         return [str(move.remote) for move in moves]
 
     def download(
@@ -76,7 +80,7 @@ class Store:
             get_file(self._http, object_path(move.remote), move.local, meter=meter)
             meter.finished(str(move.local))
 
-        _all_of(fetch, moves, num_parallel)
+        _all_of(fetch, moves, num_parallel, meter)
         return [move.local for move in moves]
 
     def list(self, path: str) -> Iterator[ObjectOut]:
@@ -147,11 +151,6 @@ def parse(path: str) -> StorePath:
         raise InvalidInput(str(error), fields={"path": path}) from error
 
 
-def object_path(where: StorePath) -> str:
-    """The path of an object in the API."""
-    return f"/buckets/{where.bucket}/objects/{quote(where.key, safe='/')}"
-
-
 def _plan_upload(local: Path, to: StorePath) -> list[_Move]:
     if local.is_file():
         is_folder = not to.key or to.key.endswith("/")
@@ -186,12 +185,15 @@ def _checked(local: Path, remote: StorePath) -> _Move:
     return _Move(local, remote, local.stat().st_size)
 
 
-def _all_of(move: Callable[[_Move], None], moves: list[_Move], num_parallel: int) -> None:
-    """Do all of them, several at a time; after the first failure no further one is begun."""
+def _all_of(move: Callable[[_Move], None], moves: list[_Move], num_parallel: int, meter: Meter) -> None:
+    """Do all of them, several at a time; after the first failure no further one is begun. Ctrl-C ends all at once."""
     with ThreadPoolExecutor(max(1, num_parallel)) as pool:
         pending: list[Future[None]] = [pool.submit(move, one) for one in moves]
         try:
             wait(pending, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            meter.cancel()
+            raise
         finally:
             for one in pending:
                 one.cancel()

@@ -16,7 +16,7 @@ from danlu.errors import BadChecksum, Conflict, InvalidInput, ServerUnreachable
 
 PIECE_BYTES = 1 << 20
 RESUME_BYTES = 16 << 20
-"""An unfinished download of at least this size is kept, and taken up again by the next one."""
+"""An unfinished transfer of at least this size is kept, and taken up again by the next one."""
 
 
 class Progress(NamedTuple):
@@ -31,8 +31,12 @@ class Progress(NamedTuple):
     num_files: int
 
 
+class Cancelled(Exception):
+    """Somebody does not want the rest any more."""
+
+
 class Meter:
-    """Adds up what several threads move, and tells one listener at a time."""
+    """Adds up what several threads move, tells one listener at a time, and ends them all when told to."""
 
     def __init__(self, listener: Optional[Callable[[Progress], None]], *, total_bytes: int, num_files: int) -> None:
         self._listener = listener
@@ -40,10 +44,17 @@ class Meter:
         self._num_files = num_files
         self._done_bytes = 0
         self._num_done = 0
+        self._is_cancelled = False
         self._lock = threading.Lock()
+
+    def cancel(self) -> None:
+        """Whoever moves something next gets Cancelled."""
+        self._is_cancelled = True
 
     def moved(self, file: str, num_bytes: int) -> None:
         """A negative number takes back what has to be moved again."""
+        if self._is_cancelled and num_bytes > 0:
+            raise Cancelled
         with self._lock:
             self._done_bytes += num_bytes
             self._tell(file)

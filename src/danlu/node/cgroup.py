@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import NamedTuple
 
 V2 = "/sys/fs/cgroup"
+YOUNG_SECONDS = 60.0
 _SHARES_PER_CPU = 1024
 
 
@@ -40,13 +42,12 @@ class Limits(NamedTuple):
 
 
 def find_roots(name: str) -> dict[str, str]:
-    """Return controller -> folder in which groups of ours can be made; only what works. Leaves the folders there."""
+    """Return controller -> how the paths of our groups begin; only what works. Leaves nothing behind."""
     found = {}
     for controller in ("memory", "cpu"):
         for parent in (V2, f"{V2}/{controller}"):
-            folder = f"{parent}/{name}"
-            if _can_limit(folder, controller, parent):
-                found[controller] = folder
+            if _can_limit(f"{parent}/{name}-", controller, parent):
+                found[controller] = f"{parent}/{name}-"
                 break
     return found
 
@@ -70,24 +71,23 @@ def limit(roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: f
 def remove_leftovers(roots: dict[str, str]) -> None:
     """Remove groups of tasks that ended without doing it. Those in use cannot be removed, and stay."""
     for root in set(roots.values()):
-        try:
-            names = os.listdir(root)
-        except OSError:
-            continue
-        for name in names:
-            if os.path.isdir(f"{root}/{name}"):
-                _remove(f"{root}/{name}")
+        parent, prefix = os.path.split(root)
+        for name in os.listdir(parent):
+            folder = f"{parent}/{name}"
+            if not name.startswith(prefix):
+                continue
+            # a young one may belong to a task that is just being started
+            if os.path.isdir(folder) and os.stat(folder).st_ctime < time.time() - YOUNG_SECONDS:
+                _remove(folder)
 
 
-def _can_limit(folder: str, controller: str, parent: str) -> bool:
+def _can_limit(root: str, controller: str, parent: str) -> bool:
     try:
         if parent == V2:
             if not os.path.exists(f"{V2}/cgroup.controllers"):
                 return False
             _write(f"{V2}/cgroup.subtree_control", f"+{controller}")
-            os.makedirs(folder, exist_ok=True)
-            _write(f"{folder}/cgroup.subtree_control", f"+{controller}")
-        probe = _make(folder, "probe")
+        probe = _make(root, "probe")
         works = any(os.path.exists(f"{probe}/{name}") for name in _KNOBS[controller])
         _remove(probe)
     except OSError:
@@ -121,7 +121,7 @@ def _weigh_cpus(folder: str, cpus: float) -> None:
 
 
 def _make(root: str, name: str) -> str:
-    folder = f"{root}/{name}"
+    folder = f"{root}{name}"
     os.makedirs(folder, exist_ok=True)
     return folder
 

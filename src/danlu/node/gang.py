@@ -2,9 +2,12 @@
 
     python -I -S gang.py START_LOCK_FD < request
 
-The request is one JSON object: {"folders": [...], "secrets": {...}, "addresses": ["10.88.0.1", ...]}. With addresses
-the tasks get a network of their own. An incomplete request (its writer died) starts nothing. On failure, one sentence
-goes to standard error and the exit code is 1; shims that stand by then are for the caller to stop.
+The request is one JSON object:
+
+    {"folders": [...], "secrets": {...}, "addresses": ["10.88.0.1", ...], "way_out": "/usr/bin/slirp4netns"}
+
+With addresses the tasks get a network of their own. An incomplete request (its writer died) starts nothing. On failure
+one sentence goes to standard error and the exit code is 1; shims that stand by then are for the caller to stop.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from typing import NoReturn
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -20,11 +22,14 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 from danlu.node import linux, network
 from danlu.node.records import SHIM_LOG
 from danlu.node.shim import AlreadyStarted, Shim
+from danlu.node.way_out import open_way_out
 
 
-def start(folders: list[str], *, secrets: dict[str, str], addresses: list[str], start_lock: int) -> str:
+def start(folders: list[str], *, secrets: dict[str, str], addresses: list[str], way_out: str, start_lock: int) -> str:
     """Start all shims; return what went wrong, or nothing."""
     net = network.make_network(addresses) if addresses else None
+    if net is not None and way_out:
+        open_way_out(net, way_out)  # the shims inherit its leash, and hold it as long as they live
     standing, stands = os.pipe2(os.O_CLOEXEC)
     for folder in folders:
         child = os.fork()
@@ -73,6 +78,8 @@ def _detach(folder: str, *, secrets: dict[str, str], net: network.Network | None
         shim.run()
         code = 0
     except BaseException:
+        import traceback
+
         traceback.print_exc()
     finally:
         os._exit(code)
@@ -90,6 +97,7 @@ def main() -> int:
             request["folders"],
             secrets=request["secrets"],
             addresses=request["addresses"],
+            way_out=request["way_out"],
             start_lock=start_lock,
         )
     except OSError as error:

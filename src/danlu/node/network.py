@@ -95,24 +95,24 @@ def _bring_up(addresses: list[str]) -> None:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
     index = socket.if_nametoindex("lo")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
-        for number, address in enumerate(addresses):
-            link.send(_add_address(address, index=index, sequence=number))
-            _confirm(link.recv(4096), address)
+        for address in addresses:
+            ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
 
 
-def _add_address(address: str, *, index: int, sequence: int) -> bytes:
+def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
+    """Send one request of rtnetlink, and raise OSError when the kernel says no."""
+    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
+    link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
+    answer = link.recv(4096)
+    code = struct.unpack_from("i", answer, 16)[0]
+    if struct.unpack_from("IHHII", answer)[1] != _NLMSG_ERROR or code != 0:
+        raise OSError(-code, f"{what}: {os.strerror(-code)}")
+
+
+def _address(address: str, *, index: int) -> bytes:
     packed = socket.inet_aton(address)
     attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
-    body = struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
-    return struct.pack("IHHII", 16 + len(body), _RTM_NEWADDR, flags, sequence, 0) + body
-
-
-def _confirm(answer: bytes, address: str) -> None:
-    kind = struct.unpack_from("IHHII", answer)[1]
-    code = struct.unpack_from("i", answer, 16)[0]
-    if kind != _NLMSG_ERROR or code != 0:
-        raise OSError(-code, f"address {address}: {os.strerror(-code)}")
+    return struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
 
 
 def _write(path: str, text: str) -> None:

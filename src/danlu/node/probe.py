@@ -16,6 +16,7 @@ from typing import Any
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from danlu.node import cgroup, network
+from danlu.node.way_out import PROGRAM, open_way_out
 
 _TRY_BWRAP = (
     *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--hostname", "probe"),
@@ -33,6 +34,8 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
         "bwrap": bwrap,
         "sandbox_problem": _try([bwrap, *_TRY_BWRAP], None) if bwrap else "bubblewrap is not installed",
         "network_problem": _try_network(bwrap),
+        "way_out": shutil.which(PROGRAM) or "",
+        "way_out_problem": _try_way_out(),
         "cgroups": roots,
     }
 
@@ -61,6 +64,17 @@ def _try_network(bwrap: str) -> str:
         return str(error)
     # entered as a task would: with a sandbox inside, when there is one
     return _try([bwrap, *_TRY_BWRAP] if bwrap else ["/bin/sh", "-c", ":"], net)
+
+
+def _try_way_out() -> str:
+    program = shutil.which(PROGRAM)
+    if program is None:
+        return f"{PROGRAM} is not installed"
+    try:
+        os.close(open_way_out(network.make_network(["10.88.0.1"]), program))
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def _try(argv: list[str], net: network.Network | None) -> str:

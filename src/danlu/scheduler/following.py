@@ -22,6 +22,14 @@ START_SECONDS = 120.0
 """How long a task may take from the engine's start to the first sign of life."""
 
 
+def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
+    """Whether the database says of the tasks just what is true."""
+    return all(
+        now is not None and row.state == now.state.value and row.log_bytes >= now.log_bytes
+        for row, now in zip(live.tasks, seen, strict=True)
+    )
+
+
 def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
     """Bring the database up to what is true, and act on it. Return whether the attempt ended."""
     tasks = [Seen(task.rank, now) for task, now in zip(live.tasks, seen, strict=True) if now is not None]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from danlu.engines.base import Handle
 from danlu.scheduler.parts import Parts
+from danlu.scheduler.specs import SpecCache
 from danlu.spec.job import JobSpec
 from danlu.store import attempts, jobs
 from danlu.store.tables import AttemptRow, JobRow, TaskRow
@@ -18,19 +19,16 @@ LEASE_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class LiveJob:
     job: JobRow
+    spec: JobSpec
     attempt: AttemptRow
     tasks: tuple[TaskRow, ...]
-
-    @property
-    def spec(self) -> JobSpec:
-        return JobSpec.model_validate(self.job.spec)
 
     @property
     def handles(self) -> list[Handle]:
         return [Handle(job_id=task.job_id, attempt=task.attempt, rank=task.rank, node=task.node) for task in self.tasks]
 
 
-def load_live(parts: Parts) -> list[LiveJob]:
+def load_live(parts: Parts, specs: SpecCache) -> list[LiveJob]:
     """Return the live jobs that are ours to look after, claiming those that nobody looks after.
 
     Claims are renewed when half of their time is over, so that most looks do not write.
@@ -43,18 +41,18 @@ def load_live(parts: Parts) -> list[LiveJob]:
             jobs.claim(session, jobs.LIVE, token=parts.server_id, now=now, seconds=LEASE_SECONDS)
         with parts.database.reading() as session:
             rows = jobs.in_states(session, jobs.LIVE)
-    return _with_tasks(parts, [row for row in rows if row.lock_token == parts.server_id])
+    return _with_tasks(parts, specs, [row for row in rows if row.lock_token == parts.server_id])
 
 
 def _wants_claim(row: JobRow, server_id: str, soon: datetime) -> bool:
     return row.lock_token != server_id or row.lock_expires_at is None or row.lock_expires_at < soon
 
 
-def _with_tasks(parts: Parts, rows: Sequence[JobRow]) -> list[LiveJob]:
+def _with_tasks(parts: Parts, specs: SpecCache, rows: Sequence[JobRow]) -> list[LiveJob]:
     if not rows:
         return []
     keys = [(row.id, row.attempt) for row in rows]
     with parts.database.reading() as session:
         by_job = attempts.attempts_by_key(session, keys)
         tasks = attempts.tasks_by_key(session, keys)
-    return [LiveJob(row, by_job[row.id], tuple(tasks[row.id])) for row in rows if row.id in by_job]
+    return [LiveJob(row, specs.get(row), by_job[row.id], tuple(tasks[row.id])) for row in rows if row.id in by_job]

@@ -7,26 +7,11 @@ from collections.abc import Mapping
 from sqlalchemy.orm import Session
 
 from danlu.scheduler.snapshot import FreeNode, QueuedJob, Snapshot
+from danlu.scheduler.specs import SpecCache
 from danlu.spec.devices import Device
-from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.store import attempts, jobs
 from danlu.store.tables import JobRow
-
-
-class SpecCache:
-    """Specs never change, and reading one takes longer than looking it up."""
-
-    def __init__(self) -> None:
-        self._specs: dict[str, JobSpec] = {}
-
-    def get(self, job: JobRow) -> JobSpec:
-        if job.id not in self._specs:
-            self._specs[job.id] = JobSpec.model_validate(job.spec)
-        return self._specs[job.id]
-
-    def keep_only(self, ids: set[str]) -> None:
-        self._specs = {job_id: spec for job_id, spec in self._specs.items() if job_id in ids}
 
 
 def load_snapshot(
@@ -44,7 +29,6 @@ def load_snapshot(
         )
         for row in rows
     )
-    specs.keep_only({row.id for row in rows})
     snapshot = Snapshot(queue=queue, nodes=_free_nodes(session, infos), ports_in_use=attempts.ports_in_use(session))
     return snapshot, {row.id: row for row in rows}
 

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
-from danlu.scheduler.following import end_unstarted, follow
+from danlu.scheduler.following import end_unstarted, follow, is_unchanged
 from danlu.scheduler.live import LiveJob, load_live
-from danlu.scheduler.loading import SpecCache, load_snapshot
+from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
-from danlu.scheduler.policy import decide
+from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.retention import BATCH, remove_old_logs
 from danlu.scheduler.snapshot import GiveUp, Start, Wait
+from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import begin, launch
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import AttemptState, JobState
@@ -25,24 +27,38 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 0.1
 """Pause between looks while something is starting or stopping."""
 
-RUNNING_SECONDS = 0.3
-IDLE_SECONDS = 2.0
-NODES_SECONDS = 10.0
-QUEUE_SECONDS = 5.0
-"""The queue is looked at this often even when nothing seems to have happened: another server may have added to it."""
+GATHER_SECONDS = 0.01
+"""After being woken the loop waits this long, so that a burst of requests costs one look."""
+
+QUIET_SECONDS = 0.6
+"""Pause between looks at running jobs once they have nothing to say; it grows up to here."""
+
+OVERTIME_SECONDS = 30.0
+IDLE_SECONDS = 5.0
+NODES_SECONDS = 20.0
+TIDY_SECONDS = 600.0
+QUEUE_SECONDS = 15.0
+"""The queue is looked at this often even when nothing seems to have happened."""
+
+QUEUE_SHARE = 0.2
+"""Serving a long queue may take this share of the time at most, however often the loop is woken."""
 
 
 class Scheduler:
     """Runs in a thread of its own. Every step may be cut off by a kill and is taken up again by the next start."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, queue_share: float = QUEUE_SHARE) -> None:
         self._parts = parts
+        self._queue_share = queue_share
         self._specs = SpecCache()
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told_to_stop: set[tuple[str, int]] = set()
-        self._nodes_at = self._queue_at = float("-inf")
+        self._told_to_stop: dict[tuple[str, int], float] = {}
+        self._nodes_at = self._tidied_at = float("-inf")
+        self._queue_changed = True
+        self._queue_due = self._queue_not_before = float("-inf")
+        self._pause = BUSY_SECONDS
         self._infos: dict[str, NodeInfo] = {}
 
     def start(self) -> None:
@@ -64,13 +80,14 @@ class Scheduler:
 
     def wake(self) -> None:
         """Say that something in the queue changed."""
-        self._queue_at = float("-inf")
+        self._queue_changed = True
         self._wake.set()
 
     def _run(self) -> None:
         pause = 0.0
         while not self._stopping.is_set():
-            self._wake.wait(pause)
+            if self._wake.wait(pause):
+                self._stopping.wait(GATHER_SECONDS)
             self._wake.clear()
             try:
                 pause = self.tick()
@@ -85,16 +102,33 @@ class Scheduler:
     def tick(self) -> float:
         """Look once at everything; return how long nothing is expected to happen."""
         self._refresh_nodes()
-        live = load_live(self._parts)
-        num_ended = self._watch(live)
-        if num_ended or time.monotonic() - self._queue_at > QUEUE_SECONDS:
-            self._queue_at = time.monotonic()
-            num_started = self._serve_queue()
-            if num_started:
-                return BUSY_SECONDS
-        if any(item.attempt.state != AttemptState.RUNNING.value for item in live):
-            return BUSY_SECONDS
-        return RUNNING_SECONDS if live else IDLE_SECONDS
+        self._tidy_up()
+        live = load_live(self._parts, self._specs)
+        is_quiet = self._watch(live)
+        num_started = self._serve_queue_if_due()
+        is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
+        if num_started or is_moving or not is_quiet:
+            self._pause = BUSY_SECONDS
+        elif live:
+            self._pause = min(self._pause * 1.3, QUIET_SECONDS)
+        else:
+            self._pause = IDLE_SECONDS
+        return min(self._pause, self._until_queue())
+
+    def _until_queue(self) -> float:
+        due = self._queue_not_before if self._queue_changed else self._queue_due
+        return max(0.0, due - time.monotonic())
+
+    def _serve_queue_if_due(self) -> int:
+        """Serve the queue when it changed or its time has come, but never all the time; return how many started."""
+        began = time.monotonic()
+        if began < self._queue_not_before or not (self._queue_changed or began >= self._queue_due):
+            return 0
+        self._queue_changed = False
+        num_started, wait = self._serve_queue()
+        self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
+        self._queue_not_before = time.monotonic() + (time.monotonic() - began) * (1 / self._queue_share - 1)
+        return num_started
 
     def _refresh_nodes(self) -> None:
         if time.monotonic() - self._nodes_at < NODES_SECONDS:
@@ -112,22 +146,40 @@ class Scheduler:
             self._parts.database.write(nodes.save_nodes, name, rows, self._parts.now())
         if infos != self._infos:
             self._infos = infos
-            self._queue_at = float("-inf")
+            self._queue_changed = True
 
-    def _watch(self, live: Sequence[LiveJob]) -> int:
-        """Follow all live attempts; return how many ended."""
-        num_ended = 0
+    def _tidy_up(self) -> None:
+        if time.monotonic() - self._tidied_at > TIDY_SECONDS and remove_old_logs(self._parts) < BATCH:
+            self._tidied_at = time.monotonic()
+
+    def _watch(self, live: Sequence[LiveJob]) -> bool:
+        """Follow all live attempts; return whether none had anything new."""
+        is_quiet = True
         for item, seen in self._poll(self._started(live)):
             key = (item.job.id, item.attempt.number)
+            is_quiet = is_quiet and is_unchanged(item, seen)
             if follow(self._parts, item, seen):
-                num_ended += 1
-                self._told_to_stop.discard(key)
+                self._queue_changed = True
+                self._told_to_stop.pop(key, None)
                 self._clean_up(item)
-            elif item.attempt.state == AttemptState.STOPPING.value and key not in self._told_to_stop:
-                self._parts.engines[item.job.engine].stop(item.handles, item.spec.grace)
-                if None not in seen:  # a node that was away is told again
-                    self._told_to_stop.add(key)
-        return num_ended
+            elif item.attempt.state == AttemptState.STOPPING.value:
+                self._tell_to_stop(item, can_all_hear=None not in seen)
+        return is_quiet
+
+    def _tell_to_stop(self, item: LiveJob, *, can_all_hear: bool) -> None:
+        """Tell the engine once; and once more, without grace, when the tasks outlive it by far."""
+        key = (item.job.id, item.attempt.number)
+        now = time.monotonic()
+        engine = self._parts.engines[item.job.engine]
+        if key not in self._told_to_stop:
+            engine.stop(item.handles, item.spec.grace)
+            if not can_all_hear:  # a node that is away is told again
+                return
+            self._told_to_stop[key] = now + item.spec.grace + OVERTIME_SECONDS
+        elif now > self._told_to_stop[key]:
+            log.warning("%s did not end within its grace; it is killed", item.job.id)
+            engine.stop(item.handles, 0.0)
+            self._told_to_stop[key] = now + OVERTIME_SECONDS
 
     def _started(self, live: Sequence[LiveJob]) -> list[LiveJob]:
         """Repeat the starts that a killed server did not confirm; return what can be looked at."""
@@ -160,8 +212,8 @@ class Scheduler:
                 seen = seen[len(item.tasks) :]
         return answers
 
-    def _serve_queue(self) -> int:
-        """Start what fits, say why the rest waits; return how many started."""
+    def _serve_queue(self) -> tuple[int, float]:
+        """Start what fits, say why the rest waits. Return how many started, and seconds until the next deadline."""
         parts = self._parts
         parts.database.write(jobs.settle_waiting, parts.now())
         with parts.database.reading() as session:
@@ -183,7 +235,7 @@ class Scheduler:
             ):
                 waits.append(action)
         self._say_why(waits)
-        return num_started
+        return num_started, next_deadline(snapshot, parts.now())
 
     def _say_why(self, waits: Sequence[Wait]) -> None:
         for first in range(0, len(waits), 200):

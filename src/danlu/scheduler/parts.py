@@ -28,4 +28,7 @@ class Parts:
     server_id: str
     """Claims work under this name; the same after a restart."""
 
+    log_days: int = 0
+    """Days that the logs of ended attempts are kept; 0: for ever."""
+
     now: Callable[[], datetime] = utc_now

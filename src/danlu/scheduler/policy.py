@@ -45,6 +45,17 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
     return actions
 
 
+def next_deadline(snapshot: Snapshot, now: datetime) -> float:
+    """Seconds until a job's pause ends or its patience does; infinite when no job has either."""
+    waits = [(job.not_before - now).total_seconds() for job in snapshot.queue if job.not_before is not None]
+    waits += [
+        job.spec.max_wait - (now - job.queued_at).total_seconds()
+        for job in snapshot.queue
+        if job.spec.max_wait is not None
+    ]
+    return max(0.05, min(waits, default=float("inf")))
+
+
 def place(
     job: QueuedJob, nodes: tuple[FreeNode, ...], ports_in_use: set[int]
 ) -> tuple[Placement, tuple[FreeNode, ...]] | Reason:

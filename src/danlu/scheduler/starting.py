@@ -130,4 +130,8 @@ def _reload(parts: Parts, job_id: str, number: int) -> LiveJob | None:
         job: JobRow | None = jobs.get_job(session, job_id)
         attempt = attempts.get_attempt(session, job_id, number)
         tasks = attempts.tasks_by_key(session, [(job_id, number)]).get(job_id, [])
-    return LiveJob(job, attempt, tuple(tasks)) if job is not None and attempt is not None else None
+    return (
+        LiveJob(job, JobSpec.model_validate(job.spec), attempt, tuple(tasks))
+        if job is not None and attempt is not None
+        else None
+    )

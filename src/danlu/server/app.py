@@ -12,6 +12,7 @@ import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
 from danlu.server.hosts import KnownHosts
+from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
@@ -19,10 +20,21 @@ from danlu.server.objects.routes import router as objects_router
 from danlu.server.people.routes import router as people_router
 from danlu.server.state import ServerState
 from danlu.server.trees.routes import router as trees_router
+from danlu.server.uploads.routes import router as uploads_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
+ROUTERS = (
+    jobs_router,
+    logs_router,
+    nodes_router,
+    objects_router,
+    people_router,
+    reasons_router,
+    trees_router,
+    uploads_router,
+)
 _ERRORS: dict[int | str, dict[str, object]] = {
     "4XX": {"model": ErrorOut, "description": "What is wrong, and what would be right"},
     "5XX": {"model": ErrorOut, "description": "The server cannot do it now"},
@@ -52,7 +64,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     failures.install(app)
     app.add_middleware(KnownHosts, host=state.settings.host)
     api = APIRouter(prefix=PREFIX)
-    for router in (jobs_router, logs_router, nodes_router, objects_router, people_router, trees_router):
+    for router in ROUTERS:
         api.include_router(router)
 
     @api.get("/health", tags=["server"])

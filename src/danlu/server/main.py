@@ -30,6 +30,7 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.objects import LocalObjects
+from danlu.store.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def _greet(settings: ServerSettings, database: Database, is_first: bool, say: Ca
 
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
-    logs = Logs(database, LogFiles(settings.server_dir / "logs"))
+    logs = Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
     server_id = _server_id(settings.server_dir / "id")
     engine = LocalEngine(
         LocalSettings(
@@ -74,6 +75,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             server_id=server_id,
             use_sandbox=settings.sandbox,
             use_own_network=settings.own_network,
+            max_tasks=settings.max_tasks,
             simulated_devices=[_simulated(text) for text in settings.simulate],
         )
     )
@@ -84,6 +86,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         server_url=settings.url,
         server_id=server_id,
+        log_days=settings.log_days,
     )
     scheduler = Scheduler(parts)
     state = ServerState(
@@ -91,6 +94,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         database=database,
         objects=LocalObjects(settings.objects_dir),
         blobs=Blobs(LocalObjects(settings.server_dir)),
+        uploads=Uploads(settings.server_dir / "uploads"),
         logs=logs,
         sealer=sealer,
         now=utc_now,
@@ -121,7 +125,8 @@ def _only_one(path: Path) -> IO[str]:
 
 def _listen(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio turns Nagle's algorithm off only for sockets that say they are TCP
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))

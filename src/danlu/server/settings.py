@@ -7,6 +7,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from danlu.store.logs import DEFAULT_MAX_BYTES
+
 
 class ServerSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="DANLU_SERVER_", frozen=True)
@@ -35,11 +37,14 @@ class ServerSettings(BaseSettings):
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 
-    num_nodes: int = Field(default=1, ge=1, le=64)
-    """How many nodes this machine plays; more than one only makes sense with simulated devices."""
-
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
+
+    max_log_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=16 << 20)
+    """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
+
+    log_days: int = Field(default=0, ge=0)
+    """Days that the logs of ended attempts are kept; 0: for ever."""
 
     @property
     def home(self) -> Path:

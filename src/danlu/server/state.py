@@ -15,6 +15,7 @@ from danlu.store.blobs import Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
 from danlu.store.objects import Objects
+from danlu.store.uploads import Uploads
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ServerState:
     database: Database
     objects: Objects
     blobs: Blobs
+    uploads: Uploads
     logs: Logs
     sealer: Sealer
     now: Callable[[], datetime]

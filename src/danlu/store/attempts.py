@@ -86,6 +86,20 @@ def device_claims(session: Session) -> Sequence[DeviceClaimRow]:
     return session.scalars(select(DeviceClaimRow)).all()
 
 
+def with_logs_older_than(session: Session, moment: datetime, limit: int) -> Sequence[AttemptRow]:
+    """Ended attempts whose logs are still there though they are older than that."""
+    query = select(AttemptRow).where(AttemptRow.has_logs, AttemptRow.ended_at < moment).limit(limit)
+    return session.scalars(query).all()
+
+
+def mark_without_logs(session: Session, attempt: AttemptRow) -> None:
+    session.execute(
+        update(AttemptRow)
+        .where(AttemptRow.job_id == attempt.job_id, AttemptRow.number == attempt.number)
+        .values(has_logs=False)
+    )
+
+
 def mark_started(session: Session, job_id: str, number: int) -> None:
     session.execute(
         update(AttemptRow).where(AttemptRow.job_id == job_id, AttemptRow.number == number).values(is_started=True)

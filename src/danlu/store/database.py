@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 from typing import Any, TypeVar, cast
@@ -25,6 +26,10 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _make_engine(url)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+        # SQLite has one writer at a time; threads that queue here are served at once, those that SQLite makes
+        # wait sleep in growing steps
+        is_sqlite = self.engine.dialect.name == "sqlite"
+        self._turn: AbstractContextManager[object] = threading.Lock() if is_sqlite else nullcontext()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -34,7 +39,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """Commit at the end, roll back on any exception."""
-        with _plain_errors(), self._sessions() as session:
+        with self._turn, _plain_errors(), self._sessions() as session:
             session.connection(execution_options={"danlu_write": True})
             yield session
             session.commit()

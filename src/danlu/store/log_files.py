@@ -37,8 +37,13 @@ class LogFiles:
             file.seek(at)
             return file.read(size)
 
-    def delete_job(self, job_id: str) -> None:
-        shutil.rmtree(self._root / job_id, ignore_errors=True)
+    def delete_segment(self, job_id: str, attempt: int, rank: int, start: int) -> None:
+        self._path(job_id, attempt, rank, start).unlink(missing_ok=True)
+
+    def delete(self, job_id: str, attempt: int | None = None) -> None:
+        """Remove the files of a job, or of one attempt. Quiet when there are none."""
+        folder = self._root / job_id if attempt is None else self._root / job_id / str(attempt)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _path(self, job_id: str, attempt: int, rank: int, start: int) -> Path:
         return self._root / job_id / str(attempt) / str(rank) / f"{start:016d}.log"

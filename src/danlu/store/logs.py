@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.store.database import Database, num_changed
@@ -13,14 +13,17 @@ from danlu.store.log_files import SEGMENT_BYTES, LogFiles
 from danlu.store.tables import LogMarkRow, LogSegmentRow, TaskRow
 
 READ_BYTES = 1 << 20
+DEFAULT_MAX_BYTES = 4 << 30
 
 
 class Logs:
     """The logs of all tasks."""
 
-    def __init__(self, database: Database, files: LogFiles) -> None:
+    def __init__(self, database: Database, files: LogFiles, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        """`max_bytes`: most that is kept of one rank's log, its beginning and its end."""
         self._database = database
         self._files = files
+        self.max_bytes = max_bytes
 
     def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
         """Add bytes at `offset`, which must be the stored length; return the stored length then.
@@ -35,7 +38,22 @@ class Logs:
                 if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
                     break
             offset, data = offset + len(piece), data[len(piece) :]
+            if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a segment was begun
+                self._trim(job_id, attempt, rank, before=offset - self.max_bytes)
         return offset if not data else self.length(job_id, attempt, rank)
+
+    def next_stored(self, job_id: str, attempt: int, rank: int, offset: int) -> int:
+        """Return `offset`, or where the log goes on when that part of it was cut out."""
+        start = offset - offset % SEGMENT_BYTES
+        with self._database.reading() as session:
+            if session.get(LogSegmentRow, (job_id, attempt, rank, start)) is not None:
+                return offset
+            found = session.scalar(
+                select(func.min(LogSegmentRow.start)).where(
+                    *_of(LogSegmentRow, job_id, attempt, rank), LogSegmentRow.start > start
+                )
+            )
+        return offset if found is None else found
 
     def length(self, job_id: str, attempt: int, rank: int) -> int:
         """How many bytes are stored; 0 for a task that is not known."""
@@ -99,21 +117,39 @@ class Logs:
         with self._database.reading() as session:
             found = session.scalar(
                 select(func.max(LogMarkRow.offset)).where(
-                    LogMarkRow.job_id == job_id,
-                    LogMarkRow.attempt == attempt,
-                    LogMarkRow.rank == rank,
-                    LogMarkRow.at <= moment,
+                    *_of(LogMarkRow, job_id, attempt, rank), LogMarkRow.at <= moment
                 )
             )
         return found or 0
+
+    def remove_attempt(self, session: Session, job_id: str, attempt: int) -> None:
+        """Forget an attempt's logs; its files go when the caller has committed: `drop_files`."""
+        for table in (LogSegmentRow, LogMarkRow):
+            session.execute(delete(table).where(table.job_id == job_id, table.attempt == attempt))
 
     def delete_job(self, session: Session, job_id: str) -> None:
         """Forget a job's logs; its files go when the caller has committed: `drop_files`."""
         for table in (LogSegmentRow, LogMarkRow):
             session.execute(delete(table).where(table.job_id == job_id))
 
-    def drop_files(self, job_id: str) -> None:
-        self._files.delete_job(job_id)
+    def drop_files(self, job_id: str, attempt: int | None = None) -> None:
+        self._files.delete(job_id, attempt)
+
+    def _trim(self, job_id: str, attempt: int, rank: int, *, before: int) -> None:
+        """Cut whole segments out of the middle; the first one stays, for how a job began is worth keeping."""
+        old = (LogSegmentRow.start > 0, LogSegmentRow.start + LogSegmentRow.size <= before)
+        with self._database.writing() as session:
+            where = (*_of(LogSegmentRow, job_id, attempt, rank), *old)
+            starts = session.scalars(select(LogSegmentRow.start).where(*where)).all()
+            session.execute(delete(LogSegmentRow).where(*where))
+        for start in starts:
+            self._files.delete_segment(job_id, attempt, rank, start)
+
+
+def _of(
+    table: type[LogSegmentRow] | type[LogMarkRow], job_id: str, attempt: int, rank: int
+) -> tuple[ColumnElement[bool], ...]:
+    return table.job_id == job_id, table.attempt == attempt, table.rank == rank
 
 
 def _note(session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int) -> bool:
@@ -132,9 +168,5 @@ def _note(session: Session, job_id: str, attempt: int, rank: int, *, start: int,
 
 
 def _last_mark(session: Session, job_id: str, attempt: int, rank: int) -> int:
-    found = session.scalar(
-        select(func.max(LogMarkRow.offset)).where(
-            LogMarkRow.job_id == job_id, LogMarkRow.attempt == attempt, LogMarkRow.rank == rank
-        )
-    )
+    found = session.scalar(select(func.max(LogMarkRow.offset)).where(*_of(LogMarkRow, job_id, attempt, rank)))
     return found or 0

@@ -96,6 +96,22 @@ class BucketRow(Base):
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
 
 
+class UploadRow(Base):
+    """An upload that arrives in pieces and may be taken up again."""
+
+    __tablename__ = "uploads"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    owner: Mapped[str] = mapped_column(String(80), index=True)
+    """Who may go on with it: a user or an attempt."""
+
+    bucket: Mapped[str] = mapped_column(String(63))
+    key: Mapped[str] = mapped_column(Text)
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+
+
 class BlobOwnerRow(Base):
     """A project that has sent these bytes. Bytes are kept once, but only who has sent them may name them."""
 
@@ -164,6 +180,9 @@ class AttemptRow(Base):
     """Whether the engine has confirmed the start; if a server died before that, the start is repeated."""
 
     notes: Mapped[list[Any]]
+    has_logs: Mapped[bool] = mapped_column(default=True)
+    """False once the logs were removed because they were old."""
+
     first_failed_rank: Mapped[int | None]
     last_lines: Mapped[list[Any]]
     started_at: Mapped[datetime]

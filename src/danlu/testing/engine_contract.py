@@ -121,7 +121,8 @@ class EngineContract:
 
     def test_starting_twice_starts_once(self, starter: Starter) -> None:
         job = starter.start("echo once; sleep 60", nodes=2)
-        job.wait_for_log("once")
+        for rank in range(2):
+            job.wait_for_log("once", rank=rank)
         again = starter.engine.start(job.plan, Credentials(starter.server_url, starter.token))
         assert list(again) == list(job.handles)
         job.stop()
@@ -129,7 +130,7 @@ class EngineContract:
 
     def test_a_restarted_server_finds_its_tasks(self, starter: Starter) -> None:
         job = starter.start("echo before; sleep 0.5; echo after; exit 7")
-        job.wait_for_log("before")
+        job.wait(TaskState.RUNNING)
         reopened = self.reopen(starter.engine)
         (seen,) = reopened.poll(job.handles)
         assert seen is not None
@@ -175,6 +176,7 @@ class EngineContract:
     def test_a_shorter_grace_counts(self, starter: Starter) -> None:
         job = starter.start("trap '' TERM; echo ready; while :; do sleep 0.05; done")
         job.wait_for_log("ready")
+        job.wait(TaskState.RUNNING)
         starter.engine.stop(job.handles, 600)
         assert job.observe()[0].state is TaskState.RUNNING
         starter.engine.stop(job.handles, 0.1)

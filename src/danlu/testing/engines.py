@@ -45,7 +45,7 @@ class Started:
         return self.log_bytes(rank).decode(errors="replace")
 
     def log_bytes(self, rank: int = 0) -> bytes:
-        pieces = []
+        pieces: list[bytes] = []
         offset = 0
         while True:
             piece = self.engine.read_log(self.handles[rank], offset, 1 << 20)

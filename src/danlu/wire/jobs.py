@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from pydantic import Field
 
-from danlu.spec.reasons import Reason
+from danlu.spec.reasons import Fault, Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.wire.base import Answer, Body, Moment
 
@@ -92,6 +92,16 @@ class JobOut(JobRow):
     attempts: list[AttemptOut] = []
     notes: list[str] = []
     """What people should know about how it runs, such as what is not isolated."""
+
+
+class ReasonOut(Answer):
+    """An entry of the catalogue of reasons."""
+
+    code: str
+    cause: str
+    fault: Fault
+    remedy: str
+    is_retried: bool
 
 
 class SelectedOut(Answer):

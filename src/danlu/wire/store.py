@@ -38,6 +38,22 @@ class ListingOut(Answer):
     next: Optional[str] = None
 
 
+class BeginUpload(Body):
+    """An object that will arrive in pieces. The same again, before it is whole, takes the earlier upload up."""
+
+    key: str
+    size: int = Field(ge=0, le=2**50)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class UploadOut(Answer):
+    id: str
+    offset: int
+    """How much has arrived; go on from here."""
+
+    size: int
+
+
 class DeletedOut(Answer):
     num_objects: int
 

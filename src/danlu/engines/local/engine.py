@@ -27,7 +27,7 @@ from danlu.node.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
-MAX_TASKS = 250
+MIN_TASKS, TASKS_PER_CORE = 16, 4
 """One address each in 10.88.0.0/24."""
 
 
@@ -91,6 +91,7 @@ class LocalEngine(Engine):
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
     ) -> None:
         tasks = [task for task in plan.tasks if task.rank in ranks]
+        self._observer.forget(plan.job_id, plan.attempt)
         try:
             for task in tasks:
                 prepare_task(
@@ -106,6 +107,7 @@ class LocalEngine(Engine):
                     "folders": [str(gang.task(task.rank).path) for task in tasks],
                     "secrets": dict(credentials.secrets),
                     "addresses": sorted({task.address for task in plan.tasks}) if self._can.has_own_network else [],
+                    "way_out": self._can.way_out,
                 },
                 lock=lock,
             )
@@ -208,9 +210,12 @@ def _probe(settings: LocalSettings) -> dict[str, Any]:
 
 def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
     has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
+    has_own_network = has_sandbox and settings.use_own_network and not found["network_problem"]
+    has_way_out = has_own_network and settings.use_way_out and not found["way_out_problem"]
     return Abilities(
         machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
-        has_own_network=has_sandbox and settings.use_own_network and not found["network_problem"],
+        has_own_network=has_own_network,
+        way_out=found["way_out"] if has_way_out else "",
         has_own_uid=has_sandbox and settings.use_own_uid and os.geteuid() == 0,
         cgroups=found["cgroups"],
     )
@@ -235,12 +240,13 @@ def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -
         for kind, model, count in settings.simulated_devices
         for number in range(count)
     ]
+    cores = len(os.sched_getaffinity(0))
     return NodeInfo(
         name=settings.node_name,
-        cpus=float(len(os.sched_getaffinity(0))),
+        cpus=float(cores),
         memory_bytes=probe.memory_bytes(),
         devices=(*real, *simulated),
-        max_tasks=MAX_TASKS,
+        max_tasks=settings.max_tasks or max(MIN_TASKS, TASKS_PER_CORE * cores),
         has_sandbox=can.machine is not None,
         has_own_network=can.has_own_network,
         holds_many_tasks=True,
@@ -260,6 +266,9 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     if not can.has_own_network:
         why = found["network_problem"] or "switched off in the settings, or no sandbox"
         said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
+    if can.has_own_network and not can.way_out:
+        why = found["way_out_problem"] or "switched off in the settings"
+        said.append(f"No way out of a job's network ({why}): a setup that downloads packages fails.")
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")

@@ -18,6 +18,7 @@ from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.node.records import CONTROL, LOG, TASK, TOKEN
+from danlu.node.way_out import NAME_SERVER
 
 NODE_SCRIPTS = Path(danlu.node.__file__).parent
 USER = "danlu"
@@ -36,6 +37,9 @@ class Abilities:
 
     has_own_network: bool
     has_own_uid: bool
+    way_out: str
+    """The program that leads out of a network of its own; empty when there is none."""
+
     cgroups: Mapping[str, str]
 
 
@@ -74,6 +78,7 @@ def prepare_task(
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
     _write_names(plan, folder, uid=uid)
+    (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
     if not (folder.path / CONTROL).exists():
         os.mkfifo(folder.path / CONTROL, 0o600)
@@ -149,7 +154,8 @@ def _describe(
 def _wrap(task: TaskPlan, *, folder: TaskFolder, paths: _Paths, can: Abilities) -> list[str]:
     if can.machine is None:
         return []
-    names = ("hosts", "passwd", "group") if can.has_own_uid else ("hosts",)
+    names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
+    resolver = os.path.realpath("/etc/resolv.conf")
     return sandbox.wrap(
         can.machine,
         sandbox.View(
@@ -159,7 +165,10 @@ def _wrap(task: TaskPlan, *, folder: TaskFolder, paths: _Paths, can: Abilities) 
                 (str(folder.home), sandbox.HOME),
                 *((str(source), target) for target, source in paths.mounts.items()),
             ),
-            readable=tuple((str(folder.etc / name), f"/etc/{name}") for name in names),
+            readable=(
+                *((str(folder.etc / name), f"/etc/{name}") for name in names),
+                *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
+            ),
             device_type=task.device_type,
             device_ids=task.device_ids,
             changes_uid=can.has_own_uid,

@@ -75,6 +75,7 @@ class _Step:
 
 def wrap(machine: Machine, view: View) -> list[str]:
     """Return the command line that comes before init's."""
+    targets = [target for _, target in (*view.writable, *view.readable)]
     rights = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if view.changes_uid else ()
     return [
         machine.bwrap,
@@ -84,7 +85,7 @@ def wrap(machine: Machine, view: View) -> list[str]:
         *(word for right in rights for word in ("--cap-add", right)),
         *(word for step in _sorted(_steps(machine, view)) for word in step.arguments),
         *_devices(view),
-        *("--remount-ro", "/"),
+        *(word for path in _closed(machine, targets) for word in ("--remount-ro", path)),
         "--",
     ]
 
@@ -107,6 +108,8 @@ def _steps(machine: Machine, view: View) -> Iterable[_Step]:
             yield _Step(path, ("--perms", "1777", "--tmpfs", path))
     yield _Step("/run", ("--perms", "0755", "--tmpfs", "/run"))
     yield _Step("/proc", ("--proc", "/proc"))
+    # bubblewrap 0.8 leaves it writable for uid 0 even without any capability
+    yield _Step("/proc/sys", ("--ro-bind", "/proc/sys", "/proc/sys"))
     yield _Step("/dev", ("--dev", "/dev"))
     yield _Step("/dev/shm", ("--perms", "1777", "--tmpfs", "/dev/shm"))
     for path in machine.hidden:
@@ -162,6 +165,13 @@ def _opened(targets: Sequence[str], hidden: Sequence[str]) -> Iterable[_Step]:
             yield _Step(path, ("--tmpfs", path))
             for name in os.listdir(path):
                 yield from _same(os.path.join(path, name))
+
+
+def _closed(machine: Machine, targets: Sequence[str]) -> Iterable[str]:
+    """Folders in memory in which nothing is to be written; what is bound into them stays as it is."""
+    opened = [step.path for step in _opened(targets, machine.hidden) if step.arguments[0] == "--tmpfs"]
+    folders = [path for path in machine.hidden if os.path.isdir(path)]
+    return sorted({"/", "/run", *opened, *folders} - set(targets))
 
 
 def _is_bare(path: str, hidden: Sequence[str]) -> bool:

@@ -40,8 +40,14 @@ class LocalSettings:
     """Names of the server's variables that jobs get too. Others never leave the server."""
 
     simulated_devices: Sequence[tuple[str, str, int]] = ()
+    max_tasks: int = 0
+    """Most tasks at a time; 0: four per core, at least 16."""
+
     use_sandbox: bool = True
     use_own_network: bool = True
+    use_way_out: bool = True
+    """Whether jobs with a network of their own can make connections to other machines."""
+
     use_own_uid: bool = True
     """Whether a server that is root gives each job a user id without rights. Needs the sandbox."""
 

@@ -21,20 +21,23 @@ from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import State
 from danlu.spec.job import is_job_id
+from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState, is_over
 from danlu.store import jobs
 from danlu.wire.base import Page
-from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
+from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, ReasonOut, SelectedOut, SelectJobs, SubmitJob
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
+reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
 WATCH_SECONDS = 0.25
 
 
 @router.post("", status_code=201)
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
-    job = state.database.write(service.submit, state, who, body)
+    checked = state.database.read(service.check, state, who, body.spec)
+    row = state.database.write(service.submit, state, who, checked, body.request_id)
     state.wake_scheduler()
-    return job
+    return state.database.read(job_out, row)
 
 
 @router.post("/plan")
@@ -162,6 +165,12 @@ def _newer(state: State, job_id: str, version: int) -> Optional[tuple[int, Optio
         if row is None:
             return None
         return row.version, job_out(session, row) if row.version != version else None
+
+
+@reasons_router.get("")
+def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
+    """The catalogue: why jobs wait and why they end, whose fault it is, and what to do."""
+    return Page(items=[ReasonOut(code=code, **entry._asdict()) for code, entry in CATALOGUE.items()])
 
 
 def _tag(text: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -21,32 +22,47 @@ from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.store import blobs, jobs, people
 from danlu.store.tables import JobRow
-from danlu.wire.jobs import JobOut, PlanOut, SelectedOut, SubmitJob
+from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
 
 DEFAULT_FOLDER = "jobs"
 
 
-def submit(session: Session, state: ServerState, who: UserIdentity, body: SubmitJob) -> JobOut:
-    """Check and store a job. The same request_id a second time returns the first job."""
-    if body.request_id is not None:
-        before = jobs.by_request_id(session, who.user_id, body.request_id)
-        if before is not None:
-            return job_out(session, before)
-    spec = parse_job(body.spec)
+@dataclass(frozen=True)
+class Checked:
+    """A job that may be stored."""
+
+    spec: JobSpec
+    project_id: int
+    output: str
+    """Folder of its results, without the job id."""
+
+
+def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
+    """Refuse what cannot work, before anything is stored."""
+    spec = parse_job(values)
     project_id = default_project(session, who)
-    output = _check(session, state, who, spec, project_id)
-    now = state.now()
+    return Checked(spec, project_id, _check(session, state, who, spec, project_id))
+
+
+def submit(
+    session: Session, state: ServerState, who: UserIdentity, job: Checked, request_id: str | None = None
+) -> JobRow:
+    """Store a checked job. The same request_id a second time returns the first job."""
+    before = jobs.by_request_id(session, who.user_id, request_id) if request_id is not None else None
+    if before is not None:
+        return before
+    spec, now = job.spec, state.now()
     job_id = new_job_id(now)
     row = JobRow(
         id=job_id,
-        project_id=project_id,
+        project_id=job.project_id,
         owner_id=who.user_id,
-        request_id=body.request_id,
+        request_id=request_id,
         name=spec.name,
         engine=state.settings.engine,
         spec=stored_spec(spec),
         sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,
-        output=f"{output}{job_id}/",
+        output=f"{job.output}{job_id}/",
         state=JobState.QUEUED.value,
         desired=Desired.RUN.value,
         reason_code="submitted",
@@ -60,7 +76,7 @@ def submit(session: Session, state: ServerState, who: UserIdentity, body: Submit
     )
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
-    return job_out(session, row)
+    return row
 
 
 def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> PlanOut:

@@ -28,8 +28,8 @@ def rows_out(session: Session, rows: Sequence[JobRecord]) -> list[JobRow]:
 def job_out(session: Session, row: JobRecord) -> JobOut:
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id})
-    made = attempts.attempts_of(session, row.id)
-    tasks = attempts.tasks_of(session, row.id)
+    made = attempts.attempts_of(session, row.id) if row.attempt else []
+    tasks = attempts.tasks_of(session, row.id) if row.attempt else []
     return JobOut.model_validate(
         {
             **_common(row, projects, owners),

@@ -40,14 +40,20 @@ def read(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=SEGMENT_BYTES)] = READ_BYTES,
 ) -> Response:
-    """Raw bytes from an offset. `X-Danlu-Next-Offset` is where to go on; `X-Danlu-Complete` says if that is the end."""
+    """Raw bytes from an offset.
+
+    `X-Danlu-Offset` is where they begin: later than asked for when that part was cut out of a very long log.
+    `X-Danlu-Next-Offset` is where to go on; `X-Danlu-Complete` says if that is the end.
+    """
     place = service.locate(state, who, job, LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",)))
     found = state.database.read(service.status, place)
-    data = state.logs.read(place.job_id, place.attempt, rank, offset, limit)
+    first = state.logs.next_stored(place.job_id, place.attempt, rank, offset)
+    data = state.logs.read(place.job_id, place.attempt, rank, first, limit)
     done = found is not None and (found[2].get(rank, False) or service.is_over_for(found[0], found[1], place))
-    at_end = offset + len(data) >= state.logs.length(place.job_id, place.attempt, rank)
+    at_end = first + len(data) >= state.logs.length(place.job_id, place.attempt, rank)
     headers = {
-        "X-Danlu-Next-Offset": str(offset + len(data)),
+        "X-Danlu-Offset": str(first),
+        "X-Danlu-Next-Offset": str(first + len(data)),
         "X-Danlu-Complete": "true" if done and at_end else "false",
     }
     return Response(data, media_type="application/octet-stream", headers=headers)

@@ -14,6 +14,7 @@ from danlu.errors import InvalidInput, NotFound
 from danlu.server.jobs.service import find
 from danlu.server.state import ServerState
 from danlu.spec.states import JobState, TaskState, is_live, task_ended
+from danlu.spec.units import show_size
 from danlu.store import attempts, jobs
 from danlu.wire.logs import LogChunk
 
@@ -58,6 +59,10 @@ def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> 
             had = f"its attempts are 1 to {row.attempt}" if row.attempt else "it has not been started yet"
             raise NotFound(f"{row.id} has no attempt {number}; {had}")
         known = tuple(range(row.spec["nodes"]))
+        made = attempts.get_attempt(session, row.id, number)
+        if made is not None and not made.has_logs:
+            days = state.settings.log_days
+            raise NotFound(f"the logs of attempt {number} of {row.id} were removed: they are kept for {days} days")
     ranks = tuple(query.ranks) or known
     for rank in ranks:
         if rank not in known:
@@ -73,16 +78,29 @@ def read_chunk(
 ) -> tuple[LogChunk | None, LogCursor]:
     """Read on from a cursor; None when there is nothing new. An unfinished line waits a moment for its end."""
     data = state.logs.read(place.job_id, place.attempt, cursor.rank, cursor.offset, CHUNK_BYTES)
+    if not data:
+        return _over_a_cut(state, place, cursor)
     can_wait = not is_complete and len(data) < CHUNK_BYTES and cursor.num_held < MAX_HELD
     whole = _whole_lines(data, can_wait=can_wait)
     if not whole:
-        return None, replace(cursor, num_held=cursor.num_held + 1 if data else 0)
+        return None, replace(cursor, num_held=cursor.num_held + 1)
     after = LogCursor(cursor.rank, cursor.offset + len(whole))
     text = whole.decode("utf-8", errors="replace")
     if pattern is not None:
         text = "".join(line for line in text.splitlines(keepends=True) if pattern.search(line))
     chunk = LogChunk(attempt=place.attempt, rank=cursor.rank, offset=cursor.offset, next_offset=after.offset, text=text)
     return chunk, after
+
+
+def _over_a_cut(state: ServerState, place: LogPlace, cursor: LogCursor) -> tuple[LogChunk | None, LogCursor]:
+    """Say that a part of the log was removed, and go on behind it; nothing when this is the log's end."""
+    after = state.logs.next_stored(place.job_id, place.attempt, cursor.rank, cursor.offset)
+    if after == cursor.offset:
+        return None, replace(cursor, num_held=0)
+    kept = show_size(state.logs.max_bytes)
+    text = f"[danlu: {show_size(after - cursor.offset)} of this log were removed here; {kept} are kept of each rank]\n"
+    chunk = LogChunk(attempt=place.attempt, rank=cursor.rank, offset=cursor.offset, next_offset=after, text=text)
+    return chunk, LogCursor(cursor.rank, after)
 
 
 def status(session: Session, place: LogPlace) -> tuple[JobState, int, dict[int, bool]] | None:

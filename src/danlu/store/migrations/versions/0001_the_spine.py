@@ -90,6 +90,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job_id", "attempt", "rank"),
     )
     op.create_table(
+        "uploads",
+        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("owner", sa.String(length=80), nullable=False),
+        sa.Column("bucket", sa.String(length=63), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("sha256", sa.String(length=64), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    with op.batch_alter_table("uploads", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_uploads_owner"), ["owner"], unique=False)
+
+    op.create_table(
         "users",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=100), nullable=False),
@@ -212,6 +226,7 @@ def upgrade() -> None:
         sa.Column("token_digest", sa.String(length=64), nullable=True),
         sa.Column("is_started", sa.Boolean(), nullable=False),
         sa.Column("notes", sa.JSON(), nullable=False),
+        sa.Column("has_logs", sa.Boolean(), nullable=False),
         sa.Column("first_failed_rank", sa.Integer(), nullable=True),
         sa.Column("last_lines", sa.JSON(), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
@@ -245,6 +260,10 @@ def downgrade() -> None:
 
     op.drop_table("api_keys")
     op.drop_table("users")
+    with op.batch_alter_table("uploads", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_uploads_owner"))
+
+    op.drop_table("uploads")
     op.drop_table("tasks")
     op.drop_table("projects")
     op.drop_table("nodes")

@@ -1,0 +1,65 @@
+"""Uploads in pieces over HTTP: begin, send from the offset that is told, commit. Broken off, begin again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from danlu.errors import TooLarge
+from danlu.server.described import TAKES_BYTES
+from danlu.server.identity import CurrentIdentity
+from danlu.server.objects.service import writable
+from danlu.server.state import State
+from danlu.server.uploads import service
+from danlu.store.objects import CHUNK_BYTES
+from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
+
+router = APIRouter(tags=["store"])
+
+
+@router.post("/buckets/{bucket}/uploads", status_code=201)
+def begin(bucket: str, body: BeginUpload, who: CurrentIdentity, state: State) -> UploadOut:
+    path = writable(state, who, bucket, body.key)
+    return state.database.write(service.begin, state, who, path, body)
+
+
+@router.get("/uploads/{upload}")
+def get(upload: str, who: CurrentIdentity, state: State) -> UploadOut:
+    return service.upload_out(state, state.database.read(service.find, who, upload))
+
+
+@router.put("/uploads/{upload}", openapi_extra=TAKES_BYTES)
+async def send(
+    upload: str, request: Request, who: CurrentIdentity, state: State, offset: Annotated[int, Query(ge=0, le=2**50)]
+) -> UploadOut:
+    """Take bytes from `offset`, which is at most what has arrived. What arrives before a connection breaks is kept."""
+    row = await run_in_threadpool(state.database.read, service.find, who, upload)
+    await run_in_threadpool(service.check_offset, state, row, offset)
+    pending = bytearray()
+    async for piece in request.stream():
+        pending += piece
+        if offset + len(pending) > row.size:
+            raise TooLarge(f"more than the announced {row.size} bytes arrived")
+        if len(pending) >= CHUNK_BYTES:
+            await run_in_threadpool(state.uploads.append, row.id, offset, bytes(pending))
+            offset += len(pending)
+            pending.clear()
+    if pending:
+        await run_in_threadpool(state.uploads.append, row.id, offset, bytes(pending))
+    return await run_in_threadpool(service.upload_out, state, row)
+
+
+@router.post("/uploads/{upload}/commit")
+def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
+    row = state.database.read(service.find, who, upload)
+    writable(state, who, row.bucket, row.key)
+    return service.finish(state, row)
+
+
+@router.delete("/uploads/{upload}", status_code=204)
+def abort(upload: str, who: CurrentIdentity, state: State) -> Response:
+    service.forget(state, state.database.read(service.find, who, upload))
+    return Response(status_code=204)

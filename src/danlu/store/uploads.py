@@ -1,0 +1,83 @@
+"""Uploads that arrive in pieces: which there are is in SQL, what has arrived is in a file each."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from danlu.errors import StorageFull
+from danlu.store.objects import CHUNK_BYTES
+from danlu.store.tables import UploadRow
+
+
+class Uploads:
+    """The bytes that have arrived so far. They survive a server's end."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def offset(self, upload_id: str) -> int:
+        try:
+            return self._path(upload_id).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def append(self, upload_id: str, offset: int, data: bytes) -> None:
+        """Write at `offset`; what a broken connection left beyond it is written over."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path(upload_id), os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                written = os.pwrite(descriptor, view, offset)
+                view, offset = view[written:], offset + written
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StorageFull("no room for the upload; make room on the store's disk and go on with it") from error
+            raise
+        finally:
+            os.close(descriptor)
+
+    def read(self, upload_id: str) -> Iterator[bytes]:
+        if self.offset(upload_id) == 0:  # an empty object has no file
+            return
+        with self._path(upload_id).open("rb") as file:
+            while piece := file.read(CHUNK_BYTES):
+                yield piece
+
+    def drop(self, upload_id: str) -> None:
+        self._path(upload_id).unlink(missing_ok=True)
+
+    def _path(self, upload_id: str) -> Path:
+        return self._root / upload_id
+
+
+def add_upload(session: Session, row: UploadRow) -> None:
+    session.add(row)
+    session.flush()
+
+
+def get_upload(session: Session, upload_id: str) -> UploadRow | None:
+    return session.get(UploadRow, upload_id)
+
+
+def find_upload(session: Session, owner: str, *, bucket: str, key: str, size: int, sha256: str) -> UploadRow | None:
+    """The unfinished upload of the same bytes to the same key by the same owner."""
+    return session.scalar(
+        select(UploadRow).where(
+            UploadRow.owner == owner,
+            UploadRow.bucket == bucket,
+            UploadRow.key == key,
+            UploadRow.size == size,
+            UploadRow.sha256 == sha256,
+        )
+    )
+
+
+def delete_upload(session: Session, upload_id: str) -> None:
+    session.execute(delete(UploadRow).where(UploadRow.id == upload_id))

@@ -1,0 +1,116 @@
+"""The doctor, on machines and servers that are well and that are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from danlu.cli import checks
+from danlu.cli.checks import Finding, Level
+from danlu.client.config import Settings
+from danlu.testing.serving import RunningServer
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Said
+
+    Danlu = Callable[..., Said]
+
+
+def test_a_server_that_is_well(danlu: Danlu, server: RunningServer) -> None:
+    said = danlu("doctor", "--data-dir", str(server.data_dir), "--json")
+    found = {finding["what"]: finding for finding in json.loads(said.out)}
+    assert said.code == 0
+    assert {found[what]["level"] for what in ("disk", "store", "database", "clock", "server", "clocks", "key")} == {
+        "good"
+    }
+    assert set(found) >= {"python", "sandbox", "network", "cgroups"}
+
+
+def test_every_finding_that_is_not_good_says_what_to_do(offline: Danlu, tmp_path: Path) -> None:
+    for finding in json.loads(offline("doctor", "--data-dir", str(tmp_path / "new"), "--json").out):
+        assert finding["level"] == "good" or finding["remedy"]
+
+
+def test_a_wrong_key(danlu: Danlu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DANLU_API_KEY", "wrong")
+    said = danlu("doctor", "--data-dir", str(tmp_path))
+    assert said.code == 1
+    assert "bad      key       the server does not accept the key from the environment" in said.out
+    assert "what to do: danlu login makes a new one" in said.out
+
+
+def test_a_broken_database(tmp_path: Path) -> None:
+    (tmp_path / "danlu.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    found = checks.check_database(tmp_path / "danlu.db")
+    assert found.level is Level.BAD
+    assert "backup" in found.remedy
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    (tmp_path / "server" / "danlu.db").write_text("")
+    os.utime(tmp_path / "server" / "danlu.db", (5000.0, 5000.0))
+    assert checks.check_clock(tmp_path, 4970.0).level is Level.GOOD
+    found = checks.check_clock(tmp_path, 4000.0)
+    assert (found.level, found.text) == (Level.LACKING, f"the clock is 1000 s behind files in {tmp_path}")
+
+
+def test_clocks_that_do_not_agree() -> None:
+    now = time.time()
+    assert checks.check_clocks_agree("Thu, 01 Jan 1970 00:00:00 GMT", now).level is Level.LACKING
+    assert checks.check_clocks_agree(None, now).level is Level.GOOD
+
+
+def test_a_folder_that_cannot_be_written() -> None:
+    found = checks.check_file_system(Path("/proc/self"))
+    assert found.level is Level.BAD
+    assert found.text.startswith("cannot write to /proc/self: ")
+
+
+def test_a_port_that_is_free_and_one_that_is_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        assert checks.check_port(url).level is Level.BAD
+    assert checks.check_port(url).level is Level.GOOD
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """A web server that is not ours."""
+
+    class Greets(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<h1>welcome</h1>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Greets) as web:
+        serving = threading.Thread(target=web.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{web.server_port}"
+        web.shutdown()
+        serving.join()
+
+
+def test_something_else_at_the_address(stranger: str) -> None:
+    found = list(checks.check_server(Settings(stranger, None, "", None)))
+    assert found == [
+        Finding(
+            "server",
+            Level.BAD,
+            f"something that is not Danlu answers at {stranger}",
+            "choose another: danlu up --port PORT, and DANLU_URL",
+        )
+    ]

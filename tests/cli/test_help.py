@@ -1,0 +1,107 @@
+"""What can be known of the commands without a server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from danlu.cli import COMMANDS, load_command
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Said
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    for name in COMMANDS:
+        command = load_command(name)
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", command.commands[inner]) for inner in command.commands)
+        else:
+            yield name, command
+
+
+@pytest.mark.parametrize(("name", "command"), list(all_commands()))
+def test_every_command_has_examples_that_call_it(name: str, command: Any) -> None:
+    text = command.help
+    _, found, examples = text.partition("Examples:")
+    assert found
+    assert f"danlu {name}" in examples
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_command_says(name: str) -> None:
+    assert load_command(name).help.splitlines()[0] == COMMANDS[name].summary
+
+
+READS = ["plan", "ps", "show", "logs", "wait", "nodes", "whoami", "store ls", "keys ls"]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_every_read_has_json(name: str) -> None:
+    command = dict(all_commands())[name]
+    assert "--json" in [option for parameter in command.params for option in parameter.opts]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom danlu.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'pydantic', 'httpx', 'yaml', 'rich', 'sqlalchemy', 'fastapi'} & set(sys.modules)\n"
+        "print('loaded:', sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_sdk_loads_no_library_of_the_server() -> None:
+    code = (
+        "import sys, danlu\ndanlu.Client(url='http://127.0.0.1:1').close()\n"
+        "print(sorted({'sqlalchemy', 'fastapi', 'starlette', 'uvicorn', 'typer', 'alembic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class TestWrongCalls:
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (["nope"], "No such command 'nope'"),
+            (["submit"], "Missing argument 'FILE'"),
+            (["ps", "--state", "sleeping"], "'sleeping' is not a state; known: queued, starting"),
+            (["ps", "--tag", "x"], "'x' is not of the form NAME=VALUE"),
+            (["logs", "a", "--rank", "3-1"], "'3-1' does not name ranks; 0 or 0,2-3 would be right"),
+            (["logs", "a", "--rank", "x"], "'x' does not name ranks"),
+            (["wait", "a", "--timeout", "soon"], "'soon' is not a duration"),
+            (["run", "--env", "NOT_SET_HERE", "--", "true"], "'NOT_SET_HERE' is not set here"),
+            (["run", "--data", "store://main/x", "--", "true"], "is not of the form NAME=VALUE"),
+            (["run", "-N", "0", "--", "true"], "Invalid value for '--nodes'"),
+            (["store", "cp", "a", "b"], "one of FROM and TO is a store://bucket/path"),
+            (["store", "rm", "store://main/x/"], "is a folder; -r deletes it"),
+            (["login"], "give either the LINK that `danlu up` printed, or --name"),
+            (["up", "--port", "99999"], "Invalid value for '--port'"),
+        ],
+    )
+    def test_end_with_2_and_say_what_would_be_right(
+        self, offline: Callable[..., Said], words: list[str], told: str
+    ) -> None:
+        said = offline(*words)
+        assert said.code == 2
+        assert told in " ".join(said.err.split())
+
+    def test_no_server_is_one_line_and_1(self, offline: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DANLU_URL", "http://127.0.0.1:9")
+        said = offline("ps")
+        assert (said.code, said.out) == (1, "")
+        assert said.err.startswith("danlu: no server answers at http://127.0.0.1:9 ")
+        assert said.err.count("\n") == 1
+        assert "`danlu up`" in said.err
+
+    def test_a_link_that_is_none_is_said_to_be_none_without_being_repeated(self, offline: Callable[..., Said]) -> None:
+        said = offline("login", "http://127.0.0.1:1/?token=secret")
+        assert said.code == 1
+        assert said.err == ("danlu: this is not a sign-in link; it looks like http://127.0.0.1:8400/signin?token=...\n")

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from danlu.cli.logs import parse_ranks
+from danlu.cli.output import table
+from danlu.cli.run import command_of, name_of
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"), [(None, None), ("0", [0]), ("0,2-3", [0, 2, 3]), (" 1 , 1-2", [1, 2]), ("10-12", [10, 11, 12])]
+)
+def test_ranks(text: str, ranks: list[int]) -> None:
+    assert parse_ranks(text) == ranks
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["python", "train.py", "--lr", "0.1"], ["python", "train.py", "--lr", "0.1"]),
+        (["echo $RANK && date"], "echo $RANK && date"),
+        (["./start.sh&&date"], "./start.sh&&date"),
+        (["echo 'it is"], "echo 'it is"),
+        (["./my script.sh", "x"], ["./my script.sh", "x"]),
+    ],
+)
+def test_one_word_is_a_shell_line(words: list[str], command: object) -> None:
+    assert command_of(words) == command
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["python", "-u", "src/train.py", "--lr", "1"], "train"),
+        (["bash", "start_cloud.sh"], "start_cloud"),
+        (["echo $RANK; sleep 1"], "echo"),
+        (["/usr/bin/nvidia-smi"], "nvidia-smi"),
+        (["$(x)"], "x"),
+        (["..."], "run"),
+    ],
+)
+def test_a_name_comes_out_of_the_command(words: list[str], name: str) -> None:
+    assert name_of(words) == name
+
+
+def test_wide_characters_and_colours_do_not_shift_a_table() -> None:
+    text = table(("A", "B"), [("丹炉", "x"), ("\x1b[31mred\x1b[0m", "y")])
+    assert text.splitlines() == ["A     B", "丹炉  x", "\x1b[31mred\x1b[0m   y"]
