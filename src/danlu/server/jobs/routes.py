@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import InvalidInput
 from danlu.server import sse
 from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
@@ -144,8 +144,8 @@ async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
     version, spoke_at = -1, time.monotonic()
     while True:
         found = await run_in_threadpool(_newer, state, job_id, version)
-        if found is None:
-            raise NotFound(f"no job {job_id!r} any more")
+        if found is None:  # deleted; who asks again hears that it is not there
+            return
         version, job = found
         if job is not None:
             yield sse.event("job", job, event_id=str(version))
