@@ -10,6 +10,7 @@ import pytest
 from tests.support.world import Api, World
 
 from danlu.spec.states import JobState
+from danlu.store import jobs
 
 
 def submit(api: Api, **spec: Any) -> dict[str, Any]:
@@ -262,6 +263,18 @@ class TestLogs:
         world.tick()
         ((name, job),) = self.lines(api, f"/jobs/{job_id}/watch")
         assert (name, job["state"]) == ("job", "succeeded")
+
+    @pytest.mark.parametrize("path", ["watch", "logs?follow=true"])
+    def test_a_stream_ends_when_its_job_is_deleted(self, world: World, api: Api, path: str) -> None:
+        job_id = world.started()
+        world.engine.task(job_id).log += b"first\n"
+        world.tick()
+        with api.http.stream("GET", f"/jobs/{job_id}/{path}") as response:
+            pieces = response.iter_text()
+            assert "event: " in next(pieces)
+            with world.database.writing() as session:
+                jobs.delete_jobs(session, [job_id])
+            assert "".join(pieces).count("event: end") == 0
 
 
 class TestFailures:
