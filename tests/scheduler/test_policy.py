@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from danlu.scheduler.policy import decide
+from danlu.scheduler.policy import decide, next_deadline
 from danlu.scheduler.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.devices import Device
 from danlu.spec.job import parse_job
@@ -230,3 +230,16 @@ def test_max_wait_counts_before_the_first_attempt_only() -> None:
     retry = queued(2, max_wait="1m", queued_at=long_ago, attempt=2)
     actions = decide(Snapshot(queue=(first, retry), nodes=(free("n0"),)), NOW)
     assert [type(action) for action in actions] == [GiveUp, Start]
+
+
+def test_the_next_deadline_is_the_nearest_that_is_ahead() -> None:
+    past, soon = NOW - timedelta(seconds=5), NOW + timedelta(seconds=7)
+    cases: list[tuple[QueuedJob, float]] = [
+        (queued(1), float("inf")),
+        (queued(1, not_before=soon), 7.0),
+        (queued(1, not_before=past, attempt=2), float("inf")),
+        (queued(1, max_wait="1m", queued_at=past), 55.0),
+        (queued(1, max_wait="1s", queued_at=past, attempt=2), float("inf")),
+    ]
+    for job, seconds in cases:
+        assert next_deadline(Snapshot(queue=(job,), nodes=()), NOW) == seconds

@@ -38,7 +38,7 @@ from danlu.store.logs import Logs
 from danlu.store.objects import LocalObjects
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
-from danlu.wire.jobs import JobOut, SubmitJob
+from danlu.wire.jobs import JobOut
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -112,7 +112,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id))
+        return Scheduler(self.parts(server_id), queue_share=1.0)
 
     # people
 
@@ -146,8 +146,9 @@ class World:
     def submit(self, who: UserIdentity | None = None, **spec: Any) -> str:
         """Submit a job and return its id. Ids grow with the clock, so it moves a little."""
         self.clock.pass_seconds(0.01)
-        body = SubmitJob(spec={"name": "job", "command": "train", **spec})
-        return self.database.write(job_service.submit, self.state, who or self.admin, body).id
+        values = {"name": "job", "command": "train", **spec}
+        checked = self.database.read(job_service.check, self.state, who or self.admin, values)
+        return self.database.write(job_service.submit, self.state, who or self.admin, checked).id
 
     def job(self, job_id: str) -> JobOut:
         with self.database.reading() as session:

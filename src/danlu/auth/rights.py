@@ -34,6 +34,11 @@ def check_read_object(who: Identity, path: StorePath, project_id: int | None) ->
         raise NotFound(f"no bucket {path.bucket!r}; `danlu store ls` shows yours")
 
 
+def can_see_key(who: Identity, path: StorePath) -> bool:
+    """Whether a key of a list that somebody may ask for is for them: a list by prefix finds neighbours as well."""
+    return not isinstance(who, JobIdentity) or any(_is_below(path, parse_store_path(text)) for text in who.reads)
+
+
 def check_write_object(who: Identity, path: StorePath, project_id: int | None) -> None:
     if isinstance(who, JobIdentity):
         if not _is_below(path, parse_store_path(who.writes)):

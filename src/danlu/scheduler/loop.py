@@ -47,8 +47,9 @@ QUEUE_SHARE = 0.2
 class Scheduler:
     """Runs in a thread of its own. Every step may be cut off by a kill and is taken up again by the next start."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, queue_share: float = QUEUE_SHARE) -> None:
         self._parts = parts
+        self._queue_share = queue_share
         self._specs = SpecCache()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -126,7 +127,7 @@ class Scheduler:
         self._queue_changed = False
         num_started, wait = self._serve_queue()
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
-        self._queue_not_before = time.monotonic() + (time.monotonic() - began) * (1 / QUEUE_SHARE - 1)
+        self._queue_not_before = time.monotonic() + (time.monotonic() - began) * (1 / self._queue_share - 1)
         return num_started
 
     def _refresh_nodes(self) -> None:

@@ -46,14 +46,15 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
 
 
 def next_deadline(snapshot: Snapshot, now: datetime) -> float:
-    """Seconds until a job's pause ends or its patience does; infinite when no job has either."""
+    """Seconds until a job's pause ends or its patience does; infinite when no job has either ahead of it."""
     waits = [(job.not_before - now).total_seconds() for job in snapshot.queue if job.not_before is not None]
     waits += [
         job.spec.max_wait - (now - job.queued_at).total_seconds()
         for job in snapshot.queue
-        if job.spec.max_wait is not None
+        if job.spec.max_wait is not None and job.attempt == 1
     ]
-    return max(0.05, min(waits, default=float("inf")))
+    # what is past was decided just now, and is no reason to look again
+    return max(0.05, min((wait for wait in waits if wait > 0), default=float("inf")))
 
 
 def place(

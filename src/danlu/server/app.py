@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
@@ -63,7 +62,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     )
     app.state.danlu = state
     failures.install(app)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_hosts(state.settings.host))
+    app.add_middleware(KnownHosts, host=state.settings.host)
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:
         api.include_router(router)
@@ -76,12 +75,3 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.include_router(api)
     app.include_router(pages.router)
     return app
-
-
-def _hosts(host: str) -> list[str]:
-    """On loopback, only names of loopback are answered: a web page elsewhere cannot pretend to be this server."""
-    try:
-        is_local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_local = host == "localhost"
-    return ["127.0.0.1", "localhost", "[::1]", "*.localhost", host] if is_local else ["*"]

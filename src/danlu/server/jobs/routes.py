@@ -11,8 +11,9 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import InvalidInput
 from danlu.server import sse
+from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, rows_out
@@ -131,7 +132,7 @@ def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limi
     return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
 
 
-@router.get("/{job}/watch", response_class=StreamingResponse)
+@router.get("/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
 def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
@@ -143,8 +144,8 @@ async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
     version, spoke_at = -1, time.monotonic()
     while True:
         found = await run_in_threadpool(_newer, state, job_id, version)
-        if found is None:
-            raise NotFound(f"no job {job_id!r} any more")
+        if found is None:  # deleted; who asks again hears that it is not there
+            return
         version, job = found
         if job is not None:
             yield sse.event("job", job, event_id=str(version))

@@ -13,8 +13,9 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import InvalidInput
+from danlu.errors import NotFound
 from danlu.server import sse
+from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
 from danlu.server.logs.service import LogCursor, LogPlace, LogQuery
@@ -29,7 +30,7 @@ Rank = Annotated[int, Query(ge=0, le=1_000_000)]
 Offset = Annotated[int, Query(ge=0, le=2**60)]
 
 
-@router.get("/{job}/logs/{rank}", response_class=Response)
+@router.get("/{job}/logs/{rank}", response_class=Response, responses=BYTES)
 def read(
     job: str,
     rank: int,
@@ -58,7 +59,7 @@ def read(
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 
-@router.get("/{job}/logs", response_class=StreamingResponse)
+@router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)
 def lines(
     job: str,
     who: CurrentUser,
@@ -88,7 +89,10 @@ async def _lines(
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
     while True:
-        events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
+        try:
+            events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
+        except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there
+            return
         for event in events:
             yield event
             spoke_at = time.monotonic()
@@ -108,7 +112,7 @@ def _look(
     """One round over all ranks: what is new, where the reader stands then, and whether that was all."""
     found = state.database.read(service.status, place)
     if found is None:
-        raise InvalidInput(f"{place.job_id} was deleted")
+        raise NotFound(f"{place.job_id} was deleted")
     job_state, newest, ended = found
     if place.attempt == 0 and newest > 0:  # the first attempt began since
         place = LogPlace(place.job_id, 1, place.cursors)

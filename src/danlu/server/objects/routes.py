@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import InvalidInput
+from danlu.server.described import BYTES, PARTS, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.objects import service
 from danlu.server.paging import Cursor, Limit
@@ -47,9 +48,7 @@ def list_objects(
 ) -> ListingOut:
     path = service.readable(state, who, bucket, prefix, is_prefix=True)
     found = state.objects.list(bucket, prefix=path.key, delimiter=delimiter, after=cursor or "", limit=limit)
-    return ListingOut(
-        objects=[service.object_out(info) for info in found.objects], folders=found.folders, next=found.next
-    )
+    return service.listing_out(who, bucket, found)
 
 
 @router.delete("/{bucket}/objects")
@@ -60,7 +59,7 @@ def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) ->
     return DeletedOut(num_objects=state.objects.delete_below(path))
 
 
-@router.put("/{bucket}/objects/{key:path}")
+@router.put("/{bucket}/objects/{key:path}", openapi_extra=TAKES_BYTES)
 async def put(
     bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
 ) -> ObjectOut:
@@ -69,7 +68,7 @@ async def put(
     return service.object_out(await receive(request, writer, sha256))
 
 
-@router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse)
+@router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
 def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> StreamingResponse:
     path = service.readable(state, who, bucket, key)
     info = state.objects.stat(path)
@@ -83,7 +82,7 @@ def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: St
     return StreamingResponse(body, status_code=206, media_type="application/octet-stream", headers=headers)
 
 
-@router.head("/{bucket}/objects/{key:path}", response_class=Response)
+@router.head("/{bucket}/objects/{key:path}", response_class=Response, responses=BYTES)
 def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
     info = state.objects.stat(service.readable(state, who, bucket, key))
     return Response(media_type="application/octet-stream", headers=_headers(info))

@@ -15,8 +15,8 @@ from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath, check_bucket, check_key
 from danlu.store import people
-from danlu.store.objects import ObjectInfo
-from danlu.wire.store import BucketOut, ObjectOut
+from danlu.store.objects import Listing, ObjectInfo
+from danlu.wire.store import BucketOut, ListingOut, ObjectOut
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
 
@@ -75,6 +75,15 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
 
 def object_out(info: ObjectInfo) -> ObjectOut:
     return ObjectOut(key=info.key, size=info.size, modified_at=info.modified_at, sha256=info.sha256)
+
+
+def listing_out(who: Identity, bucket: str, found: Listing) -> ListingOut:
+    """What is for them of a list."""
+    return ListingOut(
+        objects=[object_out(info) for info in found.objects if rights.can_see_key(who, StorePath(bucket, info.key))],
+        folders=[folder for folder in found.folders if rights.can_see_key(who, StorePath(bucket, folder))],
+        next=found.next,
+    )
 
 
 def _path(bucket: str, key: str, *, is_prefix: bool) -> StorePath:

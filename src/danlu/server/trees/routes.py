@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
+from danlu.server.described import BYTES, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.people.service import default_project
 from danlu.server.state import ServerState, State
@@ -27,7 +28,7 @@ def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
     return state.database.read(service.readable_tree, state, who, digest)
 
 
-@router.put("/blobs/{digest}", status_code=204)
+@router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)
 async def put_blob(digest: str, request: Request, who: CurrentUser, state: State) -> Response:
     project_id = await run_in_threadpool(state.database.read, default_project, who)
     writer = await run_in_threadpool(state.blobs.put, digest)
@@ -36,7 +37,7 @@ async def put_blob(digest: str, request: Request, who: CurrentUser, state: State
     return Response(status_code=204)
 
 
-@router.get("/blobs/{digest}", response_class=StreamingResponse)
+@router.get("/blobs/{digest}", response_class=StreamingResponse, responses=BYTES)
 def get_blob(digest: str, who: CurrentIdentity, state: State) -> StreamingResponse:
     state.database.read(service.check_readable_blob, state, who, digest)
     headers = {"Content-Length": str(state.blobs.size(digest))}

@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.errors import TooLarge
+from danlu.server.described import TAKES_BYTES
 from danlu.server.identity import CurrentIdentity
 from danlu.server.objects.service import writable
 from danlu.server.state import State
@@ -30,7 +31,7 @@ def get(upload: str, who: CurrentIdentity, state: State) -> UploadOut:
     return service.upload_out(state, state.database.read(service.find, who, upload))
 
 
-@router.put("/uploads/{upload}")
+@router.put("/uploads/{upload}", openapi_extra=TAKES_BYTES)
 async def send(
     upload: str, request: Request, who: CurrentIdentity, state: State, offset: Annotated[int, Query(ge=0, le=2**50)]
 ) -> UploadOut:

@@ -1,0 +1,59 @@
+"""Write docs/reference/openapi.json: the description of the API that clients are generated from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from danlu.auth.secrets import Sealer
+from danlu.scheduler.loop import Scheduler
+from danlu.scheduler.parts import Parts, utc_now
+from danlu.server.app import create_app
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+from danlu.store.blobs import Blobs
+from danlu.store.database import Database, sqlite_url
+from danlu.store.log_files import LogFiles
+from danlu.store.logs import Logs
+from danlu.store.objects import LocalObjects
+from danlu.store.uploads import Uploads
+
+FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
+
+
+def openapi() -> str:
+    """The description as text. Nothing is served, nothing is stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        database = Database(sqlite_url(home / "unused.db"))
+        sealer = Sealer(home / "key")
+        logs = Logs(database, LogFiles(home))
+        parts = Parts(database=database, logs=logs, engines={}, sealer=sealer, server_url="", server_id="")
+        scheduler = Scheduler(parts)
+        state = ServerState(
+            settings=ServerSettings(data_dir=home),
+            database=database,
+            objects=LocalObjects(home),
+            blobs=Blobs(LocalObjects(home)),
+            uploads=Uploads(home),
+            logs=logs,
+            sealer=sealer,
+            now=utc_now,
+            wake_scheduler=scheduler.wake,
+        )
+        described = create_app(state, scheduler).openapi()
+        database.close()
+    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the file is current")
+    text = openapi()
+    if parser.parse_args().check:
+        sys.exit(0 if FILE.exists() and FILE.read_text() == text else f"{FILE.name} is old: run {sys.argv[0]}")
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    FILE.write_text(text)

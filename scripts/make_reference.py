@@ -1,0 +1,117 @@
+"""Write docs/reference/{reasons,settings,http,errors}.md from the tables and classes they describe."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from danlu import errors
+from danlu.server.settings import ServerSettings
+from danlu.spec.reasons import CATALOGUE
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+NOTE = "<!-- made by scripts/make_reference.py; change the source and run it again -->\n"
+
+
+def pages() -> dict[str, str]:
+    """File name -> text."""
+    return {"reasons.md": reasons(), "settings.md": settings(), "errors.md": error_tree(), "http.md": http()}
+
+
+def reasons() -> str:
+    rows = [
+        f"| `{code}` | {entry.cause} | {entry.fault} | {'yes' if entry.is_retried else 'no'} | {entry.remedy} |"
+        for code, entry in CATALOGUE.items()
+    ]
+    return _page(
+        "Reasons",
+        "Every job that waits and every job that ended carries one of these codes, and a sentence with particulars. "
+        "*Retried* says whether a retry policy that names no reasons (`retry: {max: 3}`) covers it; "
+        "`retry: {on: [...]}` names others, or exit codes as `exit:N`.",
+        ["| code | what happened | who can do something | retried | what to do |", "|---|---|---|---|---|", *rows],
+    )
+
+
+def settings() -> str:
+    told = dict(_documented(ServerSettings))
+    prefix = str(ServerSettings.model_config["env_prefix"])
+    rows = []
+    for name, field in ServerSettings.model_fields.items():
+        default = _show(field.default)
+        rows.append(f"| `{name}` | `{prefix}{name.upper()}` | {default} | {told.get(name, '')} |")
+    return _page(
+        "Settings of the server",
+        "`danlu up` takes the common ones as options; an option wins over the variable.",
+        ["| setting | variable | default | meaning |", "|---|---|---|---|", *rows],
+    )
+
+
+def error_tree() -> str:
+    rows = [
+        f"| `{kind.__name__}` | {kind.status} | `{kind.__mro__[1].__name__}` |"
+        for kind in sorted(errors.all_errors(), key=lambda kind: (kind.status, kind.__name__))
+    ]
+    drawn = (inspect.getdoc(errors) or "").split("\n\n")[1]
+    return _page(
+        "Errors",
+        "Every failure is one of these, on both sides of the wire: the server sends "
+        '`{"error": "<class>", "message": "...", "fields": {...}}`, the SDK raises the class of that name. '
+        "`fields` holds a sentence for each field that is wrong.",
+        ["```", drawn, "```", "", "| class | HTTP status | is a |", "|---|---|---|", *rows],
+    )
+
+
+def http() -> str:
+    described = json.loads((FOLDER / "openapi.json").read_text())
+    rows = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            done = ", ".join(code for code in operation["responses"] if code.isdigit())
+            told = (operation.get("description") or operation.get("summary", "")).split("\n")[0]
+            query = ", ".join(f"`{item['name']}`" for item in operation.get("parameters", []) if item["in"] == "query")
+            rows.append(f"| `{method.upper()} {path}` | {query} | {done} | {told} |")
+    return _page(
+        "HTTP",
+        "Send `Authorization: Bearer <API key>`. Lists are paged: send `next` back as `cursor`. "
+        "Failures have one shape: [errors](errors.md). All bodies are in [openapi.json](openapi.json).",
+        ["| request | query | answers | |", "|---|---|---|---|", *rows],
+    )
+
+
+def _page(title: str, intro: str, lines: list[str]) -> str:
+    return f"{NOTE}# {title}\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+
+
+def _documented(kind: type[Any]) -> Iterator[tuple[str, str]]:
+    """Each field with the string that stands under it."""
+    body = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for field, below in zip(body.body, body.body[1:]):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            value = below.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield field.target.id, " ".join(value.value.split())
+
+
+def _show(value: object) -> str:
+    if value in ("", (), None):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the pages are current")
+    check = parser.parse_args().check
+    for name, text in pages().items():
+        file = FOLDER / name
+        if check and (not file.exists() or file.read_text() != text):
+            sys.exit(f"docs/reference/{name} is old: run {sys.argv[0]}")
+        if not check:
+            file.write_text(text)

@@ -1,0 +1,14 @@
+"""How answers that are not JSON are described in OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_RAW = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+BYTES: dict[int | str, dict[str, Any]] = {200: {"description": "The bytes", "content": _RAW}}
+PARTS: dict[int | str, dict[str, Any]] = {**BYTES, 206: {"description": "The asked part of the bytes", "content": _RAW}}
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+TAKES_BYTES: dict[str, Any] = {"requestBody": {"required": True, "content": _RAW}}
