@@ -3,8 +3,7 @@
 set -u
 declare -A USE=(
   [bubblewrap]="bwrap|jobs run without a sandbox: they see this machine"
-  [iproute2]="ip|jobs share the host's network"
-  [util-linux]="nsenter|jobs share the host's network"
+  [slirp4netns]="slirp4netns|jobs with a network of their own do not reach other machines"
 )
 missing=()
 for package in "${!USE[@]}"; do

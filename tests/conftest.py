@@ -1,7 +1,8 @@
-"""What all tests share: a real server."""
+"""What all tests share: a real server in a process of its own, and a whole Danlu in this one."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,28 @@ import pytest
 from danlu.client import Client
 from danlu.spec.states import is_over
 from danlu.testing.serving import RunningServer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # tests share what is in tests/fakes and tests/support
+
+from tests.support.world import Api, World, make_world
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff after")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """Everything but processes: the engine does what the test says."""
+    with make_world(tmp_path / "data") as made:
+        yield made
+
+
+@pytest.fixture
+def api(world: World) -> Iterator[Api]:
+    """The world over HTTP, with the rights of the admin."""
+    with world.serving() as url, Api(url, world.api_key()) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ class TestExplained:
         assert [line.split(": ")[0] for line in lines] == ["job.yml:1:1"] * 2 + [
             "job.yml:2:1",
             "job.yml:4:3",
-            "job.yml:5:1",
+            "job.yml:6:3",
         ]
         assert "'/etc/x' is a system folder" in lines[3]
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional, Union
-from urllib.parse import quote
 
 from danlu.client.http import Http
 from danlu.client.pages import pages
-from danlu.client.transfer import Meter, Progress, get_file, put_file, sha256_of
+from danlu.client.paths import object_path
+from danlu.client.pieces import put_in_pieces
+from danlu.client.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
@@ -43,14 +44,17 @@ class Store:
 
         `to` ending in `/` is a folder to put things into: a file keeps its name there, a folder's
         contents go below it. Each object appears whole or not at all; those that arrived stay when
-        a later one fails.
+        a later one fails. Large files are taken up where an earlier upload of them broke off.
         """
         moves = _plan_upload(Path(local), parse(to))
         meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
 
         def send(move: _Move) -> None:
-            digest, _ = sha256_of(move.local)
-            put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
+            digest, size = sha256_of(move.local)
+            if size >= RESUME_BYTES:
+                put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
+            else:
+                put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
             meter.finished(str(move.local))
 
         _all_of(send, moves, num_parallel, meter)
@@ -145,11 +149,6 @@ def parse(path: str) -> StorePath:
         return parse_store_path(path)
     except ValueError as error:
         raise InvalidInput(str(error), fields={"path": path}) from error
-
-
-def object_path(where: StorePath) -> str:
-    """The path of an object in the API."""
-    return f"/buckets/{where.bucket}/objects/{quote(where.key, safe='/')}"
 
 
 def _plan_upload(local: Path, to: StorePath) -> list[_Move]:

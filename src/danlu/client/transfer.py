@@ -16,7 +16,7 @@ from danlu.errors import BadChecksum, Conflict, InvalidInput, ServerUnreachable
 
 PIECE_BYTES = 1 << 20
 RESUME_BYTES = 16 << 20
-"""An unfinished download of at least this size is kept, and taken up again by the next one."""
+"""An unfinished transfer of at least this size is kept, and taken up again by the next one."""
 
 
 class Progress(NamedTuple):

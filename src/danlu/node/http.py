@@ -108,6 +108,12 @@ class Server:
         with self.open("GET", path) as answer:
             return json.loads(answer.read())
 
+    def post_json(self, path: str, values: Any) -> Any:
+        body = json.dumps(values).encode() if values is not None else b""
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        with self.open("POST", path, body=[body], headers=headers) as answer:
+            return json.loads(answer.read())
+
     def drop(self) -> None:
         """Close this thread's connection; the next request opens a new one."""
         connection = getattr(self._own, "connection", None)

@@ -14,6 +14,9 @@ from typing import NamedTuple
 from danlu.node.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
 
 NUM_CONNECTIONS = 4
+RESUME_BYTES = 64 << 20
+"""Files of at least this size are sent so that a broken connection does not cost what has arrived."""
+
 MAX_CHANGES = 5
 """How often a file that changes while it is read is read again in the last pass."""
 
@@ -27,6 +30,17 @@ class Version(NamedTuple):
     size_bytes: int
     mtime_ns: int
     inode: int
+
+
+class Target(NamedTuple):
+    """Where a file goes."""
+
+    bucket: str
+    key: str
+
+    @property
+    def url(self) -> str:
+        return f"/buckets/{quote(self.bucket)}/objects/{quote(self.key)}"
 
 
 class Changed(Exception):
@@ -51,36 +65,35 @@ class Sender:
         """Send what was written and has not changed since the last call. For use while the command runs."""
         seen: dict[str, Version] = {}
         settled = []
-        for path, url in self._find(is_last=False):
+        for path, target in self._find(is_last=False):
             version = _version(path)
             if version is None or self._sent.get(path) == version:
                 continue
             seen[path] = version
             if self._seen.get(path) == version:
-                settled.append((path, url))
+                settled.append((path, target))
         self._seen = seen
         self._send_all(settled, is_last=False)
 
     def send_all(self) -> None:
         """Send whatever the store has not got. For use when the command has ended."""
-        found = [(path, url) for path, url in self._find(is_last=True) if self._sent.get(path) != _version(path)]
+        found = [(path, target) for path, target in self._find(is_last=True) if self._sent.get(path) != _version(path)]
         self._send_all(found, is_last=True)
 
-    def _find(self, *, is_last: bool) -> Iterator[tuple[str, str]]:
+    def _find(self, *, is_last: bool) -> Iterator[tuple[str, Target]]:
         for folder, to, while_running in self._outputs:
             if not while_running and not is_last:
                 continue
             bucket, _, prefix = to[len("store://") :].partition("/")
-            base = f"/buckets/{quote(bucket)}/objects/"
             for path in _walk(folder):
                 key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
-                yield path, base + quote(key)
+                yield path, Target(bucket, key)
 
-    def _send_all(self, files: list[tuple[str, str]], *, is_last: bool) -> None:
+    def _send_all(self, files: list[tuple[str, Target]], *, is_last: bool) -> None:
         if not files:
             return
         with concurrent.futures.thread.ThreadPoolExecutor(NUM_CONNECTIONS) as pool:
-            running = [pool.submit(self._send, path, url, is_last=is_last) for path, url in files]
+            running = [pool.submit(self._send, path, target, is_last=is_last) for path, target in files]
             try:
                 for done in concurrent.futures.as_completed(running):
                     done.result()
@@ -90,10 +103,10 @@ class Sender:
                     waiting.cancel()
                 raise
 
-    def _send(self, path: str, url: str, *, is_last: bool) -> None:
+    def _send(self, path: str, target: Target, *, is_last: bool) -> None:
         for _ in range(MAX_CHANGES if is_last else 1):
             try:
-                version = self._server.patiently(path, lambda: _send_once(self._server, path, url))
+                version = self._server.patiently(path, lambda: _send_once(self._server, path, target))
             except Changed:
                 self._say(f"{path}: changed while it was sent")
                 continue
@@ -104,7 +117,7 @@ class Sender:
             return
 
 
-def _send_once(server: Server, path: str, url: str) -> Version:
+def _send_once(server: Server, path: str, target: Target) -> Version:
     with _open_regular(path) as descriptor:
         before = _version_of(os.fstat(descriptor))
         digest = hashlib.sha256()
@@ -115,8 +128,12 @@ def _send_once(server: Server, path: str, url: str) -> Version:
             raise Changed
         # a change from here on makes the digest wrong, and the server refuses the whole
         try:
-            with server.open("PUT", url, body=_pieces(descriptor, before.size_bytes), headers=headers) as answer:
-                answer.read()
+            if before.size_bytes >= RESUME_BYTES:
+                _send_rest(server, target, descriptor, before.size_bytes, digest.hexdigest())
+            else:
+                body = _pieces(descriptor, before.size_bytes)
+                with server.open("PUT", target.url, body=body, headers=headers) as answer:
+                    answer.read()
         except Refused as refused:
             if refused.status == 422 and _version_of(os.fstat(descriptor)) != before:
                 raise Changed from refused
@@ -124,6 +141,19 @@ def _send_once(server: Server, path: str, url: str) -> Version:
         if _version_of(os.fstat(descriptor)) != before:
             raise Changed
         return before
+
+
+def _send_rest(server: Server, target: Target, descriptor: int, size: int, sha256: str) -> None:
+    """Send a large file; what arrived in an earlier try is not sent again."""
+    wanted = {"key": target.key, "size": size, "sha256": sha256}
+    begun = server.post_json(f"/buckets/{quote(target.bucket)}/uploads", wanted)
+    offset = int(begun["offset"])
+    if offset < size:
+        headers = {"Content-Length": str(size - offset)}
+        body = _pieces(descriptor, size, offset)
+        with server.open("PUT", f"/uploads/{begun['id']}?offset={offset}", body=body, headers=headers) as answer:
+            answer.read()
+    server.post_json(f"/uploads/{begun['id']}/commit", None)
 
 
 @contextlib.contextmanager
@@ -158,8 +188,7 @@ def _open_without_links(path: str) -> int:
         os.close(folder)
 
 
-def _pieces(descriptor: int, size_bytes: int) -> Iterator[bytes]:
-    offset = 0
+def _pieces(descriptor: int, size_bytes: int, offset: int = 0) -> Iterator[bytes]:
     while offset < size_bytes:
         piece = os.pread(descriptor, min(CHUNK_BYTES, size_bytes - offset), offset)
         if not piece:

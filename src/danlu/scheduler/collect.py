@@ -22,8 +22,7 @@ def collect(logs: Logs, engine: Engine, handle: Handle, task: TaskRow, seen: Obs
         data = engine.read_log(handle, stored, min(PIECE_BYTES, seen.log_bytes - stored))
         if not data:
             break
-        logs.append(task.job_id, task.attempt, task.rank, offset=stored, data=data)
-        stored += len(data)
+        stored = logs.append(task.job_id, task.attempt, task.rank, offset=stored, data=data)
     if stored > task.log_bytes:
         last = logs.last_mark(task.job_id, task.attempt, task.rank)
         marks = engine.read_marks(handle, last)

@@ -32,10 +32,10 @@ def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
 
 def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
     """Bring the database up to what is true, and act on it. Return whether the attempt ended."""
-    if any(now is None for now in seen):
-        _note_unreachable(parts, live)
-        return False
     tasks = [Seen(task.rank, now) for task, now in zip(live.tasks, seen, strict=True) if now is not None]
+    if len(tasks) < len(live.tasks):
+        _follow_the_rest(parts, live, tasks)
+        return False
     complete = _store_tasks(parts, live, tasks)
     all_ended = all(task_ended(task.now.state) for task in tasks)
     if all_ended and complete:
@@ -46,7 +46,22 @@ def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> b
         _note_stopping(parts, live, cause, first_failure(tasks))
     elif progress(tasks) is AttemptState.RUNNING and not all_ended:
         _note_running(parts, live)
+    elif live.job.reason_code == "unreachable":
+        why = reason("starting", "the node answers again; tasks are being started")
+        _move(parts, live, JobState(live.job.state), why, kind="starting")
     return False
+
+
+def _follow_the_rest(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
+    """A node does not answer: the job is not ended, but those that can be reached hear when it is to stop."""
+    is_wanted = live.job.desired == Desired.RUN.value and first_failure(tasks) is None
+    cause = (
+        None if is_wanted or live.attempt.state == AttemptState.STOPPING.value else stop_cause(parts.now(), live, tasks)
+    )
+    if cause is not None:
+        _note_stopping(parts, live, cause, first_failure(tasks))
+    else:
+        _note_unreachable(parts, live)
 
 
 def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | None:
@@ -218,4 +233,6 @@ def _last_lines(parts: Parts, live: LiveJob, rank: int) -> list[str]:
     start = parts.logs.tail_offset(job_id, number, rank, LAST_LINES, end)
     start = max(start, end - 64 * 1024)
     text = b"".join(parts.logs.read_until(job_id, number, rank, start, end)).decode(errors="replace")
-    return [line[:1000] for line in text.splitlines()]
+    lines = text.removesuffix("\n").split("\n")
+    # of a progress bar, which writes over its own line, what was last to be seen
+    return [line.rstrip("\r").rpartition("\r")[2][:1000] for line in lines[-LAST_LINES:]]

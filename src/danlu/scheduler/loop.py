@@ -162,16 +162,18 @@ class Scheduler:
                 self._told_to_stop.pop(key, None)
                 self._clean_up(item)
             elif item.attempt.state == AttemptState.STOPPING.value:
-                self._tell_to_stop(item)
+                self._tell_to_stop(item, can_all_hear=None not in seen)
         return is_quiet
 
-    def _tell_to_stop(self, item: LiveJob) -> None:
+    def _tell_to_stop(self, item: LiveJob, *, can_all_hear: bool) -> None:
         """Tell the engine once; and once more, without grace, when the tasks outlive it by far."""
         key = (item.job.id, item.attempt.number)
         now = time.monotonic()
         engine = self._parts.engines[item.job.engine]
         if key not in self._told_to_stop:
             engine.stop(item.handles, item.spec.grace)
+            if not can_all_hear:  # a node that is away is told again
+                return
             self._told_to_stop[key] = now + item.spec.grace + OVERTIME_SECONDS
         elif now > self._told_to_stop[key]:
             log.warning("%s did not end within its grace; it is killed", item.job.id)

@@ -79,7 +79,7 @@ def place(
 
 def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
     waited = (now - job.queued_at).total_seconds()
-    if job.spec.max_wait is not None and waited > job.spec.max_wait:
+    if job.attempt == 1 and job.spec.max_wait is not None and waited > job.spec.max_wait:
         told = f"waited {show_duration(waited)}, longer than its max_wait of {show_duration(job.spec.max_wait)}"
         return GiveUp(job.id, reason("queue_timeout", told))
     if job.not_before is not None and now < job.not_before:

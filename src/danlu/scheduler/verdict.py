@@ -73,7 +73,9 @@ def explain(task: Seen) -> Reason:
         return reason(now.reason, f"{rank}: {told}")
     if now.state is TaskState.LOST:
         return reason("lost", f"{rank}: {now.message or CATALOGUE['lost'].cause}")
-    code = now.exit_code if now.exit_code is not None else -1
+    code = now.exit_code
+    if code is None:
+        return reason("exit_code", f"{rank} ended without an exit code")
     if code > 128 and code - 128 in _SIGNALS:
         return reason("killed_by_signal", f"{rank} was ended by {_SIGNALS[code - 128]}")
     return reason("exit_code", f"{rank} ended with code {code}")

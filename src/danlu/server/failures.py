@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -10,6 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from danlu.errors import DanluError, InvalidInput
+from danlu.spec.sentences import field_errors
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +31,17 @@ def _danlu_error(_request: Request, error: Exception) -> Response:
 
 def _bad_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    fields: dict[str, str] = {}
-    for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"] if part not in ("body", "query", "path", "header"))
-        fields.setdefault(place or "body", str(item["msg"]))
+    fields = field_errors([_plain(item) for item in error.errors()], {}, noun="this request")
     told = "; ".join(f"{place}: {problem}" for place, problem in fields.items())
     return _danlu_error(request, InvalidInput(f"the request cannot be used: {told}", fields=fields))
+
+
+def _plain(item: dict[str, Any]) -> dict[str, Any]:
+    """Without FastAPI's own first word, which says where in the request the field was."""
+    if item["type"] == "json_invalid":
+        told = f"it is not JSON: {item['ctx']['error']} at character {item['loc'][-1]}"
+        return {"type": "value_error", "loc": ("body",), "msg": told}
+    return {**item, "loc": item["loc"][1:] or ("body",)}
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Optional, Union
 
 from pydantic import (
@@ -15,18 +14,22 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.paths import check_job_path, parse_store_path
+from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
+from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
 from danlu.spec.units import parse_device, parse_duration, parse_size
 
 MAX_NODES = 4096
-_JOB_ID = re.compile(r"train-\d+")
+_JOB_ID = re.compile(r"train-[0-9]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TREE = re.compile(r"[0-9a-f]{64}")
 
@@ -64,15 +67,45 @@ def _store_path(text: str) -> str:
 
 
 def _device(value: object) -> object:
-    return parse_device(value) if isinstance(value, str) else value
+    """Text as people write it; a mapping is held to the same rules."""
+    if isinstance(value, DeviceRequest):
+        return value
+    if isinstance(value, Mapping):
+        value = str(DeviceRequest.model_validate(value))
+    return parse_device(value if isinstance(value, str) else show(value))
 
 
 def _seconds(value: object) -> object:
-    return parse_duration(value) if isinstance(value, str) else value
+    return parse_duration(value) if isinstance(value, (str, bool)) else value
 
 
 def _bytes(value: object) -> object:
-    return parse_size(value) if isinstance(value, str) else value
+    return parse_size(value) if isinstance(value, (str, bool)) else value
+
+
+def _no_yes(value: object) -> object:
+    """YAML turns `yes` into true, which Python takes for 1."""
+    if isinstance(value, bool):
+        raise ValueError(f"a number would be right, not {show(value)}")
+    return value
+
+
+def _command(value: object) -> object:
+    """One sentence instead of one per form that a command may have."""
+    if isinstance(value, str):
+        words = [value]
+    elif isinstance(value, (list, tuple)):
+        for number, word in enumerate(value, start=1):
+            if not isinstance(word, str):
+                raise ValueError(f"word {number} is {show(word)}, not text; put it in quotes")
+        words = list(value)
+    else:
+        raise ValueError(f"a shell line or a list of words would be right, not {show(value)}")
+    if not words or not words[0].strip():
+        raise ValueError("it is empty; say what to run")
+    for word in words:
+        _no_nul(word)
+    return value
 
 
 def _env_value(value: object) -> object:
@@ -82,6 +115,7 @@ def _env_value(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) else value
 
 
+Number = BeforeValidator(_no_yes)
 Text = Annotated[str, AfterValidator(_no_nul)]
 EnvName = Annotated[str, AfterValidator(_env_name)]
 EnvValue = Annotated[str, BeforeValidator(_env_value), AfterValidator(_no_nul)]
@@ -90,7 +124,7 @@ JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60)]
 Device_ = Annotated[DeviceRequest, BeforeValidator(_device), PlainSerializer(str, return_type=str)]
-TagText = Annotated[str, Field(max_length=200), AfterValidator(_no_control)]
+TagText = Annotated[str, BeforeValidator(_env_value), Field(max_length=200), AfterValidator(_no_control)]
 
 
 class LaunchMode(Word):
@@ -108,7 +142,7 @@ class Resources(_Frozen):
     device: Device_ = DeviceRequest()
     """Devices on every node: TYPE[:MODEL][:COUNT]. `cpu:2` means two processes per node."""
 
-    cpus: Optional[float] = Field(default=None, gt=0, le=4096, allow_inf_nan=False)
+    cpus: Annotated[Optional[float], Number] = Field(default=None, gt=0, le=4096, allow_inf_nan=False)
     """Cores reserved on every node; nothing is reserved when left out."""
 
     memory: Optional[Bytes] = None
@@ -136,7 +170,7 @@ class Code(_Frozen):
 
 
 class Retry(_Frozen):
-    max: int = Field(default=0, ge=0, le=100)
+    max: Annotated[int, Number] = Field(default=0, ge=0, le=100)
     """How often the job is tried again after its first attempt."""
 
     on: tuple[str, ...] = ()
@@ -145,12 +179,13 @@ class Retry(_Frozen):
     backoff: Seconds = 5.0
     """Pause before the first retry; it doubles each time, up to an hour."""
 
-    @model_validator(mode="after")
-    def _known_reasons(self) -> Retry:
-        for code in self.on:
-            if code not in CATALOGUE and not re.fullmatch(r"exit:\d{1,3}", code):
-                raise ValueError(f"no reason {code!r}; known: {', '.join(sorted(CATALOGUE))}, exit:N")
-        return self
+    @field_validator("on")
+    @classmethod
+    def _known_reasons(cls, on: tuple[str, ...]) -> tuple[str, ...]:
+        for code in on:
+            if code not in CATALOGUE and not re.fullmatch(r"exit:[0-9]{1,3}", code):
+                raise ValueError(f"there is no reason {show(code)}{suggestion(code, [*CATALOGUE, 'exit:N'])}")
+        return on
 
 
 class JobSpec(_Frozen):
@@ -159,13 +194,13 @@ class JobSpec(_Frozen):
     name: Annotated[str, AfterValidator(_name)]
     """What people call the job. Need not be unique: a name means the newest job of that name."""
 
-    command: Union[Text, tuple[Text, ...]]
+    command: Annotated[Union[str, tuple[str, ...]], BeforeValidator(_command)]
     """A shell line, or a list of words that is executed as it is. Runs on every node, in the code folder."""
 
     setup: Optional[Text] = None
     """A shell script that runs before the command on every node, in the same environment."""
 
-    nodes: int = Field(default=1, ge=1, le=MAX_NODES)
+    nodes: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
     launch: LaunchMode = LaunchMode.PLAIN
     resources: Resources = Resources()
     code: Optional[Code] = None
@@ -177,10 +212,10 @@ class JobSpec(_Frozen):
     """Results land in `<output>/<job id>/`. When left out: `jobs/` in the project's bucket."""
 
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
-    hyperparameters: dict[str, Any] = Field(default_factory=dict)
+    hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
 
-    priority: int = Field(default=50, ge=0, le=100)
+    priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
 
     retry: Retry = Retry()
@@ -196,19 +231,31 @@ class JobSpec(_Frozen):
     secrets: dict[EnvName, EnvValue] = Field(default_factory=dict, repr=False)
     """Variables that are stored encrypted and seen only inside the job. Never sent back."""
 
-    @model_validator(mode="after")
-    def _whole(self) -> JobSpec:
-        words = self.command if isinstance(self.command, tuple) else (self.command,)
-        if not words or not words[0].strip():
-            raise ValueError("command is empty; say what to run")
-        both = sorted(set(self.env) & set(self.secrets))
-        if both:
-            raise ValueError(f"{', '.join(both)}: named in env and in secrets; keep one of them")
-        targets = list(self.data.values())
+    @field_validator("data")
+    @classmethod
+    def _own_targets(cls, data: dict[str, str]) -> dict[str, str]:
+        targets = list(data.values())
         for target in targets:
             if targets.count(target) > 1:
-                raise ValueError(f"data: {target!r} is the target of two store paths; give each its own")
-        return self
+                raise ValueError(f"{target!r} is the target of two store paths; give each its own")
+        return data
+
+    @field_validator("secrets")
+    @classmethod
+    def _not_in_env(cls, secrets: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        both = sorted(set(info.data.get("env", {})) & set(secrets))
+        if both:
+            raise ValueError(f"{', '.join(both)} is named in env as well; keep one of them")
+        return secrets
+
+
+_KNOWN = {
+    "": JobSpec.model_fields,
+    "resources": Resources.model_fields,
+    "resources.device": DeviceRequest.model_fields,
+    "code": Code.model_fields,
+    "retry": Retry.model_fields,
+}
 
 
 def is_job_id(text: str) -> bool:
@@ -220,41 +267,7 @@ def parse_job(values: Mapping[str, Any]) -> JobSpec:
     try:
         return JobSpec.model_validate(values)
     except ValidationError as error:
-        fields = field_errors(error)
-        told = "; ".join(f"{field}: {problem}" for field, problem in fields.items())
+        found = field_errors(error.errors(include_url=False), _KNOWN, noun="a job")
+        fields = {place or "job": problem for place, problem in found.items()}
+        told = "; ".join(f"{place}: {problem}" for place, problem in fields.items())
         raise InvalidSpec(f"the job cannot be used: {told}", fields=fields) from error
-
-
-def field_errors(error: ValidationError) -> dict[str, str]:
-    """One sentence per wrong field, with the value that was given."""
-    fields: dict[str, str] = {}
-    for item in error.errors(include_url=False):
-        place = [str(part) for part in item["loc"] if not _is_union_branch(part)]
-        problem = _sentence(str(item["type"]), str(item["msg"]), item.get("input"), place)
-        fields.setdefault(".".join(place) or "job", problem)
-    return fields
-
-
-def _is_union_branch(part: object) -> bool:
-    return isinstance(part, str) and (part.startswith(("function-", "tuple[", "constrained-")) or part == "[key]")
-
-
-def _sentence(kind: str, message: str, value: object, place: list[str]) -> str:
-    if kind == "missing":
-        return "missing; it must be given"
-    if kind == "extra_forbidden":
-        return f"not a field of a job{_suggestion(place)}"
-    text = message[len("Value error, ") :] if message.startswith("Value error, ") else message
-    if kind == "value_error" or isinstance(value, (dict, list)):
-        return text
-    return f"{text[0].lower()}{text[1:]}, not {value!r}"
-
-
-def _suggestion(place: list[str]) -> str:
-    """The known field nearest to one that is not, or all that are known there."""
-    parts: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
-    known = sorted(parts[".".join(place[:-1])].model_fields) if ".".join(place[:-1]) in parts else []
-    near = get_close_matches(place[-1].lower(), known, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; known: {', '.join(known)}" if known else ""

@@ -29,6 +29,8 @@ class StorePath(NamedTuple):
 
 def parse_store_path(text: str) -> StorePath:
     """Read `store://bucket/key` or `bucket/key`. Raise ValueError with what would be right."""
+    if "://" in text and not text.startswith(SCHEME):
+        raise ValueError(f"{text!r} is not a path in the store; write store://bucket/folder")
     bucket, _, key = text[len(SCHEME) :].partition("/") if text.startswith(SCHEME) else text.partition("/")
     check_bucket(bucket)
     check_key(key, allow_folder=True)
@@ -44,14 +46,16 @@ def check_bucket(name: str) -> None:
 
 def check_key(key: str, *, allow_folder: bool = False) -> None:
     """Refuse keys that could leave the bucket, or that a file system cannot hold."""
-    body = key.rstrip("/") if allow_folder else key
-    if not body and allow_folder and len(key) <= 1:
+    if not key and allow_folder:
         return
+    body = key[:-1] if allow_folder and key.endswith("/") else key
     if len(key.encode("utf-8", "surrogatepass")) > MAX_KEY_BYTES:
         raise ValueError(f"the key beginning {key[:40]!r} is longer than {MAX_KEY_BYTES} bytes")
     for part in body.split("/"):
-        if part in ("", ".", ".."):
-            raise ValueError(f"{key!r} is not a key: its part {part!r} is empty, '.' or '..'")
+        if not part:
+            raise ValueError(f"{key!r} is not a key: it is empty, or has a '/' too many")
+        if part in (".", ".."):
+            raise ValueError(f"{key!r} is not a key: {part!r} cannot be a part of one")
         if len(part.encode("utf-8", "surrogatepass")) > MAX_PART_BYTES:
             raise ValueError(f"{key!r} is not a key: a part of it is longer than {MAX_PART_BYTES} bytes")
         if part.startswith(".partial."):

@@ -10,16 +10,16 @@ from danlu.spec.devices import DeviceRequest
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4, "ki": 1024, "mi": 1024**2, "gi": 1024**3}
 _BYTES["ti"] = 1024**4
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|b)?b?", re.IGNORECASE)
-_DEVICE = re.compile(r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*))?(?::(\d+))?", re.IGNORECASE)
+_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]+)?)\s*([smhd]?)")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?|b)?b?", re.IGNORECASE)
+_DEVICE = re.compile(r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*))?(?::([0-9]+))?", re.IGNORECASE)
 
 
 def parse_duration(value: Union[str, int, float]) -> float:
     """Return seconds. Raise ValueError with what would be right."""
     found = None if isinstance(value, bool) else _DURATION.fullmatch(str(value).strip().lower())
     if found is None:
-        raise ValueError(f"{value!r} is not a duration; write for example 90s, 15m, 2h or 1d")
+        raise ValueError(f"{_short(value)} is not a duration; write for example 90s, 15m, 2h or 1d")
     return float(found.group(1)) * _SECONDS[found.group(2)]
 
 
@@ -27,8 +27,11 @@ def parse_size(value: Union[str, int, float]) -> int:
     """Return bytes. GB is 10^9, GiB is 2^30. Raise ValueError with what would be right."""
     found = None if isinstance(value, bool) else _SIZE.fullmatch(str(value).strip())
     if found is None:
-        raise ValueError(f"{value!r} is not a size; write for example 512MB, 4GB or 16GiB")
-    return int(float(found.group(1)) * _BYTES[(found.group(2) or "").lower()])
+        raise ValueError(f"{_short(value)} is not a size; write for example 512MB, 4GB or 16GiB")
+    size = float(found.group(1)) * _BYTES[(found.group(2) or "").lower()]
+    if size >= 2**63:
+        raise ValueError(f"{str(value)[:40]!r} is more than any machine has; write for example 512MB, 4GB or 16GiB")
+    return int(size)
 
 
 def parse_device(value: str) -> DeviceRequest:
@@ -36,9 +39,9 @@ def parse_device(value: str) -> DeviceRequest:
     found = _DEVICE.fullmatch(value.strip())
     if found is None:
         raise ValueError(f"{value!r} is not a device; write TYPE[:MODEL][:COUNT], for example gpu:2 or npu:910b:8")
-    kind, model, count = found.group(1).lower(), _model(found.group(2)), int(found.group(3) or 1)
+    kind, model, count = found.group(1).lower(), _model(found.group(2)), int((found.group(3) or "1")[:9])
     if count < 1 or count > 1024:
-        raise ValueError(f"{count} devices per node in {value!r}; between 1 and 1024 would be right")
+        raise ValueError(f"{count} devices per node in {value[:40]!r}; between 1 and 1024 would be right")
     return DeviceRequest(type=kind, model=model, count=count)
 
 
@@ -61,6 +64,11 @@ def show_duration(seconds: float) -> str:
     if whole < 86400:
         return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
     return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
+
+
+def _short(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _model(text: Optional[str]) -> Optional[str]:

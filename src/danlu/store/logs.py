@@ -25,18 +25,22 @@ class Logs:
         self._files = files
         self.max_bytes = max_bytes
 
-    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:
-        """Add bytes at `offset`, which must be the stored length. A second time (other server, retry) is a no-op."""
+    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
+        """Add bytes at `offset`, which must be the stored length; return the stored length then.
+
+        A second time (other server, retry) is a no-op.
+        """
         while data:
             start = offset - offset % SEGMENT_BYTES
             piece = data[: start + SEGMENT_BYTES - offset]
             self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
             with self._database.writing() as session:
                 if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
-                    return
+                    break
             offset, data = offset + len(piece), data[len(piece) :]
             if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a segment was begun
                 self._trim(job_id, attempt, rank, before=offset - self.max_bytes)
+        return offset if not data else self.length(job_id, attempt, rank)
 
     def next_stored(self, job_id: str, attempt: int, rank: int, offset: int) -> int:
         """Return `offset`, or where the log goes on when that part of it was cut out."""

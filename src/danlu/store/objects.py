@@ -7,18 +7,19 @@ import hashlib
 import os
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import BinaryIO
 
-from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull, Unavailable
 from danlu.spec.paths import StorePath, check_bucket, check_key
 
 CHUNK_BYTES = 1 << 20
 PARTIAL = ".partial."
+FOLDER_TRIES = 100
 SHA256_ATTRIBUTE = "user.danlu.sha256"
 
 
@@ -86,15 +87,9 @@ class LocalObjects(Objects):
 
     def put(self, path: StorePath) -> Writer:
         target = self._file(path)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise Conflict(f"{path}: a folder of this path is an object already; choose another key") from error
-        except OSError as error:
-            raise _full(error, path) from error
-        if target.is_dir():
+        if target.is_dir() and not _remove_if_empty(target):
             raise Conflict(f"{path} is a folder with objects in it; choose another key")
-        return _LocalWriter(target, path)
+        return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
 
     def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
         file = self._open(path)
@@ -106,7 +101,7 @@ class LocalObjects(Objects):
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
-            raise InvalidInput(f"delimiter {delimiter!r}; '/' or nothing would be right")
+            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
         check_prefix(prefix)
         objects: list[ObjectInfo] = []
         folders: list[str] = []
@@ -167,17 +162,24 @@ class LocalObjects(Objects):
 class _LocalWriter(Writer):
     target: Path
     path: StorePath
+    drop_folders: Callable[[], None]
     _hash: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     def __post_init__(self) -> None:
         self._partial = self.target.parent / f"{PARTIAL}{uuid.uuid4().hex}"
-        try:
-            self._file = self._partial.open("xb")
-        except FileNotFoundError:  # the folder was emptied and dropped a moment ago
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._partial.open("xb")
-        except OSError as error:
-            raise _full(error, self.path) from error
+        for _ in range(FOLDER_TRIES):
+            try:
+                self.target.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self._partial.open("xb")
+                return
+            except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
+                continue
+            except (FileExistsError, NotADirectoryError) as error:
+                told = f"{self.path}: a folder of this path is an object already; choose another key"
+                raise Conflict(told) from error
+            except OSError as error:
+                raise _full(error, self.path) from error
+        raise Unavailable(f"{self.path}: its folder is being deleted all the time; try again")
 
     def write(self, data: bytes) -> None:
         self._hash.update(data)
@@ -211,6 +213,17 @@ class _LocalWriter(Writer):
         with suppress(OSError):  # a full disk may refuse the last flush
             self._file.close()
         self._partial.unlink(missing_ok=True)
+        self.drop_folders()
+
+
+def _remove_if_empty(folder: Path) -> bool:
+    """Remove a folder in which there is nothing but folders, as a killed upload leaves them; False when there is."""
+    try:
+        for path, _, _ in os.walk(folder, topdown=False):
+            os.rmdir(path)
+    except OSError:
+        return False
+    return True
 
 
 def check_prefix(prefix: str) -> None:

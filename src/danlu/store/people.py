@@ -45,7 +45,7 @@ def set_password(session: Session, user_id: int, password_hash: str) -> None:
 
 def roles_of(session: Session, user_id: int) -> dict[int, str]:
     rows = session.execute(select(MemberRow.project_id, MemberRow.role).where(MemberRow.user_id == user_id))
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def add_key(

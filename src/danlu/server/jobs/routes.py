@@ -16,7 +16,7 @@ from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, rows_out
-from danlu.server.paging import Cursor, Limit
+from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import State
 from danlu.spec.job import is_job_id
@@ -70,7 +70,7 @@ def list_jobs(
     tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
 ) -> Page[JobRow]:
     if cursor is not None and not is_job_id(cursor):
-        raise InvalidInput(f"cursor {cursor!r}; the `next` of the page before would be right")
+        raise bad_cursor(cursor)
     wanted = jobs.JobFilter(
         project_ids=project_ids_for(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
     )
@@ -123,7 +123,7 @@ def start(job: str, who: CurrentUser, state: State) -> JobOut:
 @router.get("/{job}/events")
 def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise InvalidInput(f"cursor {cursor!r}; the `next` of the page before would be right")
+        raise bad_cursor(cursor)
     with state.database.reading() as session:
         row = service.find(session, who, job)
         found = jobs.list_events(session, row.id, after=int(cursor or 0), limit=limit + 1)
@@ -174,6 +174,7 @@ def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
 
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise InvalidInput(f"tag {text!r}; key=value would be right", fields={"tag": text})
+    if not equals or not key or any(ord(char) < 32 for char in text):
+        problem = f"{text!r} is not a tag; key=value would be right"
+        raise InvalidInput(f"tag: {problem}", fields={"tag": problem})
     return key, value

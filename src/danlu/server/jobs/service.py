@@ -128,7 +128,7 @@ def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> 
 
 def resume(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
     row = find_to_change(session, who, job)
-    if row.desired != Desired.PAUSE.value:
+    if row.desired != Desired.PAUSE.value or is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
     _want(session, state, who, row, Desired.RUN)
     return job_out(session, row)

@@ -56,7 +56,8 @@ def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> 
         row = find(session, who, job)
         number = row.attempt if query.attempt is None else query.attempt
         if not 0 <= number <= row.attempt or (query.attempt is not None and number == 0):
-            raise NotFound(f"{row.id} has no attempt {number}; it has had {row.attempt}")
+            had = f"its attempts are 1 to {row.attempt}" if row.attempt else "it has not been started yet"
+            raise NotFound(f"{row.id} has no attempt {number}; {had}")
         known = tuple(range(row.spec["nodes"]))
         made = attempts.get_attempt(session, row.id, number)
         if made is not None and not made.has_logs:
@@ -65,7 +66,8 @@ def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> 
     ranks = tuple(query.ranks) or known
     for rank in ranks:
         if rank not in known:
-            raise NotFound(f"{row.id} has no rank {rank}; its ranks are 0 to {known[-1]}")
+            have = f"its ranks are 0 to {known[-1]}" if len(known) > 1 else "its only rank is 0"
+            raise NotFound(f"{row.id} has no rank {rank}; {have}")
     starts = dict(_start(text) for text in query.starts)
     cursors = tuple(LogCursor(rank, _first(state, row.id, number, rank, query, starts)) for rank in ranks)
     return LogPlace(row.id, number, cursors)
@@ -138,7 +140,8 @@ def _first(state: ServerState, job_id: str, number: int, rank: int, query: LogQu
 def _start(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,6}):(\d{1,18})", text, re.ASCII)
     if found is None:
-        raise InvalidInput(f"from={text!r}; RANK:OFFSET would be right", fields={"from": text})
+        problem = f"{text!r} is not a place in a log; RANK:OFFSET would be right"
+        raise InvalidInput(f"from: {problem}", fields={"from": problem})
     return int(found.group(1)), int(found.group(2))
 
 

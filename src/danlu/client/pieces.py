@@ -1,0 +1,70 @@
+"""Large files to the store, taken up where a broken connection or an ended program left off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from danlu.client.http import BROKEN, Http
+from danlu.client.paths import object_path
+from danlu.client.transfer import PIECE_BYTES, Meter
+from danlu.errors import BadChecksum, DanluError, NotFound, WrongState
+from danlu.spec.paths import StorePath
+from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
+
+
+def put_in_pieces(http: Http, where: StorePath, local: Path, *, sha256: str, size: int, meter: Meter) -> None:
+    """Send a file that has this digest and size. The server keeps what arrived, for the next try."""
+    begun = http.post(
+        f"/buckets/{where.bucket}/uploads",
+        UploadOut,
+        body=BeginUpload(key=where.key, size=size, sha256=sha256),
+        is_repeatable=True,
+    )
+    meter.moved(str(local), begun.offset)
+    offset = begun.offset
+    while offset < size:
+        arrived = _send_rest(http, begun.id, local, offset, meter)
+        if arrived <= offset:
+            raise WrongState(f"{local}: the server takes nothing beyond {offset} of {size} bytes; try again")
+        offset = arrived
+    _commit(http, begun.id, where, sha256)
+
+
+def _send_rest(http: Http, upload_id: str, local: Path, offset: int, meter: Meter) -> int:
+    """Send from the offset; return how much has arrived, all of it or what a broken connection let through."""
+    sent = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal sent
+        with local.open("rb") as file:
+            file.seek(offset)
+            while piece := file.read(PIECE_BYTES):
+                yield piece
+                sent += len(piece)
+                meter.moved(str(local), len(piece))
+
+    try:
+        with http.stream("PUT", f"/uploads/{upload_id}", query={"offset": offset}, content=pieces()) as response:
+            response.read()
+    except BROKEN:
+        pass  # what counts is what arrived, and the server says so below
+    arrived = http.get(f"/uploads/{upload_id}", UploadOut).offset
+    meter.moved(str(local), arrived - offset - sent)
+    return arrived
+
+
+def _commit(http: Http, upload_id: str, where: StorePath, sha256: str) -> None:
+    try:
+        http.post(f"/uploads/{upload_id}/commit", ObjectOut, is_repeatable=True)
+    except NotFound as error:
+        # committed already, if only the answer was lost
+        if not _is_there(http, where, sha256):
+            raise BadChecksum(f"{where}: the upload is gone; send it again") from error
+
+
+def _is_there(http: Http, where: StorePath, sha256: str) -> bool:
+    try:
+        return bool(http.send("HEAD", object_path(where)).headers.get("X-Danlu-SHA256") == sha256)
+    except DanluError:
+        return False

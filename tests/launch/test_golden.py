@@ -1,0 +1,94 @@
+"""What is started, word for word. `pytest tests/launch --update-golden` writes the files anew; read the diff after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.spec.job import parse_job
+
+GOLDEN = Path(__file__).with_name("golden")
+JOB_ID = "train-063201600010159575"
+OUTPUT = f"store://main/jobs/{JOB_ID}/"
+
+
+def placed(num_tasks: int, *, devices: int = 0, **changes: Any) -> Placement:
+    """Tasks of one attempt, each on a node of its own."""
+    tasks = tuple(
+        TaskPlacement(
+            rank=rank,
+            node=f"node-{rank}",
+            address=f"10.88.0.{rank + 1}",
+            device_ids=tuple(range(devices)),
+            **({"root": f"{changes['root']}/{rank}/ml"} if "root" in changes else {}),
+        )
+        for rank in range(num_tasks)
+    )
+    return Placement(tasks=tasks, master_port=changes.get("port", 23456), interface="lo")
+
+
+CASES: dict[str, tuple[dict[str, Any], Placement]] = {
+    "plain": ({"command": "python train.py --lr 0.1"}, placed(1)),
+    "plain_setup_list": (
+        {
+            "command": ["python", "train.py", "--note", "two words; $HOME"],
+            "setup": "pip install -r requirements.txt\nexport MODE=fast",
+            "env": {"BATCH": 64, "DEBUG": False},
+            "hyperparameters": {"lr": 0.1, "layers": [1, 2], "名": "丹炉"},
+            "code": {"store": "store://main/code/v1"},
+            "data": {"store://main/images": "images", "main/labels.csv": "/data/labels.csv"},
+            "resources": {"cpus": 2, "memory": "4GiB"},
+            "grace": "1m",
+        },
+        placed(1),
+    ),
+    "ddp_2_nodes_cpu": (
+        {
+            "command": "torchrun --nproc_per_node=2 train.py",
+            "nodes": 2,
+            "launch": "ddp",
+            "resources": {"device": "cpu:2"},
+            "code": {"tree": "0" * 64},
+        },
+        placed(2),
+    ),
+    "ddp_2_nodes_8_npus": (
+        {"command": "bash run.sh", "nodes": 2, "launch": "ddp", "resources": {"device": "npu:910b:8"}},
+        placed(2, devices=8),
+    ),
+    "ddp_without_sandbox": (
+        {"command": "bash run.sh", "nodes": 2, "launch": "ddp", "data": {"main/images": "images"}},
+        placed(2, root="/srv/danlu/job/1", port=23500),
+    ),
+}
+
+
+def plan_of(case: str) -> Plan:
+    values, placement = CASES[case]
+    job = parse_job({"name": "shapes", "secrets": {"HF_TOKEN": "hunter2"}, **values})
+    return make_plan(job, job_id=JOB_ID, attempt=1, placement=placement, output=OUTPUT)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_plan_is_the_golden_one(case: str, request: pytest.FixtureRequest) -> None:
+    file = GOLDEN / f"{case}.json"
+    made = json.dumps(plan_of(case).model_dump(mode="json"), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    if request.config.getoption("--update-golden"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(made)
+    assert json.loads(made) == json.loads(file.read_text())
+
+
+def test_every_golden_file_is_in_use() -> None:
+    assert {file.stem for file in GOLDEN.glob("*.json")} == set(CASES)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_secret_is_in_a_plan(case: str) -> None:
+    text = plan_of(case).model_dump_json()
+    assert "hunter2" not in text
+    assert "HF_TOKEN" not in text

@@ -1,0 +1,94 @@
+"""What holds for every plan, whatever the job."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch.modes import MODES
+from danlu.spec.job import JobSpec, LaunchMode, parse_job
+
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
+names = st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True).filter(lambda name: not name.startswith("DANLU_"))
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> JobSpec:
+    values: dict[str, Any] = {
+        "name": "job",
+        "command": draw(st.lists(words, min_size=1, max_size=4).filter(lambda line: bool(line[0].strip()))),
+        "nodes": draw(st.integers(1, 4)),
+        "launch": draw(st.sampled_from([mode.value for mode in LaunchMode])),
+        "resources": {"device": f"{draw(st.sampled_from(['cpu', 'gpu', 'npu']))}:{draw(st.integers(1, 8))}"},
+        "env": draw(st.dictionaries(names, words, max_size=3)),
+        "hyperparameters": draw(st.dictionaries(words, st.integers() | words, max_size=3)),
+        "setup": draw(st.none() | words),
+    }
+    secrets = draw(st.dictionaries(names.map("S_{}".format), words.map("hunter2-{}".format), max_size=2))
+    return parse_job({**values, "secrets": {name: text for name, text in secrets.items() if name not in values["env"]}})
+
+
+def plan_of(job: JobSpec) -> Plan:
+    tasks = tuple(
+        TaskPlacement(rank=rank, node="here", address=f"10.88.0.{rank + 1}", device_ids=(rank,))
+        for rank in range(job.nodes)
+    )
+    placement = Placement(tasks=tasks, master_port=23456)
+    return make_plan(job, job_id="train-1", attempt=3, placement=placement, output="store://main/jobs/train-1/")
+
+
+@given(jobs())
+def test_a_plan_is_pure_and_survives_json(job: JobSpec) -> None:
+    plan = plan_of(job)
+    assert plan_of(job) == plan
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+@given(jobs())
+def test_no_value_of_a_secret_is_in_a_plan(job: JobSpec) -> None:
+    assert "hunter2-" not in plan_of(job).model_dump_json()
+
+
+@given(jobs())
+def test_each_rank_knows_its_place_and_the_users_variables_win(job: JobSpec) -> None:
+    plan = plan_of(job)
+    assert [task.rank for task in plan.tasks] == list(range(job.nodes))
+    for task in plan.tasks:
+        own = {name: task.env[name] for name in ("DANLU_RANK", "DANLU_NODES", "DANLU_ATTEMPT", "DANLU_JOB_ID")}
+        assert own == {
+            "DANLU_RANK": str(task.rank),
+            "DANLU_NODES": str(job.nodes),
+            "DANLU_ATTEMPT": "3",
+            "DANLU_JOB_ID": "train-1",
+        }
+        assert {name: task.env[name] for name in job.env} == job.env
+        assert len({task.env["NODE_LIST"] for task in plan.tasks} | {task.env["CHIEF_IP"] for task in plan.tasks}) == 2
+        assert json.loads(task.files["/opt/ml/input/config/hyperparameters.json"]) == job.hyperparameters
+
+
+@given(st.lists(words.filter(lambda word: word.isprintable()), min_size=1, max_size=4))
+def test_the_words_of_a_list_reach_the_command_through_setup(line: list[str]) -> None:
+    """Beside setup a list goes through a shell, which must not read anything into it."""
+    job = parse_job({"name": "a", "command": ["printf", "%s\\n", *line], "setup": "true"})
+    command = plan_of(job).tasks[0].command[-1].split("\n", 4)[4]
+    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "".join(f"{word}\n" for word in line)
+
+
+def test_every_mode_has_a_launcher() -> None:
+    assert set(MODES) == set(LaunchMode)
+
+
+@pytest.mark.parametrize("mode", list(LaunchMode))
+def test_ti_one_variables_are_set_in_every_mode(mode: LaunchMode) -> None:
+    job = parse_job({"name": "a", "command": "x", "nodes": 2, "launch": mode.value, "resources": {"device": "npu:4"}})
+    env = plan_of(job).tasks[1].env
+    assert (env["NODE_NUM"], env["INDEX"], env["GPU_NUM_PER_NODE"], env["GPU_NUM"]) == ("2", "1", "4", "8")
+    assert (env["TI_TASK_ID"], env["TI_INSTANCE_ID"]) == ("train-1", "train-1-3")
+    assert env["NODE_LIST"] == "train-1-worker-0:4,train-1-worker-1:4"

@@ -1,0 +1,251 @@
+"""The contract of object stores. A store joins by adding a fixture to STORES."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound
+from danlu.spec.paths import StorePath
+from danlu.store.objects import LocalObjects, Objects
+
+STORES: dict[str, Callable[[Path], Objects]] = {"local": LocalObjects}
+
+
+@pytest.fixture(params=list(STORES))
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    return STORES[str(request.param)](tmp_path)
+
+
+def at(key: str) -> StorePath:
+    return StorePath("main", key)
+
+
+def put(objects: Objects, key: str, data: bytes = b"x") -> None:
+    writer = objects.put(at(key))
+    writer.write(data)
+    writer.commit()
+
+
+def read(objects: Objects, key: str) -> bytes:
+    return b"".join(objects.read(at(key)))
+
+
+def all_keys(objects: Objects, *, prefix: str = "", delimiter: str = "", limit: int = 1000) -> list[str]:
+    """Keys and folders over all pages, in the order they come."""
+    found: list[str] = []
+    after = ""
+    while True:
+        page = objects.list("main", prefix=prefix, delimiter=delimiter, after=after, limit=limit)
+        assert len(page.objects) + len(page.folders) <= limit
+        found += sorted([item.key for item in page.objects] + page.folders)
+        if page.next is None:
+            return found
+        assert page.next > after
+        after = page.next
+
+
+class TestWholeOrNot:
+    def test_nothing_is_there_before_commit(self, objects: Objects) -> None:
+        writer = objects.put(at("a/b"))
+        writer.write(b"half")
+        with pytest.raises(NotFound, match="no object store://main/a/b"):
+            read(objects, "a/b")
+        assert all_keys(objects) == []
+        assert writer.commit().size == 4
+        assert read(objects, "a/b") == b"half"
+
+    def test_the_old_object_is_read_until_the_new_one_is_whole(self, objects: Objects) -> None:
+        put(objects, "a", b"old")
+        writer = objects.put(at("a"))
+        writer.write(b"new")
+        assert read(objects, "a") == b"old"
+        writer.commit()
+        assert read(objects, "a") == b"new"
+
+    def test_an_aborted_upload_leaves_nothing_not_even_folders(self, objects: Objects) -> None:
+        writer = objects.put(at("a/b/c"))
+        writer.write(b"x")
+        writer.abort()
+        writer.abort()
+        assert all_keys(objects) == []
+        put(objects, "a/b", b"now an object")
+        assert read(objects, "a/b") == b"now an object"
+
+    def test_a_reader_sees_one_object_whatever_replaces_it(self, objects: Objects) -> None:
+        put(objects, "a", b"1" * (3 << 20))
+        pieces = objects.read(at("a"))
+        first = next(pieces)
+        put(objects, "a", b"2" * (3 << 20))
+        assert set(first + b"".join(pieces)) == {ord("1")}
+
+    def test_the_announced_digest_decides(self, objects: Objects) -> None:
+        right = hashlib.sha256(b"data").hexdigest()
+        writer = objects.put(at("a/b"))
+        writer.write(b"da")
+        writer.write(b"ta")
+        assert writer.commit(right.upper()).sha256 == right
+        bad = objects.put(at("a/other"))
+        bad.write(b"dat")
+        with pytest.raises(BadChecksum, match=f"{right} was announced"):
+            bad.commit(right)
+        assert all_keys(objects) == ["a/b"]
+
+    def test_a_refused_digest_does_not_block_the_key(self, objects: Objects) -> None:
+        bad = objects.put(at("x/y"))
+        with pytest.raises(BadChecksum):
+            bad.commit("0" * 64)
+        put(objects, "x")
+        assert all_keys(objects) == ["x"]
+
+    def test_size_and_parts(self, objects: Objects) -> None:
+        put(objects, "a", bytes(range(100)))
+        assert objects.stat(at("a")).size == 100
+        assert b"".join(objects.read(at("a"), 10, 5)) == bytes(range(10, 15))
+        assert b"".join(objects.read(at("a"), 95, 50)) == bytes(range(95, 100))
+        assert b"".join(objects.read(at("a"), 200)) == b""
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        "key",
+        ["", "..", "../x", "a/../b", "/etc/passwd", "a//b", "a/", "a\0b", "a\\b", ".partial.x", "x" * 241, "\ud800"],
+    )
+    def test_bad_keys_are_refused(self, objects: Objects, key: str) -> None:
+        for action in (objects.put, objects.read, objects.stat, objects.delete):
+            with pytest.raises(InvalidInput):
+                action(at(key))
+
+    def test_an_object_is_no_folder_and_a_folder_no_object(self, objects: Objects) -> None:
+        put(objects, "a/b")
+        with pytest.raises(Conflict, match="store://main/a is a folder"):
+            put(objects, "a")
+        with pytest.raises(Conflict, match="choose another key"):
+            put(objects, "a/b/c")
+        assert all_keys(objects) == ["a/b"]
+
+    def test_nothing_lies_outside_the_buckets_folder(self, objects: Objects, tmp_path: Path) -> None:
+        put(objects, "a/b/c.bin")
+        assert {path.name for path in tmp_path.iterdir()} == {"main"}
+
+
+class TestDelete:
+    def test_a_deleted_object_is_gone_and_the_second_time_says_so(self, objects: Objects) -> None:
+        put(objects, "a/b/c")
+        assert objects.delete(at("a/b/c"))
+        assert not objects.delete(at("a/b/c"))
+        assert not objects.delete(at("a/b"))
+        put(objects, "a", b"the folders are gone as well")
+
+    def test_delete_below_takes_every_key_with_that_beginning(self, objects: Objects) -> None:
+        for key in ("a/1", "a/2/3", "ab", "b"):
+            put(objects, key)
+        assert objects.delete_below(at("a/")) == 2
+        assert all_keys(objects) == ["ab", "b"]
+        assert objects.delete_below(at("a")) == 1
+        assert objects.delete_below(at("nothing/")) == 0
+
+
+parts = st.sampled_from(["a", "b", "a.b", "a-b", "a0", "é", "Z", "a b", "ab"])
+keys = st.lists(parts, min_size=1, max_size=3).map("/".join)
+prefixes = keys | keys.map(lambda key: f"{key}/") | st.sampled_from(["", "a", "x/y"])
+
+
+def without_clashes(wanted: list[str]) -> list[str]:
+    """Leave out keys that would lie below an object, or be a folder of one."""
+    kept: list[str] = []
+    for key in wanted:
+        if not any(key.startswith(f"{other}/") or other.startswith(f"{key}/") or key == other for other in kept):
+            kept.append(key)
+    return kept
+
+
+def naive(stored: list[str], prefix: str, delimiter: str) -> list[str]:
+    found = set()
+    for key in stored:
+        if key.startswith(prefix):
+            head, cut, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key[len(prefix) :], "", "")
+            found.add(prefix + head + cut)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("store", list(STORES))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    wanted=st.lists(keys, max_size=12), prefix=prefixes, delimiter=st.sampled_from(["", "/"]), limit=st.integers(1, 5)
+)
+@example(wanted=["a/b", "a-b", "a0", "ab"], prefix="", delimiter="/", limit=1)
+@example(wanted=["a/b"], prefix="a//", delimiter="", limit=1)
+def test_lists_equal_a_naive_model(
+    tmp_path_factory: pytest.TempPathFactory, store: str, wanted: list[str], prefix: str, delimiter: str, limit: int
+) -> None:
+    objects = STORES[store](tmp_path_factory.mktemp("list"))
+    stored = without_clashes(wanted)
+    for key in stored:
+        put(objects, key)
+    try:
+        found = all_keys(objects, prefix=prefix, delimiter=delimiter, limit=limit)
+    except InvalidInput:
+        found = []
+    assert found == naive(stored, prefix, delimiter)
+
+
+def test_a_list_that_goes_on_after_deletes_and_puts_shows_no_key_twice(objects: Objects) -> None:
+    for number in range(10):
+        put(objects, f"k{number}")
+    page = objects.list("main", prefix="", delimiter="", after="", limit=4)
+    objects.delete(at("k3"))
+    put(objects, "k35")
+    rest = objects.list("main", prefix="", delimiter="", after=page.next or "", limit=100)
+    assert [item.key for item in page.objects + rest.objects] == [
+        *("k0", "k1", "k2", "k3", "k35", "k4", "k5", "k6", "k7", "k8", "k9")
+    ]
+
+
+def test_uploads_and_deletes_in_one_folder_at_the_same_time(objects: Objects) -> None:
+    """The folder comes and goes under the feet of the uploads."""
+    problems: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for _ in range(60):
+                put(objects, f"deep/er/{name}", name.encode())
+                assert read(objects, f"deep/er/{name}") == name.encode()
+                assert objects.delete(at(f"deep/er/{name}"))
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert problems == []
+    assert all_keys(objects) == []
+
+
+def test_many_writers_of_one_key_leave_one_whole_object(objects: Objects) -> None:
+    def work(letter: bytes) -> None:
+        for _ in range(20):
+            put(objects, "same", letter * 100_000)
+
+    threads = [threading.Thread(target=work, args=(letter,)) for letter in (b"a", b"b", b"c")]
+    for thread in threads:
+        thread.start()
+    seen = set()
+    while any(thread.is_alive() for thread in threads):
+        try:
+            data = read(objects, "same")
+        except NotFound:
+            continue
+        seen.add((len(data), len(set(data))))
+    for thread in threads:
+        thread.join()
+    assert seen <= {(100_000, 1)}
+    assert all_keys(objects) == ["same"]

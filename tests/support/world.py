@@ -1,0 +1,228 @@
+"""A whole Danlu in one process: real database, real store, real HTTP; only the engine is driven by hand."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+from tests.fakes.engine import FakeEngine
+
+from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.secrets import Sealer
+from danlu.scheduler.loop import Scheduler
+from danlu.scheduler.parts import Parts
+from danlu.server.app import create_app
+from danlu.server.identity import user_identity
+from danlu.server.jobs import service as job_service
+from danlu.server.jobs.view import job_out
+from danlu.server.people import service as people_service
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+from danlu.spec.devices import Device
+from danlu.spec.nodes import NodeInfo
+from danlu.store import migrate, people
+from danlu.store.blobs import Blobs
+from danlu.store.database import Database, sqlite_url
+from danlu.store.log_files import LogFiles
+from danlu.store.logs import Logs
+from danlu.store.objects import LocalObjects
+from danlu.wire.auth import MakeKey
+from danlu.wire.jobs import JobOut, SubmitJob
+
+START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
+
+
+def make_node(name: str = "here", *, npus: int = 8, cpus: float = 16, **changes: Any) -> NodeInfo:
+    devices = tuple(Device(type="npu", id=number, model="910b") for number in range(npus))
+    values: dict[str, Any] = {
+        "name": name,
+        "cpus": cpus,
+        "memory_bytes": 64 << 30,
+        "devices": devices,
+        "max_tasks": 64,
+        "has_sandbox": True,
+        "has_own_network": True,
+        "holds_many_tasks": True,
+    }
+    return NodeInfo(**{**values, **changes})
+
+
+@dataclass
+class Clock:
+    """A clock that moves when told to."""
+
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass
+class World:
+    folder: Path
+    engine: FakeEngine
+    clock: Clock
+    settings: ServerSettings
+    database: Database
+    sealer: Sealer
+    logs: Logs
+    state: ServerState = field(init=False)
+    scheduler: Scheduler = field(init=False)
+    admin: UserIdentity = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scheduler = self.new_scheduler("server-1")
+        self.state = ServerState(
+            settings=self.settings,
+            database=self.database,
+            objects=LocalObjects(self.settings.objects_dir),
+            blobs=Blobs(LocalObjects(self.settings.server_dir)),
+            logs=self.logs,
+            sealer=self.sealer,
+            now=self.clock,
+            wake_scheduler=self.scheduler.wake,
+        )
+        self.database.write(people_service.first_start, self.clock())
+        self.admin = self.identity(people_service.ADMIN)
+
+    def parts(self, server_id: str) -> Parts:
+        return Parts(
+            database=self.database,
+            logs=self.logs,
+            engines={self.engine.name: self.engine},
+            sealer=self.sealer,
+            server_url="http://127.0.0.1:1",
+            server_id=server_id,
+            now=self.clock,
+        )
+
+    def new_scheduler(self, server_id: str) -> Scheduler:
+        return Scheduler(self.parts(server_id))
+
+    # people
+
+    def identity(self, name: str) -> UserIdentity:
+        with self.database.reading() as session:
+            user = people.user_by_name(session, name)
+            assert user is not None
+            return user_identity(session, user.id)
+
+    def add_user(self, name: str, project: str | None = None, role: Role = Role.MEMBER) -> UserIdentity:
+        """Add somebody, and the project with its bucket when it is new."""
+        with self.database.writing() as session:
+            user = people.add_user(session, name, is_admin=False, at=self.clock())
+            if project is not None:
+                known = {title: number for number, title in people.projects_by_id(session).items()}
+                if project not in known:
+                    known[project] = people.add_project(session, project).id
+                    people.add_bucket(session, project, known[project])
+                people.add_member(session, known[project], user.id, role.value)
+        return self.identity(name)
+
+    def api_key(self, who: UserIdentity | None = None, **options: Any) -> str:
+        made = self.database.write(people_service.make_key, who or self.admin, MakeKey(**options), self.clock())
+        return made.api_key
+
+    def job_token(self, job_id: str, attempt: int = 1) -> str:
+        return self.sealer.token(job_id, attempt)
+
+    # jobs
+
+    def submit(self, who: UserIdentity | None = None, **spec: Any) -> str:
+        """Submit a job and return its id. Ids grow with the clock, so it moves a little."""
+        self.clock.pass_seconds(0.01)
+        body = SubmitJob(spec={"name": "job", "command": "train", **spec})
+        return self.database.write(job_service.submit, self.state, who or self.admin, body).id
+
+    def job(self, job_id: str) -> JobOut:
+        with self.database.reading() as session:
+            return job_out(session, job_service.find(session, self.admin, job_id))
+
+    def tick(self, times: int = 1, scheduler: Scheduler | None = None) -> None:
+        """Let the scheduler look, at the queue as well."""
+        chosen = scheduler or self.scheduler
+        for _ in range(times):
+            chosen.wake()
+            chosen.tick()
+
+    def started(self, **spec: Any) -> str:
+        """Submit a job and have its commands begin."""
+        job_id = self.submit(**spec)
+        self.tick()
+        self.engine.run(job_id, at=self.clock().timestamp())
+        self.tick()
+        return job_id
+
+    # HTTP
+
+    def app(self) -> FastAPI:
+        return create_app(self.state, self.scheduler)
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve on a free port; the scheduler does not run by itself."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            config = uvicorn.Config(
+                self.app(), log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+            )
+            server = uvicorn.Server(config)
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+            thread.start()
+            while not server.started:
+                time.sleep(0.005)
+            try:
+                yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            finally:
+                server.should_exit = True
+                thread.join(timeout=10)
+
+
+@contextmanager
+def make_world(folder: Path, *nodes: NodeInfo) -> Iterator[World]:
+    settings = ServerSettings(data_dir=folder)
+    for path in (settings.server_dir, settings.objects_dir):
+        path.mkdir(parents=True, exist_ok=True)
+    database = Database(sqlite_url(settings.server_dir / "danlu.db"))
+    migrate.upgrade(database)
+    engine = FakeEngine(nodes or (make_node(),))
+    logs = Logs(database, LogFiles(settings.server_dir / "logs"))
+    sealer = Sealer(settings.server_dir / "secret.key")
+    world = World(folder, engine, Clock(), settings, database, sealer, logs)
+    world.scheduler.tick()
+    yield world
+    database.close()
+
+
+class Api:
+    """An HTTP client with one caller's credentials."""
+
+    def __init__(self, url: str, key: str | None = None, **headers: str) -> None:
+        bearer = {"Authorization": f"Bearer {key}"} if key else {}
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=30)
+
+    def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return self.http.request(method, path, **options)
+
+    def json(self, method: str, path: str, **options: Any) -> Any:
+        response = self(method, path, **options)
+        assert response.status_code < 300, response.text
+        return response.json()
+
+    def __enter__(self) -> Api:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
