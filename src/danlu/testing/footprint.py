@@ -23,33 +23,32 @@ class Process(NamedTuple):
 
 
 class Footprint:
-    """Belongs to one data folder. `look` while jobs run, so that `left` knows which namespaces were theirs."""
+    """Belongs to one data folder. `look` while jobs run, so that `left` knows who kept their networks."""
 
     def __init__(self, data_dir: Path) -> None:
         self._work = str(data_dir.resolve() / "work")
         self._database = data_dir / "server" / "danlu.db"
         self._own = os.readlink("/proc/self/ns/net")
-        self._namespaces: set[str] = set()
+        self._holders: dict[int, str] = {}
+        """Processes that were in a job's network or kept it alive, and when they began: numbers are used again."""
+
         self._named_before = _named_namespaces()
 
     def look(self) -> list[Process]:
         """Return the processes of jobs that live now, and remember their networks."""
-        found = []
         jobs = job_ids(self._database)
-        for pid in _pids():
-            process = self._belongs(pid, jobs)
-            if process is not None:
-                found.append(process)
-                self._namespaces |= _networks(pid) - {self._own}
+        networks = {pid: _networks(pid) for pid in _pids()}
+        found = [process for process in (self._belongs(pid, jobs) for pid in networks) if process is not None]
+        theirs = {network for process in found for network in networks[process.pid]} - {self._own}
+        self._holders.update({pid: _began(pid) for pid, held in networks.items() if held & theirs})
         return found
 
     def left(self) -> list[str]:
         """Say what is still there of jobs that are all over: one sentence each."""
         said = [f"process {item.pid} of {item.job or 'a task'}: {item.command}" for item in self.look()]
-        for pid in _pids():
-            held = _networks(pid) & self._namespaces
-            if held:
-                said.append(f"process {pid} ({_command(pid)}) keeps the network {sorted(held)[0]}")
+        for pid, began in self._holders.items():
+            if began and _began(pid) == began:
+                said.append(f"process {pid} ({_command(pid)}) keeps a network")
         said += [f"mount {line}" for line in _mounts() if f"{self._work}/" in line]
         said += [
             f"named network {name}" for name in _named_namespaces() - self._named_before if name.startswith("danlu")
@@ -93,6 +92,15 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ").strip()
     except OSError:
         return ""
+
+
+def _began(pid: int) -> str:
+    """When the process began, in ticks since the machine did; empty when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in ("Z", "X") else fields[19]
 
 
 def _links(pid: int) -> list[str]:

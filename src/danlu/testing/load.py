@@ -169,3 +169,10 @@ def check_promises(load: Load, *, seconds: float = 180.0) -> None:
 
 def _send(client: Client, *, kind: Kind, request_id: str) -> Job:
     return client.jobs.submit({"name": kind.name, **kind.spec}, request_id=request_id)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.05)
