@@ -36,6 +36,7 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.objects import LocalObjects
+from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut, SubmitJob
 
@@ -90,6 +91,7 @@ class World:
             database=self.database,
             objects=LocalObjects(self.settings.objects_dir),
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
+            uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
             sealer=self.sealer,
             now=self.clock,
