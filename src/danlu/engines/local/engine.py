@@ -87,6 +87,9 @@ class LocalEngine(Engine):
         with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
             gang.path.parent.rmdir()
 
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        return [(path.parent.name, int(path.name)) for path in self._work_dir.glob("*/*") if path.name.isdigit()]
+
     def _start_tasks(
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
     ) -> None:
