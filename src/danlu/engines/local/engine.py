@@ -28,7 +28,6 @@ from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
 MIN_TASKS, TASKS_PER_CORE = 16, 4
-"""One address each in 10.88.0.0/24."""
 
 
 class LocalEngine(Engine):
