@@ -30,14 +30,14 @@ BUSY_SECONDS = 0.1
 GATHER_SECONDS = 0.01
 """After being woken the loop waits this long, so that a burst of requests costs one look."""
 
-QUIET_SECONDS = 0.6
+QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
 OVERTIME_SECONDS = 30.0
 IDLE_SECONDS = 5.0
 NODES_SECONDS = 20.0
 TIDY_SECONDS = 600.0
-QUEUE_SECONDS = 15.0
+QUEUE_SECONDS = 60.0
 """The queue is looked at this often even when nothing seems to have happened."""
 
 QUEUE_SHARE = 0.2

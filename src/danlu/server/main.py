@@ -35,7 +35,11 @@ from danlu.store.uploads import Uploads
 log = logging.getLogger(__name__)
 
 
-def serve(settings: ServerSettings, say: Callable[[str], None] = print) -> None:
+def _print_now(text: str) -> None:
+    print(text, flush=True)
+
+
+def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now) -> None:
     """Serve until SIGINT or SIGTERM. Running jobs go on and are found again at the next start."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
