@@ -3,7 +3,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
-SOURCES := src tests $(wildcard accel/src accel/tests compat/src compat/tests) benchmarks scripts examples
+SOURCES := src tests accel compat benchmarks scripts examples
 
 .PHONY: demo test test-long lint bench clean
 
@@ -37,6 +37,6 @@ $(VENV)/.demo-ready: $(VENV)/bin/pip pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e '.[server]' torch numpy
 	touch $@
 
-$(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt $(wildcard accel/pyproject.toml accel/CMakeLists.txt accel/native/* compat/pyproject.toml)
+$(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt compat/pyproject.toml $(wildcard accel/pyproject.toml accel/CMakeLists.txt accel/native/*)
 	$(PIP) install -c constraints.txt -r requirements-dev.txt
 	touch $@

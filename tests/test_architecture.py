@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "track": {"client", "wire", "spec", "errors"},
     "bench": {"track", "client", "wire", "spec", "errors"},
     "cli": {"bench", "track", "client", "wire", "spec", "errors"},
-    "testing": {"client", "wire", "engines", "launch", "spec", "errors"},
+    "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors"},
     "__init__": {"client", "spec", "errors"},
     "__main__": {"cli"},
 }

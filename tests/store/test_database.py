@@ -64,7 +64,7 @@ class TestTransactions:
 
     def test_foreign_keys_hold(self, database: Database) -> None:
         with pytest.raises(IntegrityError), database.writing() as session:
-            people.add_bucket(session, "orphan", project_id=99)
+            people.add_bucket(session, "orphan", project_id=99, at=NOW)
 
     def test_times_come_back_in_utc(self, database: Database) -> None:
         database.write(people.add_user, "ann", is_admin=False, at=NOW)

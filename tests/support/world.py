@@ -130,7 +130,7 @@ class World:
                 known = {title: number for number, title in people.projects_by_id(session).items()}
                 if project not in known:
                     known[project] = people.add_project(session, project).id
-                    people.add_bucket(session, project, known[project])
+                    people.add_bucket(session, project, known[project], self.clock())
                 people.add_member(session, known[project], user.id, role.value)
         return self.identity(name)
 

@@ -111,3 +111,11 @@ class Engine(ABC):
     @abstractmethod
     def forget(self, job_id: str, attempt: int) -> None:
         """Remove what an ended attempt left behind (folders, namespaces). Quiet when there is nothing."""
+
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        """Return (job, attempt) of whatever there is something to forget of, running or not.
+
+        A server that was killed between the end of an attempt and `forget` leaves such. None where nodes clean up
+        by themselves.
+        """
+        return ()

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from danlu.engines.base import Observation
 from danlu.scheduler.collect import collect
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.parts import Parts
+from danlu.scheduler.starting import START_SECONDS
 from danlu.scheduler.verdict import Failure, Seen, end_of, first_failure, progress, retry_after
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
@@ -18,8 +21,6 @@ from danlu.store import attempts, jobs
 from danlu.store.tables import JobRow, TaskRow
 
 LAST_LINES = 20
-START_SECONDS = 120.0
-"""How long a task may take from the engine's start to the first sign of life."""
 
 
 def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
@@ -48,7 +49,8 @@ def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> b
         _note_running(parts, live)
     elif live.job.reason_code == "unreachable":
         why = reason("starting", "the node answers again; tasks are being started")
-        _move(parts, live, JobState(live.job.state), why, kind="starting")
+        with parts.database.writing() as session:
+            _move(session, parts, live, JobState(live.job.state), why, kind="starting")
     return False
 
 
@@ -135,22 +137,23 @@ def _note_unreachable(parts: Parts, live: LiveJob) -> None:
         return
     nodes = ", ".join(dict.fromkeys(task.node for task in live.tasks))
     why = reason("unreachable", f"{nodes} does not answer; the job is not ended, it may well be running")
-    _move(parts, live, JobState(live.job.state), why, kind="unreachable")
+    with parts.database.writing() as session:
+        _move(session, parts, live, JobState(live.job.state), why, kind="unreachable")
 
 
 def _note_running(parts: Parts, live: LiveJob) -> None:
-    is_new = live.attempt.state == AttemptState.STARTING.value
-    if not is_new and live.job.reason_code != "unreachable":
+    is_new = JobState.STARTING.value in (live.attempt.state, live.job.state)
+    if live.attempt.state == AttemptState.STOPPING.value or not (is_new or live.job.reason_code == "unreachable"):
         return
-    if is_new:
-        with parts.database.writing() as session:
-            attempts.move_attempt(session, live.attempt, AttemptState.RUNNING, reason("running"))
-    if live.attempt.state != AttemptState.STOPPING.value:
-        told = f"the command runs on {len(live.tasks)} node(s)" if is_new else "the node answers again"
-        _move(parts, live, JobState.RUNNING, reason("running", told), kind="running")
+    told = f"the command runs on {len(live.tasks)} node(s)" if is_new else "the node answers again"
+    with parts.database.writing() as session:
+        attempts.move_attempt(session, live.attempt, AttemptState.RUNNING, reason("running"))
+        _move(session, parts, live, JobState.RUNNING, reason("running", told), kind="running")
 
 
 def _note_stopping(parts: Parts, live: LiveJob, cause: Reason, failure: Failure | None) -> None:
+    grace = show_duration(live.spec.grace)
+    why = reason("stopping", f"{cause.message}; every process has {grace} to end")
     with parts.database.writing() as session:
         attempts.move_attempt(
             session,
@@ -159,16 +162,14 @@ def _note_stopping(parts: Parts, live: LiveJob, cause: Reason, failure: Failure 
             cause,
             first_failed_rank=failure.rank if failure is not None else None,
         )
-    grace = show_duration(live.spec.grace)
-    why = reason("stopping", f"{cause.message}; every process has {grace} to end")
-    _move(parts, live, JobState.STOPPING, why, kind="stopping")
+        _move(session, parts, live, JobState.STOPPING, why, kind="stopping")
 
 
-def _move(parts: Parts, live: LiveJob, state: JobState, why: Reason, *, kind: str) -> None:
-    with parts.database.writing() as session:
-        job = jobs.get_job(session, live.job.id)
-        if job is not None and jobs.move_job(session, job, state, why):
-            jobs.add_event(session, job.id, live.attempt.number, kind=kind, message=why.message, at=parts.now())
+def _move(session: Session, parts: Parts, live: LiveJob, state: JobState, why: Reason, *, kind: str) -> None:
+    """Move the job. In one transaction with its attempt, so that a kill does not leave the two apart."""
+    job = jobs.get_job(session, live.job.id)
+    if job is not None and jobs.move_job(session, job, state, why):
+        jobs.add_event(session, job.id, live.attempt.number, kind=kind, message=why.message, at=parts.now())
 
 
 def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
@@ -191,7 +192,14 @@ def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
 
 
 def _settle(
-    session: Any, parts: Parts, job: JobRow, live: LiveJob, state: AttemptState, why: Reason, *, exit_code: int | None
+    session: Session,
+    parts: Parts,
+    job: JobRow,
+    live: LiveJob,
+    state: AttemptState,
+    why: Reason,
+    *,
+    exit_code: int | None,
 ) -> None:
     """Say what the end of an attempt means for its job."""
     now, number = parts.now(), live.attempt.number

@@ -14,7 +14,7 @@ from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
-from danlu.scheduler.retention import BATCH, remove_old_logs
+from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
 from danlu.scheduler.snapshot import GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import begin, launch
@@ -149,7 +149,10 @@ class Scheduler:
             self._queue_changed = True
 
     def _tidy_up(self) -> None:
-        if time.monotonic() - self._tidied_at > TIDY_SECONDS and remove_old_logs(self._parts) < BATCH:
+        if time.monotonic() - self._tidied_at <= TIDY_SECONDS:
+            return
+        remove_leftovers(self._parts)
+        if remove_old_logs(self._parts) < BATCH:
             self._tidied_at = time.monotonic()
 
     def _watch(self, live: Sequence[LiveJob]) -> bool:

@@ -1,11 +1,16 @@
-"""Removing what is older than people want to keep."""
+"""Removing what nobody needs any more: logs that are old, and files of attempts that are over."""
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
+from danlu.errors import DanluError
 from danlu.scheduler.parts import Parts
+from danlu.spec.states import AttemptState, is_final
 from danlu.store import attempts, jobs
+
+log = logging.getLogger(__name__)
 
 BATCH = 200
 
@@ -25,3 +30,19 @@ def remove_old_logs(parts: Parts) -> int:
     for attempt in old:
         parts.logs.drop_files(attempt.job_id, attempt.number)
     return len(old)
+
+
+def remove_leftovers(parts: Parts) -> None:
+    """Remove what a server that was killed at the wrong moment left of ended attempts on their nodes."""
+    for engine in parts.engines.values():
+        for job_id, number in engine.leftovers():
+            with parts.database.reading() as session:
+                attempt = attempts.get_attempt(session, job_id, number)
+            if attempt is not None and not (
+                is_final(AttemptState(attempt.state)) and attempt.reason_code != "upload_failed"
+            ):
+                continue
+            try:
+                engine.forget(job_id, number)
+            except (DanluError, OSError) as error:
+                log.warning("%s attempt %s left files behind: %s", job_id, number, error)

@@ -24,6 +24,8 @@ from danlu.store import attempts, jobs
 from danlu.store.tables import AttemptRow, JobRow, TaskRow
 
 log = logging.getLogger(__name__)
+START_SECONDS = 120.0
+"""How long a task may take from the decision to start it to its first sign of life."""
 
 
 def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
@@ -93,6 +95,8 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
         token = parts.sealer.token(job.id, attempt.number)
         engine.start(plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets))
     except EngineUnavailable as error:
+        if (parts.now() - attempt.started_at).total_seconds() > START_SECONDS:
+            return reason("start_timeout", error.message)
         log.warning("%s attempt %s: %s; it is tried again", job.id, attempt.number, error)
         return None
     except DanluError as error:

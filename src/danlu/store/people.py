@@ -118,8 +118,8 @@ def names_of_users(session: Session, ids: set[int]) -> dict[int, str]:
     return {row.id: row.name for row in session.scalars(select(UserRow).where(UserRow.id.in_(ids)))}
 
 
-def add_bucket(session: Session, name: str, project_id: int) -> BucketRow:
-    row = BucketRow(name=name, project_id=project_id)
+def add_bucket(session: Session, name: str, project_id: int, at: datetime) -> BucketRow:
+    row = BucketRow(name=name, project_id=project_id, created_at=at)
     session.add(row)
     session.flush()
     return row
@@ -127,6 +127,12 @@ def add_bucket(session: Session, name: str, project_id: int) -> BucketRow:
 
 def get_bucket(session: Session, name: str) -> BucketRow | None:
     return session.get(BucketRow, name)
+
+
+def first_bucket(session: Session, project_id: int) -> BucketRow | None:
+    """The project's oldest bucket."""
+    query = select(BucketRow).where(BucketRow.project_id == project_id)
+    return session.scalar(query.order_by(BucketRow.created_at, BucketRow.name).limit(1))
 
 
 def list_buckets(session: Session, project_ids: Sequence[int] | None) -> Sequence[BucketRow]:

@@ -94,6 +94,7 @@ class BucketRow(Base):
 
     name: Mapped[str] = mapped_column(String(63), primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
+    created_at: Mapped[datetime]
 
 
 class UploadRow(Base):

@@ -27,22 +27,32 @@ class RunningServer:
         self.output = data_dir.parent / f"{data_dir.name}.log"
         self.url = ""
         self.api_key = ""
+        self.env: dict[str, str] = {}
+        """Added to the environment of the next start."""
+
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> RunningServer:
         """Start, or start again on the same port. The first time, sign in and make a key."""
-        port = self.url.rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "danlu", "up", "--port", port, "--data-dir", str(self.data_dir)]
-        env = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
-        begun = self.output.stat().st_size if self.output.exists() else 0
-        with self.output.open("ab") as output:
-            self._process = subprocess.Popen([*command, *self._options], stdout=output, stderr=output, env=env)
+        begun = self.begin()
         self.url = self._wait_for(_UP, begun)
         if not self.api_key:
             link = parse_link(self._wait_for(_LINK, begun))
             self.api_key = sign_in(self.url, SignIn(token=link.token), key_name="testing").api_key
         return self
+
+    def begin(self) -> int:
+        """Start, and do not wait until it is up. Return the length of what it printed before."""
+        port = self.url.rpartition(":")[2] or "0"
+        command = [sys.executable, "-m", "danlu", "up", "--port", port, "--data-dir", str(self.data_dir)]
+        env = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
+        begun = self.output.stat().st_size if self.output.exists() else 0
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*command, *self._options], stdout=output, stderr=output, env={**env, **self.env}
+            )
+        return begun
 
     @property
     def pid(self) -> int:

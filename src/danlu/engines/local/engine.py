@@ -28,7 +28,6 @@ from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
 MIN_TASKS, TASKS_PER_CORE = 16, 4
-"""One address each in 10.88.0.0/24."""
 
 
 class LocalEngine(Engine):
@@ -86,6 +85,9 @@ class LocalEngine(Engine):
         _remove(gang.path)
         with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
             gang.path.parent.rmdir()
+
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        return [(path.parent.name, int(path.name)) for path in self._work_dir.glob("*/*") if path.name.isdigit()]
 
     def _start_tasks(
         self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int

@@ -251,10 +251,10 @@ def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:
 def _output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
     if spec.output is not None:
         return f"{spec.output.rstrip('/')}/"
-    buckets = people.list_buckets(session, [project_id])
-    if not buckets:
+    bucket = people.first_bucket(session, project_id)
+    if bucket is None:
         raise _bad("output", "the project has no bucket to put results in; make one with `danlu store mb`")
-    return f"{StorePath(buckets[0].name, DEFAULT_FOLDER)}/"
+    return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
 
 
 def _bad(field: str, problem: str) -> InvalidSpec:

@@ -33,7 +33,7 @@ def list_buckets(who: CurrentUser, state: State) -> Page[BucketOut]:
 
 @router.post("", status_code=201)
 def make_bucket(body: MakeBucket, who: CurrentUser, state: State) -> BucketOut:
-    return state.database.write(service.make_bucket, who, body.name)
+    return state.database.write(service.make_bucket, who, body.name, state.now())
 
 
 @router.get("/{bucket}/objects")

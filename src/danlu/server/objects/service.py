@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -32,7 +33,7 @@ def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
     return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
 
 
-def make_bucket(session: Session, who: UserIdentity, name: str) -> BucketOut:
+def make_bucket(session: Session, who: UserIdentity, name: str, now: datetime) -> BucketOut:
     try:
         check_bucket(name)
     except ValueError as error:
@@ -40,7 +41,7 @@ def make_bucket(session: Session, who: UserIdentity, name: str) -> BucketOut:
     if people.get_bucket(session, name) is not None:
         raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
     project_id = default_project(session, who)
-    people.add_bucket(session, name, project_id)
+    people.add_bucket(session, name, project_id, now)
     return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
 
 

@@ -29,7 +29,7 @@ def first_start(session: Session, now: datetime) -> bool:
     admin = people.add_user(session, ADMIN, is_admin=True, at=now)
     project = people.add_project(session, PROJECT)
     people.add_member(session, project.id, admin.id, Role.OWNER.value)
-    people.add_bucket(session, BUCKET, project.id)
+    people.add_bucket(session, BUCKET, project.id, now)
     return True
 
 

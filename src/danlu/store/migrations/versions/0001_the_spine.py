@@ -141,6 +141,7 @@ def upgrade() -> None:
         "buckets",
         sa.Column("name", sa.String(length=63), nullable=False),
         sa.Column("project_id", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"],
             ["projects.id"],

@@ -1,0 +1,209 @@
+// What Python sees of the core: one module, a dozen names. Everything slow runs without the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "crc32c.h"
+#include "jpeg.h"
+#include "kernels.h"
+#include "pool.h"
+#include <jpeglib.h>
+
+namespace nb = nanobind;
+using namespace danlu;
+
+namespace {
+
+template <typename T> using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+// A bytes-like object for as long as this lives.
+struct View {
+    Py_buffer buffer{};
+    explicit View(nb::handle object) {
+        if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_SIMPLE)) throw nb::python_error();
+    }
+    ~View() { PyBuffer_Release(&buffer); }
+    View(const View &) = delete;
+    const uint8_t *data() const { return static_cast<const uint8_t *>(buffer.buf); }
+    size_t size() const { return static_cast<size_t>(buffer.len); }
+};
+
+Decoder &own_decoder() {
+    thread_local Decoder decoder;
+    decoder.allow_own_huffman(own_huffman_works());
+    return decoder;
+}
+
+Recipe make_recipe(int crop, int width, int height, std::array<double, 2> scale, std::array<double, 2> ratio, int short_side,
+                   double flip_probability, bool normalise, bool channels_last, std::array<float, 3> mean,
+                   std::array<float, 3> std) {
+    if (crop < 0 || crop > 2 || width < 1 || height < 1 || width > 16384 || height > 16384 || short_side < 1)
+        throw nb::value_error("a recipe needs an output of 1 to 16384 pixels a side");
+    if (!(ratio[0] > 0 && ratio[1] > 0 && scale[0] >= 0 && scale[1] >= scale[0])) throw nb::value_error("bad scale or ratio");
+    Recipe r;
+    r.crop = static_cast<Crop>(crop);
+    r.out_width = width;
+    r.out_height = height;
+    r.scale_min = scale[0];
+    r.scale_max = scale[1];
+    r.ratio_min = ratio[0];
+    r.ratio_max = ratio[1];
+    r.short_side = short_side;
+    r.flip_probability = flip_probability;
+    r.normalise = normalise;
+    r.channels_last = channels_last;
+    for (int c = 0; c < 3; c++) {
+        r.mean[c] = mean[c];
+        r.std[c] = std[c];
+    }
+    return r;
+}
+
+size_t output_bytes(const Recipe &r) {
+    return static_cast<size_t>(r.out_width) * r.out_height * 3 * (r.normalise ? sizeof(float) : 1);
+}
+
+nb::tuple fields(const Geometry &g) {
+    return nb::make_tuple(g.x, g.y, g.width, g.height, g.virtual_width, g.virtual_height, g.window_x, g.window_y, g.flip,
+                          g.image_width, g.image_height);
+}
+
+// One image into memory at `out`; returns (status, geometry).
+nb::tuple load_image(nb::handle image, const Recipe &recipe, uint64_t key, uintptr_t out, size_t out_bytes) {
+    if (out_bytes != output_bytes(recipe)) throw nb::value_error("the output has not the size of the recipe");
+    View view(image);
+    Geometry geometry{};
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        auto *place = reinterpret_cast<uint8_t *>(out);
+        const Output to{recipe.normalise ? reinterpret_cast<float *>(place) : nullptr, recipe.normalise ? nullptr : place};
+        status = own_decoder().run(view.data(), view.size(), recipe, key, to, geometry);
+    }
+    return nb::make_tuple(static_cast<int>(status), fields(geometry));
+}
+
+// The whole image: (status, width, height, RGBX bytes).
+nb::tuple decode_image(nb::handle image, bool own_huffman) {
+    View view(image);
+    static thread_local std::vector<uint8_t> pixels;
+    int width = 0, height = 0;
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        Decoder &decoder = own_decoder();
+        decoder.allow_own_huffman(own_huffman && own_huffman_works());
+        status = decoder.decode(view.data(), view.size(), pixels, width, height);
+    }
+    if (status != Status::ok) return nb::make_tuple(static_cast<int>(status), 0, 0, nb::bytes("", 0));
+    return nb::make_tuple(0, width, height, nb::bytes(pixels.data(), static_cast<size_t>(width) * height * 4));
+}
+
+nb::bytes transcode_image(nb::handle image, int segment_mcus, bool keep_metadata) {
+    if (segment_mcus < 1 || segment_mcus > 65535) throw nb::value_error("segment_mcus must be 1 to 65535");
+    View view(image);
+    std::vector<uint8_t> rewritten;
+    {
+        nb::gil_scoped_release release;
+        rewritten = transcode(view.data(), view.size(), segment_mcus, keep_metadata);
+    }
+    return nb::bytes(rewritten.data(), rewritten.size());
+}
+
+uint32_t crc_of(nb::handle data) {
+    View view(data);
+    nb::gil_scoped_release release;
+    return crc32c(view.data(), view.size());
+}
+
+// Threads, and the Python objects whose memory they write to. Threads never touch Python: objects are only taken and
+// dropped in calls that hold the GIL, and the threads are gone before the objects are (members die last to first).
+struct PythonPool {
+    std::unordered_map<uint64_t, nb::object> kept;
+    Pool pool;
+    PythonPool(int threads, int readers) : pool(threads, readers) {}
+};
+
+uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const int32_t> fds, Array<const uint64_t> offsets,
+                              Array<const uint32_t> places, Array<const uint64_t> keys, uintptr_t out, size_t out_bytes,
+                              Array<int32_t> status, Array<int32_t> geometry, bool verify, nb::object keep) {
+    const size_t n = fds.size();
+    if (offsets.size() != n || places.size() != 3 * n || keys.size() != n || status.size() != n ||
+        geometry.size() != n * geometry_fields)
+        throw nb::value_error("arrays of different lengths");
+    if (out_bytes < n * output_bytes(recipe)) throw nb::value_error("the output is too small for the batch");
+    auto batch = std::make_unique<Batch>();
+    batch->items.resize(n);
+    for (size_t i = 0; i < n; i++)
+        batch->items[i] = Item{fds.data()[i],           offsets.data()[i],        places.data()[3 * i],
+                               places.data()[3 * i + 1], places.data()[3 * i + 2], keys.data()[i]};
+    batch->recipe = recipe;
+    batch->verify = verify;
+    batch->out = reinterpret_cast<uint8_t *>(out);
+    batch->image_bytes = output_bytes(recipe);
+    static_assert(sizeof(Status) == sizeof(int32_t), "written in place");
+    batch->status = reinterpret_cast<Status *>(status.data());
+    batch->geometry = reinterpret_cast<Geometry *>(geometry.data());
+    const uint64_t number = pool.pool.submit(std::move(batch));
+    pool.kept[number] = std::move(keep);
+    return number;
+}
+
+void wait(PythonPool &pool, uint64_t number) {
+    {
+        nb::gil_scoped_release release;
+        pool.pool.wait(number);
+    }
+    pool.kept.erase(number);
+}
+
+nb::dict statistics(const PythonPool &pool) {
+    const Statistics &s = pool.pool.statistics();
+    nb::dict d;
+    d["images"] = s.images.load();
+    d["bytes"] = s.bytes.load();
+    d["failed"] = s.failed.load();
+    d["library_huffman"] = s.library_huffman.load();
+    d["sliced"] = s.sliced.load();
+    d["read_seconds"] = static_cast<double>(s.read_ns.load()) * 1e-9;
+    d["verify_seconds"] = static_cast<double>(s.verify_ns.load()) * 1e-9;
+    d["decode_seconds"] = static_cast<double>(s.decode_ns.load()) * 1e-9;
+    d["idle_seconds"] = static_cast<double>(s.idle_ns.load()) * 1e-9;
+    return d;
+}
+
+std::string build_info() {
+    return std::string("kernels ") + kernels().name + ", own entropy decoder " + (own_huffman_works() ? "yes" : "no") +
+           ", libjpeg-turbo " + std::to_string(LIBJPEG_TURBO_VERSION_NUMBER);
+}
+
+} // namespace
+
+NB_MODULE(_core, m) {
+    m.def("crc32c", &crc_of);
+    m.def("build_info", &build_info);
+    m.def("transcode", &transcode_image);
+    m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true);
+    m.def("load", &load_image);
+    m.def("draw", [](const Recipe &recipe, int width, int height, uint64_t key) {
+        if (width < 1 || height < 1) throw nb::value_error("an image has at least one pixel");
+        return fields(draw_geometry(recipe, width, height, key));
+    });
+    m.attr("GEOMETRY_FIELDS") = geometry_fields;
+    nb::class_<Recipe>(m, "Recipe").def_static("make", &make_recipe);
+    nb::class_<PythonPool>(m, "Pool")
+        .def(nb::init<int, int>())
+        .def("submit", &submit)
+        .def("wait", &wait)
+        .def("cancel", [](PythonPool &pool, uint64_t number) { pool.pool.cancel(number); })
+        .def("statistics", &statistics);
+}

@@ -1,0 +1,226 @@
+#include "jpeg.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdlib>
+#include <cstring>
+
+#include "entropy.h"
+#include <jerror.h>
+
+#ifndef LIBJPEG_TURBO_VERSION_NUMBER
+#error "libjpeg-turbo is needed: plain libjpeg cannot decode a part of an image"
+#endif
+
+namespace danlu {
+
+namespace {
+
+constexpr int64_t max_pixels = 178956970; // where Pillow stops with DecompressionBombError
+constexpr int margin = 2;                 // upsampling looks one chroma sample to each side
+
+struct ErrorManager {
+    jpeg_error_mgr base;
+    jmp_buf jump;
+    bool hit_end;
+};
+
+void on_error(j_common_ptr c) { longjmp(reinterpret_cast<ErrorManager *>(c->err)->jump, 1); }
+
+void on_message(j_common_ptr c, int level) {
+    if (level >= 0) return;
+    c->err->num_warnings++;
+    if (c->err->msg_code == JWRN_JPEG_EOF) reinterpret_cast<ErrorManager *>(c->err)->hit_end = true;
+}
+
+void no_output(j_common_ptr) {}
+
+jpeg_error_mgr *set_up(ErrorManager &errors) {
+    jpeg_error_mgr *base = jpeg_std_error(&errors.base);
+    base->error_exit = on_error;
+    base->emit_message = on_message;
+    base->output_message = no_output;
+    errors.hit_end = false;
+    return base;
+}
+
+bool looks_like_jpeg(const uint8_t *data, size_t size) {
+    return size > 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF;
+}
+
+} // namespace
+
+struct Decoder::State {
+    jpeg_decompress_struct c;
+    ErrorManager errors;
+    EntropyDecoder entropy;
+    bool own_huffman = false; // in this attempt
+};
+
+Decoder::Decoder() : state_(new State) {
+    state_->c.err = set_up(state_->errors);
+    jpeg_create_decompress(&state_->c);
+}
+
+Decoder::~Decoder() {
+    jpeg_destroy_decompress(&state_->c);
+    delete state_;
+}
+
+// Read the header, start, let `work` do the rest; libjpeg's errors end here. If our entropy decoder met something odd,
+// do it all again with libjpeg's, which knows how to go on in damaged files the way Pillow does.
+template <typename Work> Status Decoder::guarded(const uint8_t *jpeg, size_t size, Work work) {
+    if (!looks_like_jpeg(jpeg, size)) return Status::not_jpeg;
+    State &s = *state_;
+    jpeg_decompress_struct &c = s.c;
+    for (bool own : {own_huffman_allowed_, false}) {
+        s.own_huffman = false;
+        s.errors.hit_end = false;
+        s.errors.base.num_warnings = 0;
+        if (setjmp(s.errors.jump)) {
+            const bool unsupported = c.err->msg_code == JERR_BAD_PRECISION || c.err->msg_code == JERR_SOF_UNSUPPORTED ||
+                                     c.err->msg_code == JERR_CONVERSION_NOTIMPL;
+            jpeg_abort_decompress(&c);
+            if (s.own_huffman && s.entropy.is_irregular()) continue;
+            return unsupported ? Status::unsupported : Status::broken;
+        }
+        jpeg_mem_src(&c, jpeg, size);
+        jpeg_read_header(&c, TRUE);
+        const bool is_rgb_like = c.num_components == 1 ||
+                                 (c.num_components == 3 && (c.jpeg_color_space == JCS_YCbCr || c.jpeg_color_space == JCS_RGB));
+        if (!is_rgb_like) {
+            jpeg_abort_decompress(&c);
+            return Status::unsupported;
+        }
+        if (static_cast<int64_t>(c.image_width) * c.image_height > max_pixels) {
+            jpeg_abort_decompress(&c);
+            return Status::broken;
+        }
+        c.out_color_space = JCS_EXT_RGBX;
+        c.dct_method = JDCT_ISLOW;
+        const Status status = work(c, own);
+        jpeg_abort_decompress(&c);
+        if (s.own_huffman && s.entropy.is_irregular()) continue;
+        if (!s.own_huffman) counts.library_huffman++;
+        else if (s.entropy.has_segments()) counts.sliced++;
+        return status == Status::ok && s.errors.hit_end ? Status::broken : status;
+    }
+    return Status::broken;
+}
+
+Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint64_t key, Output out, Geometry &geometry) {
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c, bool own) {
+        State &s = *state_;
+        const int width = static_cast<int>(c.image_width), height = static_cast<int>(c.image_height);
+        geometry = draw_geometry(recipe, width, height, key);
+        resizer_.begin(recipe, geometry);
+        AxisFilter &across = resizer_.horizontal(), &down = resizer_.vertical();
+        jpeg_start_decompress(&c);
+        s.own_huffman = own && s.entropy.install(c);
+
+        int left = std::max(0, across.first_sample() - margin), right = std::min(width, across.last_sample() + margin);
+        JDIMENSION x = static_cast<JDIMENSION>(left), columns = static_cast<JDIMENSION>(right - left);
+        if (columns < c.output_width) jpeg_crop_scanline(&c, &x, &columns);
+        if (s.own_huffman) {
+            const int mcu_width = c.num_components == 1 ? 8 : 8 * c.max_h_samp_factor;
+            s.entropy.want_columns(static_cast<int>(x) / mcu_width, static_cast<int>(x + columns - 1) / mcu_width);
+        }
+        across.rebase(static_cast<int>(x));
+        const int top = down.first_sample(), num_rows = down.last_sample() - top;
+        down.rebase(top);
+
+        const size_t stride = (static_cast<size_t>(columns) + Resizer::row_padding) * 4;
+        if (rows_.size() < 2 * stride) rows_.resize(2 * stride);
+        resizer_.start_rows(num_rows);
+        if (top > 0) jpeg_skip_scanlines(&c, static_cast<JDIMENSION>(top));
+        uint8_t *first = rows_.data(), *second = first + stride;
+        for (int row = 0; row < num_rows; row += 2) {
+            JSAMPROW target = first;
+            while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
+            target = second;
+            if (row + 1 < num_rows)
+                while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
+            resizer_.add_rows(first, row + 1 < num_rows ? second : first, row);
+        }
+        if (s.own_huffman && s.entropy.is_irregular()) return Status::broken;
+        resizer_.finish(recipe, out);
+        return Status::ok;
+    });
+}
+
+Status Decoder::decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &pixels, int &width, int &height) {
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c, bool own) {
+        jpeg_start_decompress(&c);
+        state_->own_huffman = own && state_->entropy.install(c);
+        width = static_cast<int>(c.output_width);
+        height = static_cast<int>(c.output_height);
+        const size_t stride = static_cast<size_t>(width) * 4;
+        pixels.resize(stride * static_cast<size_t>(height));
+        while (c.output_scanline < c.output_height) {
+            JSAMPROW rows[4];
+            const JDIMENSION wanted = std::min<JDIMENSION>(4, c.output_height - c.output_scanline);
+            for (JDIMENSION i = 0; i < wanted; i++) rows[i] = &pixels[stride * (c.output_scanline + i)];
+            jpeg_read_scanlines(&c, rows, wanted);
+        }
+        return Status::ok;
+    });
+}
+
+namespace {
+
+std::vector<uint8_t> sample_jpeg() {
+    constexpr int width = 75, height = 45;
+    std::vector<uint8_t> result;
+    jpeg_compress_struct c;
+    jpeg_error_mgr errors;
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    unsigned char *data = nullptr;
+    unsigned long size = 0;
+    jpeg_mem_dest(&c, &data, &size);
+    c.image_width = width;
+    c.image_height = height;
+    c.input_components = 3;
+    c.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&c);
+    jpeg_set_quality(&c, 95, TRUE);
+    c.restart_interval = 3;
+    jpeg_start_compress(&c, TRUE);
+    uint32_t noise = 1;
+    uint8_t row[width * 3];
+    while (c.next_scanline < c.image_height) {
+        for (uint8_t &v : row) {
+            noise = noise * 1664525u + 1013904223u;
+            v = static_cast<uint8_t>(noise >> 24);
+        }
+        JSAMPROW rows[1] = {row};
+        jpeg_write_scanlines(&c, rows, 1);
+    }
+    jpeg_finish_compress(&c);
+    result.assign(data, data + size);
+    std::free(data);
+    jpeg_destroy_compress(&c);
+    return result;
+}
+
+bool try_own_huffman() {
+    const std::vector<uint8_t> jpeg = sample_jpeg();
+    std::vector<uint8_t> own, theirs;
+    int width = 0, height = 0;
+    Decoder decoder;
+    decoder.allow_own_huffman(false);
+    if (decoder.decode(jpeg.data(), jpeg.size(), theirs, width, height) != Status::ok) return false;
+    decoder.allow_own_huffman(true);
+    decoder.counts = DecodeCounts{};
+    if (decoder.decode(jpeg.data(), jpeg.size(), own, width, height) != Status::ok) return false;
+    return own == theirs && decoder.counts.sliced == 1;
+}
+
+} // namespace
+
+bool own_huffman_works() {
+    static const bool works = try_own_huffman();
+    return works;
+}
+
+} // namespace danlu

@@ -1,0 +1,61 @@
+// Decode the part of a JPEG that a crop needs, and hand it to the resizer.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plan.h"
+#include "resize.h"
+
+namespace danlu {
+
+enum class Status : int32_t {
+    ok = 0,
+    not_jpeg = 1,     // Pillow may know it
+    unsupported = 2,  // a JPEG for Pillow: CMYK, 12 bits, ...
+    broken = 3,       // Pillow would fail as well
+    bad_record = 4,   // wrong length or checksum
+    read_failed = 5,
+};
+
+struct DecodeCounts {
+    int64_t library_huffman = 0; // images that our own entropy decoder left to libjpeg
+    int64_t sliced = 0;          // images where restart markers let us jump
+};
+
+// One per thread: all buffers and the libjpeg object are used again for the next image.
+class Decoder {
+  public:
+    Decoder();
+    ~Decoder();
+    Decoder(const Decoder &) = delete;
+    Decoder &operator=(const Decoder &) = delete;
+
+    Status run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint64_t key, Output out, Geometry &geometry);
+
+    // The whole image as RGBX; `pixels` is resized. Not for huge images: width * height * 4 bytes are needed.
+    Status decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &pixels, int &width, int &height);
+
+    // For tests: 0 forces libjpeg's own entropy decoder.
+    void allow_own_huffman(bool allowed) { own_huffman_allowed_ = allowed; }
+
+    DecodeCounts counts;
+
+  private:
+    struct State;
+    template <typename Work> Status guarded(const uint8_t *jpeg, size_t size, Work work);
+
+    State *state_;
+    Resizer resizer_;
+    std::vector<uint8_t> rows_;
+    bool own_huffman_allowed_ = true;
+};
+
+// Lossless rewrite: baseline, optimised Huffman codes, a restart marker every `segment_mcus` MCUs.
+// Empty if the file is irregular in any way; nothing is ever guessed.
+std::vector<uint8_t> transcode(const uint8_t *jpeg, size_t size, int segment_mcus, bool keep_metadata);
+
+// Does this libjpeg let us put our own entropy decoder in? Found out once, by trying.
+bool own_huffman_works();
+
+} // namespace danlu

@@ -1,0 +1,32 @@
+// Compiled once as `portable`, and on x86-64 once more as `avx2` with -mavx2 -mbmi -mbmi2 -mfma.
+#include "kernels.h"
+
+#include <string.h>
+#if defined(DANLU_AVX2)
+#include <immintrin.h>
+#define DANLU_ISA avx2
+#else
+#define DANLU_ISA portable
+#endif
+
+namespace danlu {
+namespace DANLU_ISA {
+namespace {
+
+#include "kernels_huffman.inl"
+#if defined(DANLU_AVX2)
+#include "kernels_resize_avx2.inl"
+#else
+#include "kernels_resize_portable.inl"
+#endif
+
+} // namespace
+
+#define DANLU_TEXT_OF(x) #x
+#define DANLU_TEXT(x) DANLU_TEXT_OF(x)
+extern const Kernels table;
+const Kernels table = {DANLU_TEXT(DANLU_ISA), decode_mcu,       skip_mcus,        find_ff,         resize_rows,
+                       blend_rows,           store_planes_f32, store_packed_f32, store_planes_u8, store_packed_u8};
+
+} // namespace DANLU_ISA
+} // namespace danlu

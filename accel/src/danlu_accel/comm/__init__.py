@@ -1,0 +1,37 @@
+"""Gradient exchange between machines for PyTorch's DDP: fewer bytes on the slow link, the same gradients.
+
+from danlu_accel import comm
+
+model = DistributedDataParallel(net)
+exchange = comm.attach(model)
+...
+print(exchange.explain())
+"""
+
+from danlu_accel.comm.attach import attach
+from danlu_accel.comm.attachment import Attachment
+from danlu_accel.comm.errors import AlreadyAttachedError, CommError, PeerLostError, SharedMemoryError, TopologyError
+from danlu_accel.comm.hook import hook
+from danlu_accel.comm.launcher import Launch, read_launch, rendezvous_variables
+from danlu_accel.comm.settings import Algorithm, Options, WireFormat
+from danlu_accel.comm.stats import StepStats
+from danlu_accel.comm.topology import Topology
+
+__all__ = [
+    "Algorithm",
+    "AlreadyAttachedError",
+    "Attachment",
+    "CommError",
+    "Launch",
+    "Options",
+    "PeerLostError",
+    "SharedMemoryError",
+    "StepStats",
+    "Topology",
+    "TopologyError",
+    "WireFormat",
+    "attach",
+    "hook",
+    "read_launch",
+    "rendezvous_variables",
+]

@@ -1,0 +1,58 @@
+"""Image records: many small image files become indexed TFRecord shards that feed training fast.
+
+Packing: list_images, pack, check, describe, unpack. Training: IndexTFRDataset, RecordLoader. Names load on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from danlu_accel.records.boxes import Objects as Objects
+    from danlu_accel.records.dataset import IndexTFRDataset as IndexTFRDataset
+    from danlu_accel.records.errors import BadImageList as BadImageList
+    from danlu_accel.records.errors import BadRecordFile as BadRecordFile
+    from danlu_accel.records.errors import BrokenImage as BrokenImage
+    from danlu_accel.records.errors import RecordError as RecordError
+    from danlu_accel.records.errors import Unavailable as Unavailable
+    from danlu_accel.records.inspection import check as check
+    from danlu_accel.records.inspection import describe as describe
+    from danlu_accel.records.inspection import unpack as unpack
+    from danlu_accel.records.listing import list_images as list_images
+    from danlu_accel.records.listing import read_label_map as read_label_map
+    from danlu_accel.records.listing import read_list as read_list
+    from danlu_accel.records.listing import write_label_map as write_label_map
+    from danlu_accel.records.listing import write_list as write_list
+    from danlu_accel.records.loader import RecordLoader as RecordLoader
+    from danlu_accel.records.packing import OnBroken as OnBroken
+    from danlu_accel.records.packing import PackOptions as PackOptions
+    from danlu_accel.records.packing import pack as pack
+    from danlu_accel.records.prepare import Rewriting as Rewriting
+    from danlu_accel.records.recipe import Recipe as Recipe
+    from danlu_accel.records.recipe import evaluation_recipe as evaluation_recipe
+    from danlu_accel.records.recipe import recognise as recognise
+    from danlu_accel.records.recipe import training_recipe as training_recipe
+    from danlu_accel.records.sources import sources_from_coco as sources_from_coco
+    from danlu_accel.records.sources import sources_from_list as sources_from_list
+
+_HOME = {
+    "boxes": ["Objects"],
+    "dataset": ["IndexTFRDataset"],
+    "errors": ["BadImageList", "BadRecordFile", "BrokenImage", "RecordError", "Unavailable"],
+    "inspection": ["check", "describe", "unpack"],
+    "listing": ["list_images", "read_label_map", "read_list", "write_label_map", "write_list"],
+    "loader": ["RecordLoader"],
+    "packing": ["OnBroken", "PackOptions", "pack"],
+    "prepare": ["Rewriting"],
+    "recipe": ["Recipe", "evaluation_recipe", "recognise", "training_recipe"],
+    "sources": ["sources_from_coco", "sources_from_list"],
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"danlu_accel.records has no {name!r}")
+    return getattr(import_module(f"danlu_accel.records.{_WHERE[name]}"), name)

@@ -1,0 +1,200 @@
+"""The two indexes of a packed data set.
+
+`.idx`, one per shard, text, as DALI and others read it. Exactly two columns: a third one would corrupt DALI's parser.
+
+    <offset of the record> <bytes of the record with its 16 framing bytes>
+
+`.index`, one per data set, Danlu's own: where each image lies and what its label is, readable without touching a shard.
+
+    at          bytes   what
+    0           4       magic "DLRX"
+    4           2       version, 1
+    6           2       flags, 0
+    8           8       N, number of entries
+    16          4       J, bytes of the JSON that follows
+    20          4       crc32c of JSON and entries
+    24          J       JSON: kind, shards [{name, bytes}], classes [name, ...], made_with {...}
+    pad to 64           zero bytes
+    ...         32 N    entries, little-endian, see ENTRY
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from danlu_accel.records.crc32c import crc32c
+from danlu_accel.records.errors import BadRecordFile
+from danlu_accel.records.example import decode_example
+from danlu_accel.records.headers import image_size
+from danlu_accel.records.tfrecord import FRAME_BYTES, scan
+
+MAGIC = b"DLRX"
+VERSION = 1
+HEADER = struct.Struct("<4sHHQII")
+ENTRY = np.dtype(
+    [
+        ("offset", "<u8"),  # of the record in its shard
+        ("length", "<u4"),  # of the record's data, framing not counted
+        ("image_at", "<u4"),  # where the image begins in the data
+        ("image_bytes", "<u4"),
+        ("label", "<i4"),  # -1: none
+        ("shard", "<u4"),
+        ("width", "<u2"),
+        ("height", "<u2"),
+    ]
+)
+ALIGNMENT = 64
+Entries = npt.NDArray[np.void]
+Name = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Shard:
+    name: str
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class Index:
+    shards: tuple[Shard, ...]
+    entries: Entries
+    classes: tuple[str, ...] = ()
+    kind: str = "imagefold"
+    made_with: dict[str, Any] = field(default_factory=dict)
+
+
+def read_index(path: Name) -> Index:
+    """Open a `.index`; its entries stay on disk and are paged in on use."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+    except OSError as error:
+        raise BadRecordFile(f"no index {str(path)!r}: {error.strerror}; `danlu-records pack` makes one") from error
+    return parse_index(buffer, name=str(path))
+
+
+def parse_index(buffer: memoryview, *, name: str = "index") -> Index:
+    if len(buffer) < HEADER.size or bytes(buffer[:4]) != MAGIC:
+        raise BadRecordFile(f"{name}: not a Danlu .index file (it should begin with DLRX)")
+    _, version, _, num_entries, json_bytes, crc = HEADER.unpack_from(buffer)
+    if version > VERSION:
+        raise BadRecordFile(f"{name}: format {version}, this danlu-accel reads up to {VERSION}; upgrade danlu-accel")
+    entries_at = _aligned(HEADER.size + json_bytes)
+    if len(buffer) != entries_at + num_entries * ENTRY.itemsize:
+        raise BadRecordFile(
+            f"{name}: {len(buffer)} bytes do not hold {num_entries} entries; the file is cut or damaged"
+        )
+    if crc32c(buffer[HEADER.size :]) != crc:
+        raise BadRecordFile(f"{name}: fails its checksum; the file is damaged")
+    try:
+        about = json.loads(bytes(buffer[HEADER.size : HEADER.size + json_bytes]))
+        shards = tuple(Shard(str(shard["name"]), int(shard["bytes"])) for shard in about["shards"])
+        classes, kind, made_with = tuple(about["classes"]), str(about["kind"]), dict(about["made_with"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadRecordFile(f"{name}: its JSON part cannot be read: {error}") from error
+    entries: Entries = np.frombuffer(buffer, ENTRY, num_entries, entries_at)
+    _check_entries(entries, shards, name)
+    return Index(shards, entries, classes, kind, made_with)
+
+
+def write_index(path: Name, index: Index) -> None:
+    """Write a `.index`; it appears whole or not at all."""
+    about = {
+        "kind": index.kind,
+        "shards": [{"name": shard.name, "bytes": shard.num_bytes} for shard in index.shards],
+        "classes": list(index.classes),
+        "made_with": index.made_with,
+    }
+    text = json.dumps(about, ensure_ascii=False, sort_keys=True).encode()
+    padding = bytes(_aligned(HEADER.size + len(text)) - HEADER.size - len(text))
+    body = text + padding + np.ascontiguousarray(index.entries, ENTRY).tobytes()
+    head = HEADER.pack(MAGIC, VERSION, 0, len(index.entries), len(text), crc32c(body))
+    write_whole(Path(path), [head, body])
+
+
+def write_idx(path: Name, entries: Entries) -> None:
+    """Write the two-column `.idx` of one shard."""
+    lines = [f"{offset} {length + FRAME_BYTES}\n" for offset, length in zip(entries["offset"], entries["length"])]
+    write_whole(Path(path), ["".join(lines).encode()])
+
+
+def index_shards(paths: Iterable[Name], *, verify: bool = True) -> Index:
+    """Index shards that somebody else wrote, by reading them once from end to end."""
+    shards, tables = [], []
+    for number, path in enumerate(Path(path) for path in paths):
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+        rows = [
+            _entry_of(data, offset, number, path.name) for offset, data in scan(buffer, verify=verify, name=path.name)
+        ]
+        tables.append(np.array(rows, ENTRY))
+        shards.append(Shard(path.name, size))
+    return Index(tuple(shards), np.concatenate(tables) if tables else np.zeros(0, ENTRY))
+
+
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file under a temporary name beside it, then put it in place."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        for part in parts:
+            file.write(part)
+    partial.replace(path)
+
+
+def _check_entries(entries: Entries, shards: tuple[Shard, ...], name: str) -> None:
+    """Refuse entries that point outside of their shard: nobody after this has to ask for absurd amounts of memory."""
+    if not len(entries):
+        return
+    if int(entries["shard"].max()) >= len(shards):
+        raise BadRecordFile(f"{name}: an entry points to shard {entries['shard'].max()}, there are {len(shards)}")
+    sizes = np.array([shard.num_bytes for shard in shards], np.uint64)[entries["shard"]]
+    length = entries["length"].astype(np.uint64)
+    too_far = (entries["offset"] > sizes) | (
+        length + np.uint64(FRAME_BYTES) > sizes - np.minimum(entries["offset"], sizes)
+    )
+    outside = entries["image_at"].astype(np.uint64) + entries["image_bytes"] > length
+    wrong = np.flatnonzero(too_far | outside)
+    if len(wrong):
+        shard = shards[int(entries["shard"][wrong[0]])].name
+        raise BadRecordFile(f"{name}: entry {wrong[0]} points outside of {shard}; index and shard are not of one pack")
+
+
+def _entry_of(data: memoryview, offset: int, shard: int, name: str) -> tuple[int, ...]:
+    features = decode_example(data)
+    images = features.get("image/encoded") or features.get("image") or []
+    if not images or not isinstance(images[0], memoryview):
+        raise BadRecordFile(
+            f"{name}: the record at byte {offset} has no feature image/encoded; it has {sorted(features)}"
+        )
+    image = images[0]
+    labels = features.get("image/class/label") or features.get("label") or [-1]
+    label = labels[0] if isinstance(labels[0], int) else -1
+    width, height = image_size(image)
+    return offset, len(data), _position(image, data), len(image), label, shard, width, height
+
+
+def _position(part: memoryview, whole: memoryview) -> int:
+    if not len(part):
+        return 0
+    address = np.frombuffer(part, np.uint8).ctypes.data - np.frombuffer(whole, np.uint8).ctypes.data
+    return int(address)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+__all__ = ["ENTRY", "Index", "Shard", "index_shards", "parse_index", "read_index", "write_idx", "write_index"]

@@ -1,0 +1,90 @@
+"""Image lists: one line `path label` per image, and the label map behind them.
+
+A folder per class, as torchvision's ImageFolder has it: the map made here gives the sorted class names 0, 1, 2, ...
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from danlu_accel.records.errors import BadImageList
+from danlu_accel.records.index import Name, write_whole
+
+IMAGE_SUFFIXES = frozenset([".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"])
+
+
+@dataclass(frozen=True)
+class ListedImage:
+    path: str  # below the image folder, with forward slashes
+    label: int
+
+
+def list_images(image_dir: Name, label_map: dict[str, int] | None = None) -> tuple[list[ListedImage], dict[str, int]]:
+    """Return every image below `image_dir` in sorted order, and the label map that was used."""
+    root = Path(image_dir)
+    if not root.is_dir():
+        raise BadImageList(f"no folder {str(root)!r}; expected one with a folder per class")
+    folders = sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    if not folders:
+        raise BadImageList(f"{str(root)!r} has no class folders; expected {str(root)!r}/<class>/<image>")
+    labels = {name: number for number, name in enumerate(folders)} if label_map is None else dict(label_map)
+    unknown = [name for name in folders if name not in labels]
+    if unknown:
+        raise BadImageList(f"class folder {unknown[0]!r} is not in the label map, which knows {len(labels)} classes")
+    images: list[ListedImage] = []
+    for folder in folders:
+        files = sorted(path for path in (root / folder).rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+        images.extend(
+            ListedImage(path.relative_to(root).as_posix(), labels[folder]) for path in files if path.is_file()
+        )
+    return images, labels
+
+
+def write_list(path: Name, images: Iterable[ListedImage]) -> None:
+    write_whole(Path(path), ["".join(f"{image.path} {image.label}\n" for image in images).encode()])
+
+
+def read_list(path: Name) -> list[ListedImage]:
+    """Read `path label` lines. The label is what follows the last blank, so paths may have blanks in them."""
+    images = []
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadImageList(f"cannot read the image list {str(path)!r}: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        name, _, label = line.rpartition(" ")
+        if not name or not label.lstrip("-").isdigit():
+            raise BadImageList(f"{path}, line {number}: expected `path label`, got {line[:80]!r}")
+        images.append(ListedImage(name, int(label)))
+    return images
+
+
+def read_label_map(path: Name) -> dict[str, int]:
+    """Read a label map: JSON, or a pickled dict. A pickle that holds anything but plain data is refused."""
+    raw = Path(path).read_bytes()
+    try:
+        found = json.loads(raw) if raw.lstrip()[:1] == b"{" else _PlainUnpickler(io.BytesIO(raw)).load()
+    except (ValueError, EOFError, pickle.UnpicklingError, AttributeError, IndexError, KeyError, TypeError) as error:
+        raise BadImageList(f"cannot read the label map {str(path)!r}: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(k, str) and isinstance(v, int) for k, v in found.items()):
+        raise BadImageList(f"the label map {str(path)!r} must map class names to whole numbers")
+    return found
+
+
+def write_label_map(path: Name, labels: dict[str, int]) -> None:
+    """Write JSON, or a pickle if the name ends in .pkl."""
+    is_pickle = Path(path).suffix == ".pkl"
+    raw = pickle.dumps(labels, protocol=2) if is_pickle else json.dumps(labels, ensure_ascii=False, indent=1).encode()
+    write_whole(Path(path), [raw])
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> object:
+        raise pickle.UnpicklingError(f"it wants to load {module}.{name}; only plain data is allowed")

@@ -1,0 +1,37 @@
+"""The compiled core, or None. Everything asks here, so that there is one answer and one piece of advice.
+
+`DANLU_RECORDS_NATIVE=0` turns the core off: tests run both ways, and a user can rule it out when chasing a bug.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from types import ModuleType
+
+HOW_TO_GET_IT = (
+    "the compiled core of danlu_accel.records is not there, images go through Pillow; to get the fast path install a "
+    "C++ compiler and libjpeg-turbo's headers (Debian: apt-get install g++ libjpeg62-turbo-dev; Ubuntu: g++ "
+    "libjpeg-turbo8-dev), then: pip install --force-reinstall --no-deps danlu-accel"
+)
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("DANLU_RECORDS_NATIVE") == "0":
+        return None
+    try:
+        return import_module("danlu_accel.records._core")
+    except ImportError:
+        return None
+
+
+core = _load()
+
+
+def advice() -> str:
+    """Say how images are decoded here, and what to do if that is the slow way."""
+    if core is not None:
+        return f"native core: {core.build_info()}"
+    if os.environ.get("DANLU_RECORDS_NATIVE") == "0":
+        return "the compiled core is turned off by DANLU_RECORDS_NATIVE=0, images go through Pillow"
+    return HOW_TO_GET_IT

@@ -1,0 +1,56 @@
+"""The same work as the compiled core, done by Pillow: where there is no core, and for images the core leaves alone."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from danlu_accel.records import native
+from danlu_accel.records.draws import Geometry, draw_geometry
+from danlu_accel.records.errors import BrokenImage
+from danlu_accel.records.recipe import Recipe
+
+Pixels = npt.NDArray[Any]
+
+
+def open_image(data: memoryview) -> Image.Image:
+    """Return an RGB image, loaded; raise BrokenImage if Pillow cannot."""
+    if native.core is not None and bytes(data[:3]) == b"\xff\xd8\xff" and b"Exif\0" not in bytes(data[:4096]):
+        status, width, height, pixels = native.core.decode(data)
+        if status == 0:
+            return Image.frombytes("RGB", (width, height), pixels, "raw", "RGBX")
+    try:
+        return Image.open(io.BytesIO(data)).convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, MemoryError, EOFError) as error:
+        raise BrokenImage(str(error) or type(error).__name__) from error
+
+
+def render(data: memoryview, recipe: Recipe, key: int) -> tuple[Pixels, Geometry]:
+    """Return the finished image, in the memory order of the recipe, and what was drawn for it."""
+    image = open_image(data)
+    geometry = draw_geometry(recipe, image.width, image.height, key)
+    return finish(resized(image, recipe, geometry), recipe), geometry
+
+
+def resized(image: Image.Image, recipe: Recipe, geometry: Geometry) -> npt.NDArray[np.uint8]:
+    g = geometry
+    box = image.crop((g.x, g.y, g.x + g.width, g.y + g.height))
+    whole = box.resize((g.virtual_width, g.virtual_height), Image.Resampling.BILINEAR)
+    window = whole.crop((g.window_x, g.window_y, g.window_x + recipe.width, g.window_y + recipe.height))
+    if g.flip:
+        window = window.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    return np.asarray(window)
+
+
+def finish(pixels: npt.NDArray[np.uint8], recipe: Recipe) -> Pixels:
+    ordered = pixels if recipe.channels_last else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+    if recipe.as_bytes:
+        return ordered
+    shape = (1, 1, 3) if recipe.channels_last else (3, 1, 1)
+    mean = np.array(recipe.mean, np.float32).reshape(shape)
+    std = np.array(recipe.std, np.float32).reshape(shape)
+    return ((ordered.astype(np.float32) / np.float32(255.0)) - mean) / std

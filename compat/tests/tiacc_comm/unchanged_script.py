@@ -1,0 +1,37 @@
+"""A DDP script as people have them; two lines of TI-ACC at the top, nothing else of ours."""
+
+import json
+import os
+import sys
+
+import tiacc_training.torch.distributed as tdist
+
+tdist.init_tiacc_training()
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: E402, N817
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = DDP(torch.nn.Linear(6, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.full((2, 6), float(rank + step))).square().mean().backward()
+    optimizer.step()
+
+(taken, attachment) = model._comm_hooks[0]
+answer = {
+    "weights": [float(value) for value in model.module.weight.detach().flatten()],
+    "hook": taken.__module__,
+    "explain": attachment.explain(),
+    "streams": attachment.settings.num_streams,
+    "bucket_bytes": model.bucket_bytes_cap,
+}
+with open(f"{sys.argv[1]}.{rank}", "w") as file:
+    json.dump(answer, file)
+dist.barrier()
+os._exit(0)

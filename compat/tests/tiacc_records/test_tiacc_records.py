@@ -1,0 +1,86 @@
+"""The old guide's three steps, word for word: list, pack, train."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from torch.utils.data import DataLoader
+
+from tiacc_training.tools import general_image_list, img2tfrecord
+from tiacc_training.torch import tiacc_torch_warp
+
+
+@pytest.fixture
+def val_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for number in range(6):
+        folder = tmp_path / "val_demo" / ("cat" if number % 2 else "dog")
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = np.full((40 + number, 50, 3), 40 * number, np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.jpg")
+    return tmp_path
+
+
+def run_tool(module: object, *arguments: str) -> str:
+    """As the guide runs it: the file itself, with python3."""
+    done = subprocess.run(
+        [sys.executable, str(module.__file__), *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestTheGuide:
+    def test_list_pack_and_read(self, val_demo: Path) -> None:
+        run_tool(general_image_list, "--img_dir", "val_demo/", "--img_list", "val_list")
+        assert (val_demo / "val_list").read_text().splitlines()[0] == "cat/1.jpg 0"
+        assert pickle.loads((val_demo / "label_str2int.pkl").read_bytes()) == {"cat": 0, "dog": 1}
+        arguments = ["--img_dir", "val_demo", "--img_list", "val_list", "--tfrecords_name", "val_demo"]
+        run_tool(img2tfrecord, *arguments, "--dataset_type", "ImageFold")
+        dataset = tiacc_torch_warp.IndexTFRDataset("./", "./val_demo.index", lambda image: np.asarray(image).mean())
+        assert len(dataset) == 6
+        assert dataset.classes == ("cat", "dog")
+        found = [(round(float(mean)), int(label)) for mean, label in DataLoader(dataset, None, num_workers=2)]
+        assert found == [(40, 0), (120, 0), (200, 0), (0, 1), (80, 1), (160, 1)]
+
+    def test_a_given_label_map_is_used(self, val_demo: Path) -> None:
+        (val_demo / "map.pkl").write_bytes(pickle.dumps({"cat": 7, "dog": 3}))
+        run_tool(general_image_list, "--img_dir", "val_demo", "--img_list", "list", "--label_str2int", "map.pkl")
+        assert "cat/1.jpg 7" in (val_demo / "list").read_text()
+
+    def test_workers_and_coco(self, val_demo: Path) -> None:
+        (val_demo / "coco.json").write_text(
+            '{"images": [{"id": 1, "file_name": "cat/1.jpg", "width": 50, "height": 41}], '
+            '"categories": [{"id": 1, "name": "cat"}], '
+            '"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]}'
+        )
+        arguments = [
+            "--img_dir",
+            "val_demo",
+            "--img_list",
+            "coco.json",
+            "--tfrecords_name",
+            "out/coco",
+            "--workers",
+            "2",
+        ]
+        run_tool(img2tfrecord, *arguments, "--dataset_type", "coco")
+        assert (val_demo / "out" / "coco.index").is_file()
+
+    @pytest.mark.usefixtures("val_demo")
+    def test_the_old_spelling_is_a_keyword(self) -> None:
+        assert general_image_list.main(["--img_dir", "val_demo", "--img_list", "l"]) == 0
+        arguments = ["--img_dir", "val_demo", "--img_list", "l", "--tfrecords_name", "x", "--dataset_type", "ImageFold"]
+        assert img2tfrecord.main(arguments) == 0
+        dataset = tiacc_torch_warp.IndexTFRDataset(tfrecored_dir=".", tfrecord_file="x.index")
+        assert len(dataset) == 6
+
+    def test_a_missing_folder_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert general_image_list.main(["--img_dir", "nowhere", "--img_list", "l"]) == 2
+        assert "nowhere" in capsys.readouterr().err

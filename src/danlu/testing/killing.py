@@ -1,0 +1,53 @@
+"""`kill -9` of a server at random moments, while people use it."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import NamedTuple
+
+from danlu.testing.footprint import Footprint
+from danlu.testing.invariants import check_always, check_at_rest
+from danlu.testing.load import Load, check_promises
+from danlu.testing.serving import RunningServer
+
+
+class Killed(NamedTuple):
+    num_kills: int
+    num_early: int
+    """Kills before the server was up again."""
+
+    num_jobs: int
+    num_repeated: int
+    """Submits that had to be sent again."""
+
+    seconds: float
+
+
+def kill_under_load(
+    server: RunningServer, footprint: Footprint, *, num_kills: int, seed: int, num_threads: int = 2
+) -> Killed:
+    """Kill and restart; check the invariants after each kill, and every promise at the end. Needs a fresh server."""
+    chance = random.Random(seed)
+    began = time.monotonic()
+    num_early = 0
+    server.start()
+    load = Load(server, num_threads=num_threads, seed=seed)
+    load.start()
+    for number in range(num_kills):
+        # mostly in the middle of things; every fourth time while it is still coming up
+        is_early = number % 4 == 3
+        if is_early:
+            server.kill()
+            server.begin()
+        time.sleep(chance.uniform(0.1, 1.2) if is_early else chance.uniform(0.2, 2.0))
+        server.kill()
+        num_early += is_early
+        check_always(server.data_dir, footprint)
+        server.start()
+        check_always(server.data_dir, footprint)
+    time.sleep(1.0)
+    load.stop()
+    check_promises(load)
+    check_at_rest(server.data_dir, footprint)
+    return Killed(num_kills, num_early, len(load.acknowledged), load.num_repeated, time.monotonic() - began)

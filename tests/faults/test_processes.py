@@ -1,0 +1,131 @@
+"""Processes that are killed, and processes that do not want to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from danlu.client import Job
+from danlu.spec.states import AttemptState, JobState
+from danlu.testing.footprint import Footprint
+from danlu.testing.invariants import check_always, check_at_rest
+from danlu.testing.serving import RunningServer
+
+TREE = """
+for k in $(seq 40); do sleep 600 & done
+(setsid sh -c 'trap "" TERM HUP; sleep 600; sleep 600' &)
+echo ready
+wait
+"""
+"""Forty children, and a grandchild that has left its session and its parent."""
+
+STUBBORN = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for k in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            print("ready", flush=True)
+            while True:
+                time.sleep(0.1)
+        os._exit(0)
+while True:
+    time.sleep(0.1)
+"""
+"""Ignores SIGTERM, and so do its three detached grandchildren."""
+
+
+class TestShimKilled:
+    def test_the_job_is_lost_and_its_tree_is_gone(self, either: RunningServer, footprint: Footprint) -> None:
+        with either.client() as client:
+            job = client.jobs.submit(name="tree", command=TREE, resources={"device": "npu:1"})
+            wait_for_line(job, "ready")
+            assert len(processes_of(footprint, job)) > 40
+            kill_shim(either.data_dir, job)
+            job.wait(timeout=30)
+            assert processes_of(footprint, job) == [], "its devices were free before its processes were gone"
+            assert (job.state, job.reason.code) == (JobState.FAILED, "lost")
+            (attempt,) = job.details.attempts
+            assert attempt.state is AttemptState.LOST
+            assert "killed" in job.reason.message
+        check_at_rest(either.data_dir, footprint)
+
+    def test_a_retry_policy_is_obeyed(self, either: RunningServer, footprint: Footprint) -> None:
+        command = "echo attempt $DANLU_ATTEMPT; [ $DANLU_ATTEMPT = 1 ] && sleep 600; exit 0"
+        with either.client() as client:
+            again = client.jobs.submit(name="again", command=command, retry={"max": 1, "on": ["lost"], "backoff": 0.1})
+            other = client.jobs.submit(
+                name="other", command=command, retry={"max": 1, "on": ["exit_code"], "backoff": 0.1}
+            )
+            for job in (again, other):
+                wait_for_line(job, "attempt 1")
+                kill_shim(either.data_dir, job)
+            assert again.wait(timeout=30).state is JobState.SUCCEEDED
+            assert [attempt.state for attempt in again.details.attempts] == [AttemptState.LOST, AttemptState.SUCCEEDED]
+            assert [line.text for line in again.logs(attempt=1)] == ["attempt 1"]
+            assert [line.text for line in again.logs()] == ["attempt 2"]
+            other.wait(timeout=30)
+            assert (other.state, other.reason.code, other.details.attempt) == (JobState.FAILED, "lost", 1)
+        check_at_rest(either.data_dir, footprint)
+
+    def test_one_lost_rank_ends_the_gang(self, either: RunningServer, footprint: Footprint) -> None:
+        with either.client() as client:
+            job = client.jobs.submit(name="gang", command="echo ready; sleep 600", nodes=2, grace=5)
+            for rank in (0, 1):
+                wait_for_line(job, "ready", rank=rank)
+            kill_shim(either.data_dir, job, rank=1)
+            job.wait(timeout=30)
+            (attempt,) = job.details.attempts
+            assert (job.reason.code, attempt.first_failed_rank) == ("lost", 1)
+        check_at_rest(either.data_dir, footprint)
+
+
+class TestStubborn:
+    def test_everything_is_gone_after_the_grace(
+        self, either: RunningServer, footprint: Footprint, tmp_path: Path
+    ) -> None:
+        (tmp_path / "code").mkdir()
+        (tmp_path / "code" / "stubborn.py").write_text(STUBBORN)
+        with either.client() as client:
+            job = client.jobs.submit(
+                name="stubborn",
+                command="exec python3 stubborn.py",
+                code={"path": str(tmp_path / "code")},
+                grace=1.5,
+                resources={"device": "npu:1"},
+            )
+            wait_for_line(job, "ready", times=3)
+            job.stop()
+            asked_at = time.monotonic()
+            time.sleep(0.7)
+            assert len(processes_of(footprint, job)) >= 4, "they were killed before their grace was over"
+            check_always(either.data_dir, footprint)
+            job.wait(timeout=30)
+            assert 1.0 <= time.monotonic() - asked_at <= 6.0
+            assert processes_of(footprint, job) == []
+            assert (job.state, job.reason.code) == (JobState.STOPPED, "stopped_by_user")
+        check_at_rest(either.data_dir, footprint)
+
+
+def processes_of(footprint: Footprint, job: Job) -> list[str]:
+    return [process.command for process in footprint.look() if process.job == job.id]
+
+
+def kill_shim(data_dir: Path, job: Job, *, rank: int = 0) -> None:
+    record = data_dir / "work" / job.id / "1" / str(rank) / "status.json"
+    os.kill(int(json.loads(record.read_text())["pid"]), signal.SIGKILL)
+
+
+def wait_for_line(job: Job, text: str, *, rank: int = 0, times: int = 1) -> None:
+    seen = 0
+    for line in job.logs(follow=True, rank=rank):
+        seen += line.text == text
+        if seen == times:
+            return
+    pytest.fail(f"{job.id} ended without saying {text!r}: {job.refresh().reason}")
