@@ -95,7 +95,7 @@ def run(folder: Path, num_requests: int) -> Target:
             number = 0
             while target.num_requests < num_requests:  # some kinds have few forms, so one round may not do
                 number += 1
-                each = -(-(num_requests - target.num_requests) // len(kinds))
+                each = -(-(num_requests - target.num_requests) * 5 // (len(kinds) * 4))
                 for operation, mode in kinds:
                     try:
                         _explore(target, operation.as_strategy(generation_mode=mode), each, number)
