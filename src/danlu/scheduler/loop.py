@@ -19,8 +19,10 @@ from danlu.scheduler.snapshot import GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import begin, launch
 from danlu.spec.nodes import NodeInfo
+from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, JobState
 from danlu.store import jobs, nodes
+from danlu.store.tables import JobRow
 
 log = logging.getLogger(__name__)
 
@@ -232,10 +234,7 @@ class Scheduler:
                     self._launch(item)
             elif isinstance(action, GiveUp):
                 self._give_up(action)
-            elif (rows[action.job_id].reason_code, rows[action.job_id].reason_message) != (
-                action.why.code,
-                action.why.message,
-            ):
+            elif _says_more(action.why, rows[action.job_id]):
                 waits.append(action)
         self._say_why(waits)
         return num_started, next_deadline(snapshot, parts.now())
@@ -262,3 +261,10 @@ class Scheduler:
             self._parts.engines[item.job.engine].forget(item.job.id, item.attempt.number)
         except (DanluError, OSError) as error:
             log.warning("%s attempt %s left files behind: %s", item.job.id, item.attempt.number, error)
+
+
+def _says_more(why: Reason, job: JobRow) -> bool:
+    """Whether a reason is news. While a retry waits, how the last attempt failed is worth more than the time alone."""
+    if why.code == job.reason_code == "retry_wait":
+        return False
+    return (why.code, why.message) != (job.reason_code, job.reason_message)

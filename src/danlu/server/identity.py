@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Optional
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
 
 from danlu.auth import secrets
@@ -22,10 +23,14 @@ TOUCH_EVERY = timedelta(minutes=1)
 _HINT = "sign in with `danlu login`, or set DANLU_API_KEY"
 
 
-def _identity(request: Request, state: State) -> Identity:
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and credentials:
-        return _bearer(state, credentials.strip())
+_Bearer = Annotated[
+    Optional[HTTPAuthorizationCredentials], Depends(HTTPBearer(auto_error=False, description="API key or job token"))
+]
+
+
+def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
+    if bearer is not None and bearer.credentials:
+        return _bearer(state, bearer.credentials.strip())
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)

@@ -8,7 +8,7 @@ import os
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -52,6 +52,19 @@ class Writer(ABC):
     def abort(self) -> None: ...
 
 
+class OpenObject(ABC):
+    """An object that is open for reading."""
+
+    info: ObjectInfo
+
+    @abstractmethod
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes, or a part of them, once."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
 class Objects(ABC):
     """A store of objects."""
 
@@ -60,8 +73,12 @@ class Objects(ABC):
         """Begin an upload. It replaces what the key held, at `commit`."""
 
     @abstractmethod
-    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+    def open(self, path: StorePath) -> OpenObject:
+        """Open an object: what is read is what was looked at, even if the key holds another one by then."""
+
+    def read(self, path: StorePath) -> Iterator[bytes]:
         """Yield the bytes in pieces. Raise NotFound before the first one."""
+        return self.open(path).pieces()
 
     @abstractmethod
     def stat(self, path: StorePath) -> ObjectInfo: ...
@@ -91,13 +108,12 @@ class LocalObjects(Objects):
             raise Conflict(f"{path} is a folder with objects in it; choose another key")
         return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
 
-    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
-        file = self._open(path)
-        return _pieces(file, start, size)
+    def open(self, path: StorePath) -> OpenObject:
+        return _LocalObject(path.key, self._open(path))
 
     def stat(self, path: StorePath) -> ObjectInfo:
-        with self._open(path) as file:
-            return _info(path.key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
+        with closing(self.open(path)) as found:
+            return found.info
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
@@ -156,6 +172,18 @@ class LocalObjects(Objects):
             except OSError:
                 return
             folder = folder.parent
+
+
+class _LocalObject(OpenObject):
+    def __init__(self, key: str, file: BinaryIO) -> None:
+        self.info = _info(key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
+        self._file = file
+
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        return _pieces(self._file, start, size)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @dataclass
