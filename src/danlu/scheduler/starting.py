@@ -6,6 +6,7 @@ engines take calmly. The token is derived from the sealing key, so that it is th
 
 from __future__ import annotations
 
+import errno
 import logging
 from datetime import datetime, timedelta
 
@@ -13,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
-from danlu.errors import DanluError, EngineUnavailable
+from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Placement, make_plan
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.scheduler.parts import Parts
@@ -99,10 +100,13 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
             return reason("start_timeout", error.message)
         log.warning("%s attempt %s: %s; it is tried again", job.id, attempt.number, error)
         return None
+    except StorageFull as error:
+        return reason("disk_full", error.message)
     except DanluError as error:
         return reason("start_failed", error.message)
     except OSError as error:
-        return reason("start_failed", f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+        code = "disk_full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "start_failed"
+        return reason(code, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     with parts.database.writing() as session:
         attempts.mark_started(session, job.id, attempt.number)
     return None

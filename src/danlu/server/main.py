@@ -7,9 +7,11 @@ import logging
 import os
 import socket
 import sys
+import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 import uvicorn
@@ -53,12 +55,25 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now) -> 
         is_first = database.write(first_start, utc_now())
         state, scheduler = _wire(settings, database)
         app = create_app(state, scheduler, ready=lambda: _greet(settings, database, is_first, say))
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+        server = _Server(
+            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"),
+            stopping=state.stopping,
         )
         server.run(sockets=[listener])
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
+
+
+class _Server(uvicorn.Server):
+    """Says that it is about to end, so that streams end by themselves and need not be cut off."""
+
+    def __init__(self, config: uvicorn.Config, *, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping.set()
+        super().handle_exit(sig, frame)
 
 
 def _greet(settings: ServerSettings, database: Database, is_first: bool, say: Callable[[str], None]) -> None:

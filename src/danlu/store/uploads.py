@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from sqlalchemy.orm import Session
 from danlu.errors import StorageFull
 from danlu.store.objects import CHUNK_BYTES
 from danlu.store.tables import UploadRow
+from danlu.store.writing import NO_ROOM, write_at
 
 
 class Uploads:
@@ -29,19 +28,13 @@ class Uploads:
 
     def append(self, upload_id: str, offset: int, data: bytes) -> None:
         """Write at `offset`; what a broken connection left beyond it is written over."""
-        self._root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path(upload_id), os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            view = memoryview(data)
-            while view:
-                written = os.pwrite(descriptor, view, offset)
-                view, offset = view[written:], offset + written
+            self._root.mkdir(parents=True, exist_ok=True)
+            write_at(self._path(upload_id), offset, data)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in NO_ROOM:
                 raise StorageFull("no room for the upload; make room on the store's disk and go on with it") from error
             raise
-        finally:
-            os.close(descriptor)
 
     def read(self, upload_id: str) -> Iterator[bytes]:
         if self.offset(upload_id) == 0:  # an empty object has no file

@@ -88,7 +88,7 @@ async def _lines(
     state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[re.Pattern[str]]
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
-    while True:
+    while not (follow and state.stopping.is_set()):
         try:
             events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
         except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there
