@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from danlu.engines.base import Credentials, Engine, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
 from danlu.errors import DanluError
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
@@ -30,6 +30,10 @@ class FakeEngine(Engine):
     """Remembers what it was asked to do; tasks change when a test says so."""
 
     name = "local"
+
+    @classmethod
+    def create(cls, setup: EngineSetup) -> FakeEngine:
+        return cls([])
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self.infos = list(nodes)

@@ -35,6 +35,7 @@ GATHER_SECONDS = 0.01
 QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
+MAX_REST_SECONDS = 1.0
 OVERTIME_SECONDS = 30.0
 START_AGAIN_SECONDS = 1.0
 IDLE_SECONDS = 5.0
@@ -132,9 +133,11 @@ class Scheduler:
         if began < self._queue_not_before or not (self._queue_changed or began >= self._queue_due):
             return 0
         self._queue_changed = False
+        used = time.thread_time()  # of the processor; waiting for engines and for the database takes it from nobody
         num_started, wait = self._serve_queue()
+        rest = (time.thread_time() - used) * (1 / self._queue_share - 1)
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
-        self._queue_not_before = time.monotonic() + (time.monotonic() - began) * (1 / self._queue_share - 1)
+        self._queue_not_before = time.monotonic() + min(rest, MAX_REST_SECONDS)
         return num_started
 
     def _refresh_nodes(self) -> None:
@@ -172,6 +175,8 @@ class Scheduler:
                 self._follow(item, seen)
             except DanluError as error:  # such as no room for its log; the others are looked after all the same
                 problem = problem or error
+            except Exception:  # a bug that one job meets must not leave the others alone
+                log.exception("%s could not be followed", item.job.id)
         if problem is not None:
             raise problem
         return is_quiet
@@ -260,6 +265,8 @@ class Scheduler:
         parts.database.write(jobs.settle_waiting, parts.now())
         with parts.database.reading() as session:
             snapshot, rows = load_snapshot(session, self._infos, self._specs)
+        for job_id in set(rows) - {job.id for job in snapshot.queue}:
+            self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot read the job's spec")))
         num_started, waits = 0, []
         for action in decide(snapshot, parts.now()):
             if isinstance(action, Start):

@@ -18,7 +18,7 @@ from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Placement, make_plan
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.scheduler.parts import Parts
-from danlu.spec.job import JobSpec
+from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.store import attempts, jobs
@@ -37,7 +37,7 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
             job = jobs.get_job(session, job_id)
             if job is None or job.state != JobState.QUEUED.value or job.desired != Desired.RUN.value:
                 return None
-            spec = JobSpec.model_validate(job.spec)
+            spec = stored_job(job.spec)
             number = job.attempt + 1
             attempt = AttemptRow(
                 job_id=job_id,
@@ -139,7 +139,5 @@ def _reload(parts: Parts, job_id: str, number: int) -> LiveJob | None:
         attempt = attempts.get_attempt(session, job_id, number)
         tasks = attempts.tasks_by_key(session, [(job_id, number)]).get(job_id, [])
     return (
-        LiveJob(job, JobSpec.model_validate(job.spec), attempt, tuple(tasks))
-        if job is not None and attempt is not None
-        else None
+        LiveJob(job, stored_job(job.spec), attempt, tuple(tasks)) if job is not None and attempt is not None else None
     )

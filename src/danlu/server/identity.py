@@ -13,7 +13,7 @@ from danlu.auth import secrets
 from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
 from danlu.errors import NotAllowed, NotSignedIn
 from danlu.server.state import ServerState, State
-from danlu.spec.job import JobSpec
+from danlu.spec.job import stored_job
 from danlu.store import attempts, jobs, people
 
 COOKIE = "danlu_session"
@@ -93,7 +93,7 @@ def _job_identity(session: Session, token: str) -> JobIdentity:
     job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
-    spec = JobSpec.model_validate(job.spec)
+    spec = stored_job(job.spec)
     reads = tuple(spec.data) + ((spec.code.store,) if spec.code is not None and spec.code.store else ())
     return JobIdentity(
         job_id=job.id,

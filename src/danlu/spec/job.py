@@ -262,6 +262,11 @@ def is_job_id(text: str) -> bool:
     return _JOB_ID.fullmatch(text) is not None
 
 
+def stored_job(values: Mapping[str, Any]) -> JobSpec:
+    """Read a job back from the database; fields that a newer version added are passed over. Raise ValidationError."""
+    return JobSpec.model_validate(values, extra="ignore")
+
+
 def parse_job(values: Mapping[str, Any]) -> JobSpec:
     """Check a job description. Raise InvalidSpec with one sentence per wrong field."""
     try:

@@ -48,7 +48,6 @@ CATALOGUE: dict[str, Entry] = {
         "Wait, stop a job that holds it, or ask for less.",
         False,
     ),
-    "behind": Entry("Jobs ahead in the queue come first.", Fault.NOBODY, "Wait, or raise its priority.", False),
     "no_such_node": Entry(
         "No node, even an empty one, has what the job asks for.",
         Fault.USER,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -73,6 +74,10 @@ class Objects(ABC):
         """Begin an upload. It replaces what the key held, at `commit`."""
 
     @abstractmethod
+    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+        """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
+
+    @abstractmethod
     def open(self, path: StorePath) -> OpenObject:
         """Open an object: what is read is what was looked at, even if the key holds another one by then."""
 
@@ -102,11 +107,16 @@ class LocalObjects(Objects):
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def put(self, path: StorePath) -> Writer:
+    def put(self, path: StorePath) -> _LocalWriter:
         target = self._file(path)
         if target.is_dir() and not _remove_if_empty(target):
             raise Conflict(f"{path} is a folder with objects in it; choose another key")
         return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
+
+    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+        writer = self.put(path)
+        writer.adopt(file)
+        return writer.commit(sha256)
 
     def open(self, path: StorePath) -> OpenObject:
         return _LocalObject(path.key, self._open(path))
@@ -198,7 +208,7 @@ class _LocalWriter(Writer):
         for _ in range(FOLDER_TRIES):
             try:
                 self.target.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._partial.open("xb")
+                self._file: BinaryIO = self._partial.open("xb")
                 return
             except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
                 continue
@@ -213,6 +223,17 @@ class _LocalWriter(Writer):
         self._hash.update(data)
         try:
             self._file.write(data)
+        except OSError as error:
+            self.abort()
+            raise _full(error, self.path) from error
+
+    def adopt(self, file: Path) -> None:
+        """Take a file's bytes by moving it, instead of writing them again."""
+        try:
+            self._file.close()
+            shutil.move(file, self._partial)
+            self._file = self._partial.open("r+b")
+            self._hash = hashlib.file_digest(self._file, "sha256")
         except OSError as error:
             self.abort()
             raise _full(error, self.path) from error
