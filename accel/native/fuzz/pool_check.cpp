@@ -50,13 +50,13 @@ int main(int argc, char **argv) {
     const size_t image_bytes = 32 * 32 * 3;
     size_t good = 0;
     for (int round = 0; round < 60; round++) {
-        Pool pool(1 + round % 5, round % 3 * 2);
         struct Memory {
             std::vector<uint8_t> out;
             std::vector<Status> status;
             std::vector<Geometry> geometry;
         };
         std::vector<Memory> memory(6);
+        Pool pool(1 + round % 5, round % 3 * 2); // gone before the memory it writes to
         std::vector<uint64_t> numbers;
         for (Memory &m : memory) {
             m.out.resize(items.size() * image_bytes);
