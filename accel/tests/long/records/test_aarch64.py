@@ -25,6 +25,7 @@ def test_aarch64_gives_the_same_pixels(
         "-DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu",
         "-DJPEG_LIBRARY=/usr/lib/aarch64-linux-gnu/libjpeg.so",
         "-DJPEG_INCLUDE_DIR=/usr/include;/usr/include/aarch64-linux-gnu",
+        "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc",
         flags="-O2",
     )
     here = build(flags="-O2")
