@@ -31,7 +31,7 @@ class Trainee:
         for _ in range(NUM_LAYERS):
             layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
         self.ddp = DDP(nn.Sequential(*layers), bucket_cap_mb=BUCKET_MIB, gradient_as_bucket_view=True)
-        self.attachment = None if settings is None else comm.attach(self.ddp, **settings)
+        self.attachment = None if settings is None else attach(self.ddp, settings)
         self.optimizer = torch.optim.SGD(self.ddp.parameters(), lr=1e-3)
 
     def step(self, batch: torch.Tensor, exchange: bool = True) -> float:
@@ -45,6 +45,10 @@ class Trainee:
         slowest = torch.tensor([time.perf_counter() - started])
         dist.all_reduce(slowest, dist.ReduceOp.MAX)
         return float(slowest)
+
+
+def attach(ddp: DDP, settings: dict[str, Any]) -> comm.Attachment:
+    return comm.attach(ddp, **{**settings, "options": comm.Options(**settings.get("options", {}))})
 
 
 def measure_steps(modes: dict[str, dict[str, Any]], rounds: int, efficiency: float) -> dict[str, Any]:

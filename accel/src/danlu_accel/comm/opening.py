@@ -19,6 +19,7 @@ from danlu_accel.comm.hop import Lane
 from danlu_accel.comm.lanes import Arena, LaneExchange
 from danlu_accel.comm.launcher import read_launch
 from danlu_accel.comm.pipeline import Choose, Pipeline
+from danlu_accel.comm.priority import preferred_children
 from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.shared import Listener, LocalGroup, connect
 from danlu_accel.comm.topology import RankReport, Topology, build_topology, find_host_key
@@ -39,11 +40,11 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
     if len(global_ranks) == 1:
         alone = Topology(((0,),), 0, ("algorithm: none, one rank has nothing to exchange",))
         return Attachment(settings, alone, (), NoEngine())
-    groups = tuple(_new_group(global_ranks, settings) for _ in range(settings.num_streams))
+    first = _new_group(global_ranks, settings)
     listener = Listener()
     try:
-        reports = _ask_all(groups[0], _report(settings, listener))
-        topology = build_topology(reports, dist.get_rank(groups[0]), _local_size(settings))
+        reports = _ask_all(first, _report(settings, listener))
+        topology = build_topology(reports, dist.get_rank(first), _local_size(settings))
         for reason in topology.reasons:
             if reason.startswith("warning: ") and topology.rank == 0:
                 warnings.warn(reason, stacklevel=3)
@@ -52,12 +53,13 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
         inside, problem = _share_inside(settings, topology, reports, listener)
     finally:
         listener.close()
-    problems = [text for text in _ask_all(groups[0], problem) if text]
+    problems = [text for text in _ask_all(first, problem) if text]
     if problems and inside is not None:
         inside.local.close()
     if problems and (settings.algorithm in ("2d", "leader") or settings.wire != "exact"):
         raise SharedMemoryError(problems[0])
-    return _start(settings, topology, groups, None if problems else inside, problems)
+    more = [_new_group(global_ranks, settings) for _ in range(settings.num_streams - 1)]
+    return _start(settings, topology, (first, *more), None if problems else inside, problems)
 
 
 def _start(
@@ -76,12 +78,13 @@ def _start(
     else:
         candidates, reason = _candidates(settings, topology, groups, inside, flat)
         reasons.append(reason)
-    pipeline = Pipeline(flat, depth=settings.options.depth, fusion_bytes=settings.fusion_bytes, wire=settings.wire)
+    pipeline = Pipeline(flat, settings)
     auto: Auto | None = None
     choose: Choose = _always(candidates[0])
     if len(candidates) > 1:
         choose = auto = Auto(candidates, settings.options.auto_steps, groups[0], pipeline.steps)
     pipeline.start(choose)
+    reasons.append(f"thread: {'before computing threads' if pipeline.is_preferred else 'as important as others'}")
     local = None if inside is None else inside.local
     return Attachment(settings, topology, reasons, ThreadEngine(pipeline, local, auto, settings.wire == "int8"))
 
@@ -178,12 +181,13 @@ def _local_size(settings: Settings) -> int | None:
 def _new_group(global_ranks: Sequence[int], settings: Settings, backend: str = "gloo") -> dist.ProcessGroup:
     """Make a group with connections of its own: what the training script sends meanwhile stays apart."""
     is_part = backend == "gloo" and len(global_ranks) < dist.get_world_size()
-    group = dist.new_group(
-        sorted(global_ranks),
-        timeout=timedelta(seconds=settings.timeout_seconds),
-        backend=backend,
-        use_local_synchronization=is_part,
-    )
+    with preferred_children(settings.options.niceness):  # the backend's own threads feed the link
+        group = dist.new_group(
+            sorted(global_ranks),
+            timeout=timedelta(seconds=settings.timeout_seconds),
+            backend=backend,
+            use_local_synchronization=is_part,
+        )
     return cast(dist.ProcessGroup, group)
 
 

@@ -18,6 +18,8 @@ import torch
 from danlu_accel.comm.errors import CommError
 from danlu_accel.comm.exchange import Exchange
 from danlu_accel.comm.pieces import Bucket, Cutter, Piece
+from danlu_accel.comm.priority import prefer_this_thread
+from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.stats import StepCounter, StepStats
 
 Choose = Callable[[int], Exchange]
@@ -27,11 +29,13 @@ Choose = Callable[[int], Exchange]
 class Pipeline:
     """Takes buckets, answers through their futures. After a failure every bucket gets the same error."""
 
-    def __init__(self, plain: Exchange, *, depth: int, fusion_bytes: int, wire: str) -> None:
+    def __init__(self, plain: Exchange, settings: Settings) -> None:
         self._plain = plain
-        self._depth = depth
-        self._wire = wire
-        self._cutter = Cutter(None, fusion_bytes)
+        self._depth = settings.options.depth
+        self._niceness = settings.options.niceness
+        self._wire = settings.wire
+        self.is_preferred = False
+        self._cutter = Cutter(None, settings.fusion_bytes)
         self._exchange = plain
         self._under_way: deque[_Journey] = deque()
         self._next_slot = 0
@@ -67,6 +71,7 @@ class Pipeline:
 
     def _run(self, choose: Choose, is_ready: threading.Event) -> None:
         torch.set_num_threads(1)
+        self.is_preferred = prefer_this_thread(self._niceness)
         is_ready.set()
         while (bucket := self._queue.get()) is not None:
             self._unfinished.append(bucket)

@@ -11,6 +11,7 @@ WireFormat = Literal["exact", "bf16", "fp16", "int8"]
 
 MIB = 1 << 20
 PAGE = 4096
+TIMEOUT_SECONDS = 1800.0  # torch's own: a rank may well evaluate for ten minutes while the others wait
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Options:
 
     shared_memory_dir: str | None = None
     """Folder (a tmpfs) the shared memory comes from; None takes anonymous memory that no folder limits."""
+
+    niceness: int = -10
+    """How the exchanging thread ranks beside the computing ones where the system allows it; 0 leaves it alone."""
 
     auto_steps: int = 4
     """With `auto`, how many steps each algorithm is measured for; the first one of each is not counted."""
@@ -53,7 +57,7 @@ class Settings:
     wire: WireFormat = "exact"
     num_streams: int = 1
     fusion_bytes: int = MIB
-    timeout_seconds: float = 300.0
+    timeout_seconds: float = TIMEOUT_SECONDS
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
