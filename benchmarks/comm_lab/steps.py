@@ -19,7 +19,7 @@ NUM_LAYERS = 16  # 1 MiB of gradients each
 BUCKET_MIB = 2
 FIRST_BATCH = 640
 TOLERANCE = 0.03  # how far from the wanted share counts as there
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 2
 
 
 class Trainee:

@@ -19,7 +19,6 @@ from danlu_accel.comm.hop import Lane
 from danlu_accel.comm.lanes import Arena, LaneExchange
 from danlu_accel.comm.launcher import read_launch
 from danlu_accel.comm.pipeline import Choose, Pipeline
-from danlu_accel.comm.priority import preferred_children
 from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.shared import Listener, LocalGroup, connect
 from danlu_accel.comm.topology import RankReport, Topology, build_topology, find_host_key
@@ -84,7 +83,6 @@ def _start(
     if len(candidates) > 1:
         choose = auto = Auto(candidates, settings.options.auto_steps, groups[0], pipeline.steps)
     pipeline.start(choose)
-    reasons.append(f"thread: {'before computing threads' if pipeline.is_preferred else 'as important as others'}")
     local = None if inside is None else inside.local
     return Attachment(settings, topology, reasons, ThreadEngine(pipeline, local, auto, settings.wire == "int8"))
 
@@ -181,13 +179,12 @@ def _local_size(settings: Settings) -> int | None:
 def _new_group(global_ranks: Sequence[int], settings: Settings, backend: str = "gloo") -> dist.ProcessGroup:
     """Make a group with connections of its own: what the training script sends meanwhile stays apart."""
     is_part = backend == "gloo" and len(global_ranks) < dist.get_world_size()
-    with preferred_children(settings.options.niceness):  # the backend's own threads feed the link
-        group = dist.new_group(
-            sorted(global_ranks),
-            timeout=timedelta(seconds=settings.timeout_seconds),
-            backend=backend,
-            use_local_synchronization=is_part,
-        )
+    group = dist.new_group(
+        sorted(global_ranks),
+        timeout=timedelta(seconds=settings.timeout_seconds),
+        backend=backend,
+        use_local_synchronization=is_part,
+    )
     return cast(dist.ProcessGroup, group)
 
 

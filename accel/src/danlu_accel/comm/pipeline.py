@@ -18,7 +18,6 @@ import torch
 from danlu_accel.comm.errors import CommError
 from danlu_accel.comm.exchange import Exchange
 from danlu_accel.comm.pieces import Bucket, Cutter, Piece
-from danlu_accel.comm.priority import prefer_this_thread
 from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.stats import StepCounter, StepStats
 
@@ -32,9 +31,7 @@ class Pipeline:
     def __init__(self, plain: Exchange, settings: Settings) -> None:
         self._plain = plain
         self._depth = settings.options.depth
-        self._niceness = settings.options.niceness
         self._wire = settings.wire
-        self.is_preferred = False
         self._cutter = Cutter(None, settings.fusion_bytes)
         self._exchange = plain
         self._under_way: deque[_Journey] = deque()
@@ -71,7 +68,6 @@ class Pipeline:
 
     def _run(self, choose: Choose, is_ready: threading.Event) -> None:
         torch.set_num_threads(1)
-        self.is_preferred = prefer_this_thread(self._niceness)
         is_ready.set()
         while (bucket := self._queue.get()) is not None:
             self._unfinished.append(bucket)

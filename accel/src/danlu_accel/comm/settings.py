@@ -33,9 +33,6 @@ class Options:
     shared_memory_dir: str | None = None
     """Folder (a tmpfs) the shared memory comes from; None takes anonymous memory that no folder limits."""
 
-    niceness: int = -10
-    """How the exchanging thread ranks beside the computing ones where the system allows it; 0 leaves it alone."""
-
     auto_steps: int = 4
     """With `auto`, how many steps each algorithm is measured for; the first one of each is not counted."""
 
