@@ -39,4 +39,5 @@ $(VENV)/.demo-ready: $(VENV)/bin/pip pyproject.toml constraints.txt
 
 $(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt compat/pyproject.toml $(wildcard accel/pyproject.toml accel/CMakeLists.txt accel/native/*)
 	$(PIP) install -c constraints.txt -r requirements-dev.txt
+	$(PIP) install -c constraints.txt --no-deps torchvision  # its Python transforms, to compare ours with
 	touch $@
