@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from danlu import Client
-from danlu.errors import BadChecksum, Conflict, NotAllowed, NotFound, ServerUnreachable, Unavailable
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotAllowed, NotFound, ServerUnreachable, Unavailable
 from danlu.spec.states import JobState
 
 if TYPE_CHECKING:
@@ -115,6 +115,14 @@ class TestRequests:
         assert peer.asked[0].headers["authorization"] == "Bearer key"
 
 
+class TestNames:
+    @pytest.mark.parametrize("name", ["", " "])
+    def test_an_empty_name_is_refused_before_anything_is_sent(self, peer: Peer, client: Client, name: str) -> None:
+        with pytest.raises(InvalidInput, match="the name of the job is empty"):
+            client.jobs.get(name)
+        assert peer.asked == []
+
+
 class TestWait:
     def test_a_watch_that_breaks_is_opened_again(self, peer: Peer, client: Client) -> None:
         peer.answers_json(job_body(state="queued"))
@@ -136,7 +144,7 @@ class TestWait:
     def test_the_time_is_up_even_when_the_server_is_silent(self, peer: Peer, client: Client) -> None:
         peer.answers_json(job_body())
         peer.streams(("job", job_body()), holds=True)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=r"train-1 is still running: It runs\."):
             client.jobs.get("a").wait(timeout=0.3)
 
 
