@@ -7,7 +7,7 @@ from pathlib import Path
 
 from danlu.client.http import BROKEN, Http
 from danlu.client.paths import object_path
-from danlu.client.transfer import PIECE_BYTES, Meter
+from danlu.client.transfer import Meter, read_pieces
 from danlu.errors import BadChecksum, DanluError, NotFound, WrongState
 from danlu.spec.paths import StorePath
 from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
@@ -24,25 +24,23 @@ def put_in_pieces(http: Http, where: StorePath, local: Path, *, sha256: str, siz
     meter.moved(str(local), begun.offset)
     offset = begun.offset
     while offset < size:
-        arrived = _send_rest(http, begun.id, local, offset, meter)
+        arrived = _send_rest(http, begun.id, local, offset=offset, size=size, meter=meter)
         if arrived <= offset:
             raise WrongState(f"{local}: the server takes nothing beyond {offset} of {size} bytes; try again")
         offset = arrived
     _commit(http, begun.id, where, sha256)
 
 
-def _send_rest(http: Http, upload_id: str, local: Path, offset: int, meter: Meter) -> int:
+def _send_rest(http: Http, upload_id: str, local: Path, *, offset: int, size: int, meter: Meter) -> int:
     """Send from the offset; return how much has arrived, all of it or what a broken connection let through."""
     sent = 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal sent
-        with local.open("rb") as file:
-            file.seek(offset)
-            while piece := file.read(PIECE_BYTES):
-                yield piece
-                sent += len(piece)
-                meter.moved(str(local), len(piece))
+        for piece in read_pieces(local, offset, size):
+            yield piece
+            sent += len(piece)
+            meter.moved(str(local), len(piece))
 
     try:
         with http.stream("PUT", f"/uploads/{upload_id}", query={"offset": offset}, content=pieces()) as response:
