@@ -23,17 +23,6 @@ FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 NOTE = "<!-- made by scripts/make_reference.py; change the source and run it again -->\n"
 
 
-def pages() -> dict[str, str]:
-    """File name -> text."""
-    return {
-        "job.md": job(),
-        "reasons.md": reasons(),
-        "settings.md": settings(),
-        "errors.md": error_tree(),
-        "http.md": http(),
-    }
-
-
 TYPES = {
     "str": "text",
     "Text": "text",
@@ -57,9 +46,21 @@ TYPES = {
 """Annotation of a field -> what to write. A new kind of field has to be named here first."""
 
 
+def pages() -> dict[str, str]:
+    """File name -> text."""
+    return {
+        "job.md": job(),
+        "reasons.md": reasons(),
+        "settings.md": settings(),
+        "errors.md": error_tree(),
+        "http.md": http(),
+    }
+
+
 def job() -> str:
-    lines = []
-    for title, kind in {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}.items():
+    kinds: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
+    lines: list[str] = []
+    for title, kind in kinds.items():
         head = [f"## {title}", ""] if title else []
         lines += [*head, "| field | type | default | meaning |", "|---|---|---|---|", *_field_rows(kind), ""]
     return _page(
@@ -72,39 +73,6 @@ def job() -> str:
         "- *store path*: `store://bucket/path`",
         lines[:-1],
     )
-
-
-def _field_rows(kind: type[BaseModel]) -> Iterator[str]:
-    told, written = dict(_documented(kind)), dict(_annotations(kind))
-    for name, field in kind.model_fields.items():
-        what = f"{TYPES[written[name]]}{_limits(field)}"
-        yield f"| `{name}` | {what} | {_field_default(field)} | {told[name]} |"
-
-
-def _annotations(kind: type[Any]) -> Iterator[tuple[str, str]]:
-    """Each field with its type as it is written, without `Optional` and what `Annotated` adds."""
-    for field in _class_body(kind):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            found = field.annotation
-            while isinstance(found, ast.Subscript) and ast.unparse(found.value) in ("Optional", "Annotated"):
-                found = found.slice.elts[0] if isinstance(found.slice, ast.Tuple) else found.slice
-            yield field.target.id, ast.unparse(found)
-
-
-def _limits(field: FieldInfo) -> str:
-    found = {name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)}
-    if field.annotation not in (int, Optional[float]):
-        return ""
-    begin = f"{found['ge']} to" if "ge" in found else f"above {found['gt']}, up to"
-    return f", {begin} {found['le']}"
-
-
-def _field_default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "must be given"
-    if field.default_factory is not None or isinstance(field.default, (Resources, Retry)):
-        return ""
-    return _show(f"{field.default:g}" if isinstance(field.default, float) else field.default)
 
 
 def reasons() -> str:
@@ -169,6 +137,39 @@ def http() -> str:
 
 def _page(title: str, intro: str, lines: list[str]) -> str:
     return f"{NOTE}# {title}\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+
+
+def _field_rows(kind: type[BaseModel]) -> Iterator[str]:
+    told, written = dict(_documented(kind)), dict(_annotations(kind))
+    for name, field in kind.model_fields.items():
+        what = f"{TYPES[written[name]]}{_limits(field)}"
+        yield f"| `{name}` | {what} | {_field_default(field)} | {told[name]} |"
+
+
+def _annotations(kind: type[Any]) -> Iterator[tuple[str, str]]:
+    """Each field with its type as it is written, without `Optional` and what `Annotated` adds."""
+    for field in _class_body(kind):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            found = field.annotation
+            while isinstance(found, ast.Subscript) and ast.unparse(found.value) in ("Optional", "Annotated"):
+                found = found.slice.elts[0] if isinstance(found.slice, ast.Tuple) else found.slice
+            yield field.target.id, ast.unparse(found)
+
+
+def _limits(field: FieldInfo) -> str:
+    found = {name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)}
+    if field.annotation not in (int, Optional[float]):
+        return ""
+    begin = f"{found['ge']} to" if "ge" in found else f"above {found['gt']}, up to"
+    return f", {begin} {found['le']}"
+
+
+def _field_default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "must be given"
+    if field.default_factory is not None or isinstance(field.default, (Resources, Retry)):
+        return ""
+    return _show(f"{field.default:g}" if isinstance(field.default, float) else field.default)
 
 
 def _documented(kind: type[Any]) -> Iterator[tuple[str, str]]:
