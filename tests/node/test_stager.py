@@ -258,6 +258,15 @@ class TestOut:
         assert failure is not None
         assert failure["reason"] == "upload_failed"
 
+    def test_a_breakdown_is_a_failed_upload_and_says_where_the_files_are(
+        self, tmp_path: Path, store: StoreServer
+    ) -> None:
+        run = Stager(tmp_path, store, "out", outputs=[{"path": str(tmp_path / "ml/output")}])
+        out, _ = run.process.communicate(timeout=30)
+        failure = json.loads(out)
+        assert failure["reason"] == "upload_failed"
+        assert f"the files are kept in {tmp_path}" in failure["message"]
+
     def test_an_upload_carries_its_digest(self, tmp_path: Path, store: StoreServer) -> None:
         out = tmp_path / "ml/output"
         out.mkdir(parents=True)

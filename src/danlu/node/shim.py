@@ -251,12 +251,8 @@ class Shim:
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
         if self._out is not None and self._has_ended(self._out.pid):
-            # a refusal is final; a stager that broke down otherwise is given a second chance
-            failure = self._out.result(self._ended[self._out.pid])
-            if failure is not None and failure[0] == "upload_failed":
-                self._facts = self._facts._replace(upload=failure)
-                return
-            self._out = None
+            self._out.result(self._ended[self._out.pid])
+            self._out = None  # it ended before its time; another one decides
         if self._out is None:
             self._out = StagerProcess.start(self._folder, "out", self._task)
         self._out.finish()
@@ -296,6 +292,7 @@ class Shim:
                 "exit_code": self._facts.exit_code,
                 "reason": verdict.reason,
                 "message": verdict.message[:1500],
+                "is_output_complete": self._facts.upload is None,
                 "started_at": self._started_at,
                 "ended_at": self._ended_at or time.time(),
                 "log_bytes": length,

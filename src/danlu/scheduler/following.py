@@ -206,8 +206,15 @@ def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
             at=_not_before(live, parts.now()),
             first_failed_rank=failed_rank,
             last_lines=last_lines,
+            is_output_complete=all(task.now.is_output_complete for task in tasks),
         )
         if ended and job is not None:
+            for task in tasks:
+                if not task.now.is_output_complete:
+                    told = f"rank {task.rank}: {task.now.message}"
+                    jobs.add_event(
+                        session, job.id, live.attempt.number, kind="output_incomplete", message=told, at=parts.now()
+                    )
             _settle(session, parts, job, live, state, why, exit_code=exit_code)
 
 

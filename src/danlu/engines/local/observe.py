@@ -64,6 +64,7 @@ class Observer:
             message=record["message"],
             started_at=record["started_at"],
             ended_at=record["ended_at"],
+            is_output_complete=record["is_output_complete"],
             log_bytes=record["log_bytes"],
         )
         return self._ended[handle]
