@@ -25,7 +25,7 @@ from danlu.node.records import TASK, TOKEN
 from danlu.node.send import Sender
 from danlu.node.staging import kept_in
 
-PASS_SECONDS = 2.0
+PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
 
 
@@ -49,25 +49,24 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
     server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
     sender = Sender(server, task["outputs"], say=_say)
-    try:
-        pause = 0.0
-        while not _is_last(pause):
-            began = time.monotonic()
-            try:
-                sender.send_settled()
-            except (Away, LocalProblem) as problem:
-                _say(str(problem))  # there is time; the last pass decides
-                server.is_given_up.clear()
+    pause = 0.0
+    while not _is_last(pause):
+        began = time.monotonic()
+        try:
+            sender.send_settled()
+        except Exception as problem:  # there is time; the last pass decides
+            _say(f"{type(problem).__name__}: {problem}")
+            pause = AFTER_PROBLEM_SECONDS
+        else:
             pause = max(PASS_SECONDS, 10 * (time.monotonic() - began))
         server.is_given_up.clear()
-        sender.send_all()
+    try:
+        left_out = sender.send_all()
     except Refused as refused:
         return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"
     except Away as away:
         return "upload_failed", f"the server could not be reached: {away}"
-    except LocalProblem as problem:
-        return "upload_failed", f"an output could not be read: {problem}"
-    return None
+    return ("upload_failed", left_out) if left_out else None
 
 
 def _is_last(pause_seconds: float) -> bool:
