@@ -113,7 +113,7 @@ class TestStop:
         job.wait_for_log("ready")
         os.kill(shim_pid(engine, job), signal.SIGTERM)
         (seen,) = job.wait()
-        assert seen.state is TaskState.STOPPED
+        assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "stopped_outside", 0)
         assert "saved" in job.log()
 
 

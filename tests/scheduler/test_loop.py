@@ -319,6 +319,24 @@ class TestEnds:
             ]
         assert told == ["rank 0: the server refused; the files are kept in X"]
 
+    @pytest.mark.parametrize("state", [TaskState.FAILED, TaskState.STOPPED])
+    def test_a_task_that_was_stopped_from_outside_is_not_started_unasked(self, world: World, state: TaskState) -> None:
+        job_id = world.started()
+        task = world.engine.task(job_id)
+        task.state, task.exit_code, task.ended_at = state, 143, 1500.0
+        task.reason = "stopped_outside" if state is TaskState.FAILED else ""
+        world.tick(3)
+        job = world.job(job_id)
+        assert (job.state, job.reason.code, job.attempt) == (JobState.FAILED, "stopped_outside", 1)
+
+    def test_a_task_that_was_stopped_from_outside_is_retried_as_its_policy_says(self, world: World) -> None:
+        job_id = world.started(retry={"max": 1, "backoff": 5})
+        task = world.engine.task(job_id)
+        task.state, task.reason, task.ended_at = TaskState.FAILED, "stopped_outside", 1500.0
+        world.tick()
+        assert world.job(job_id).reason.code == "retry_wait"
+        assert "retry 1 of 1" in world.job(job_id).reason.message
+
 
 class TestWishes:
     def test_stop_a_waiting_job(self, world: World) -> None:

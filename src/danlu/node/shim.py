@@ -71,7 +71,7 @@ class Shim:
         self._ended_at: float | None = None
         self._stop_at: float | None = None
         """When (monotonic) the grace is over."""
-        self._stop_was_asked = False
+        self._stop_was_asked = self._stop_was_ordered = False
         self._last_grace_seconds = 0.0
         self._facts = Facts(memory_bytes=self._task["memory_bytes"], folder=folder)
         self._init: socket.socket | None = None
@@ -90,7 +90,7 @@ class Shim:
         if self._facts.staging is None and not self._stop_was_asked:
             self._run_command()
         else:
-            self._facts = self._facts._replace(was_stopped=self._stop_was_asked)
+            self._note_stop()
         self._send_outputs()
         self._finish()
 
@@ -201,12 +201,16 @@ class Shim:
             self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
         elif event["event"] == "ended" and self._ended_at is None:
             self._ended_at = float(event["at"])
-            self._facts = self._facts._replace(exit_code=int(event["code"]), was_stopped=self._stop_was_asked)
+            self._facts = self._facts._replace(exit_code=int(event["code"]))
+            self._note_stop()
+
+    def _note_stop(self) -> None:
+        self._facts = self._facts._replace(was_stopped=self._stop_was_asked, was_ordered=self._stop_was_ordered)
 
     def _look_at_the_end(self, limits: cgroup.Limits | None) -> None:
         """Gather what the verdict needs, while it can still be seen."""
         if self._facts.exit_code is None:
-            self._facts = self._facts._replace(was_stopped=self._stop_was_asked)
+            self._note_stop()
         done = self._task["setup_done"]
         disk = os.statvfs(self._folder)
         self._facts = self._facts._replace(
@@ -323,6 +327,7 @@ class Shim:
         for line in orders.decode(errors="replace").splitlines():
             word, _, seconds = line.partition(" ")
             if word == "stop":
+                self._stop_was_ordered = True
                 self._stop(float(seconds))
 
     def _stop(self, grace_seconds: float) -> None:
