@@ -226,6 +226,21 @@ class TestEnds:
         assert job.reason.message == "ran longer than its max_duration of 1h00m"
         assert world.engine.stops == [((job_id, 1, 0), 7.0)]
 
+    def test_output_may_travel_for_longer_than_the_job_may_run(self, world: World) -> None:
+        job_id = world.started(nodes=2, max_duration="1h")
+        began = world.clock().timestamp()
+        world.clock.pass_seconds(3500)
+        for rank in (0, 1):
+            task = world.engine.task(job_id, rank)
+            task.state, task.ended_at = TaskState.UPLOADING, began + 3490
+        world.tick()
+        world.clock.pass_seconds(7200)
+        world.tick(2)
+        assert (world.job(job_id).state, world.engine.stops) == (JobState.RUNNING, [])
+        world.engine.task(job_id, 1).state, world.engine.task(job_id, 1).ended_at = TaskState.RUNNING, None
+        world.tick(3)
+        assert world.job(job_id).reason.code == "max_duration"
+
     def test_a_task_that_gives_no_sign_of_life_is_given_up(self, world: World) -> None:
         job_id = world.submit()
         world.tick()
