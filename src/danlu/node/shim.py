@@ -107,12 +107,15 @@ class Shim:
     # the command
 
     def _run_command(self) -> None:
-        limits = cgroup.limit(
+        limits, problems = cgroup.limit(
             self._task["cgroups"],
             self._task["name"],
             memory_bytes=self._task["memory_bytes"],
             cpus=self._task["cpus"],
         )
+        for problem in problems:
+            with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
+                os.write(self._log, f"danlu: {problem}\n".encode())
         self._start_init(limits)
         kill_at = None
         while not self._has_ended(self._init_pid):
