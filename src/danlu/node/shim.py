@@ -1,7 +1,5 @@
 """Owns one task from its first to its last moment. Outlives the server; the files in its folder are all it says.
 
-    python -I -S shim.py FOLDER         (secrets as a JSON object on standard input)
-
 Order: inputs (stager) -> command in its sandbox (init) -> outputs (stager) -> exit record. A stop is honoured at
 every step. Nothing here may fail for want of disk space: records have their blocks reserved.
 """
@@ -14,12 +12,8 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 from typing import Any, NoReturn
-
-if __name__ == "__main__":
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from danlu.node import cgroup, linux, network
 from danlu.node.init import descendants, processes
@@ -371,12 +365,3 @@ def _last_line(path: str) -> str:
         file.seek(max(0, file.tell() - 4096))
         lines = file.read().decode(errors="replace").splitlines()
     return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
-
-
-def main() -> None:
-    secrets = json.loads(sys.stdin.read() or "{}")
-    Shim(sys.argv[1], secrets=secrets, net=None).run()
-
-
-if __name__ == "__main__":
-    main()
