@@ -22,6 +22,7 @@ class FakeTask:
     message: str = ""
     started_at: float | None = None
     ended_at: float | None = None
+    is_output_complete: bool = True
     log: bytearray = field(default_factory=bytearray)
     marks: list[LogMark] = field(default_factory=list)
 
@@ -81,6 +82,9 @@ class FakeEngine(Engine):
     def forget(self, job_id: str, attempt: int) -> None:
         self.forgotten.append((job_id, attempt))
 
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        return sorted({(job, attempt) for job, attempt, _ in self.tasks} - set(self.forgotten))
+
     # what tests do to tasks
 
     def task(self, job_id: str, rank: int = 0, attempt: int = 1) -> FakeTask:
@@ -121,6 +125,7 @@ class FakeEngine(Engine):
             message=task.message,
             started_at=task.started_at,
             ended_at=task.ended_at,
+            is_output_complete=task.is_output_complete,
             log_bytes=len(task.log),
         )
 

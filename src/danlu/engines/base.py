@@ -46,6 +46,9 @@ class Observation(BaseModel):
     """Unix time at which the command began."""
 
     ended_at: float | None = None
+    is_output_complete: bool = True
+    """False when files did not reach the store, however the command ended: what the node has of them is kept."""
+
     log_bytes: int = 0
     """Length of the log so far; final once the state is."""
 

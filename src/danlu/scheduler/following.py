@@ -77,7 +77,9 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
         return reason("paused")
     limit = live.spec.max_duration
     begun = min((task.now.started_at for task in tasks if task.now.started_at is not None), default=None)
-    if limit is not None and begun is not None and now.timestamp() - begun > limit:
+    # a command that has ended has kept to its time, however long its output is on the way
+    is_at_work = any(task.now.ended_at is None for task in tasks)
+    if limit is not None and begun is not None and is_at_work and now.timestamp() - begun > limit:
         return reason("max_duration", f"ran longer than its max_duration of {show_duration(limit)}")
     late = (now - live.attempt.started_at).total_seconds() > START_SECONDS
     silent = [task.rank for task in tasks if task.now.state is TaskState.STARTING]
@@ -206,8 +208,15 @@ def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
             at=_not_before(live, parts.now()),
             first_failed_rank=failed_rank,
             last_lines=last_lines,
+            is_output_complete=all(task.now.is_output_complete for task in tasks),
         )
         if ended and job is not None:
+            for task in tasks:
+                if not task.now.is_output_complete:
+                    told = f"rank {task.rank}: {task.now.message}"
+                    jobs.add_event(
+                        session, job.id, live.attempt.number, kind="output_incomplete", message=told, at=parts.now()
+                    )
             _settle(session, parts, job, live, state, why, exit_code=exit_code)
 
 

@@ -21,7 +21,7 @@ from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import jobs, nodes
+from danlu.store import attempts, jobs, nodes
 from danlu.store.tables import JobRow
 
 log = logging.getLogger(__name__)
@@ -298,8 +298,8 @@ class Scheduler:
     def _clean_up(self, item: LiveJob) -> None:
         """Remove what the attempt left on its nodes, unless it holds results that never arrived."""
         with self._parts.database.reading() as session:
-            job = jobs.get_job(session, item.job.id)
-        if job is not None and job.reason_code == "upload_failed":
+            attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
+        if attempt is not None and not attempt.is_output_complete:
             return
         try:
             self._parts.engines[item.job.engine].forget(item.job.id, item.attempt.number)

@@ -136,6 +136,12 @@ CATALOGUE: dict[str, Entry] = {
         "The node may have been restarted. Start the job again, or give it a retry policy.",
         True,
     ),
+    "stopped_outside": Entry(
+        "Something outside of Danlu told a task to end.",
+        Fault.TRANSIENT,
+        "The machine may have been shut down. Start the job again, or give it a retry policy.",
+        True,
+    ),
     "queue_timeout": Entry(
         "The job waited longer than its max_wait.",
         Fault.USER,
