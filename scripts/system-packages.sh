@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # Install the Debian or Ubuntu packages that Danlu makes use of, when root; otherwise say what is missed without them.
+#
+#   system-packages.sh          what running Danlu is better with
+#   system-packages.sh tests    that, and what some tests need
 set -u
 has() { command -v "$1" >/dev/null; }
 has_jpeg_headers() { printf '#include <stdio.h>\n#include <jpeglib.h>\n' | g++ -E -x c++ - >/dev/null 2>&1; }
@@ -18,6 +21,10 @@ has slirp4netns || need slirp4netns "jobs with a network of their own do not rea
 has g++ || need g++ "$slow"
 has_jpeg_headers || need libjpeg-dev "$slow"  # the name that Debian and Ubuntu share
 has_python_headers || need python3-dev "$slow"
+if [ "${1:-}" = tests ]; then
+  has ip || need iproute2 "tests that need several hosts on one machine are skipped"
+  has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
+fi
 has_venv || need python3-venv "no virtual environment can be made"
 [ ${#missing[@]} -eq 0 ] && exit 0
 
