@@ -164,7 +164,7 @@ class Sender:
 def _sentence(left_out: dict[str, str], num_files: int) -> str:
     if not left_out:
         return ""
-    named = [f"{_shown(path)}: {why}" for path, why in sorted(left_out.items())[:MAX_NAMED]]
+    named = [f"{_shown(path)}: {why[:MAX_NAME]}" for path, why in sorted(left_out.items())[:MAX_NAMED]]
     more = f"; and {len(left_out) - MAX_NAMED} more" if len(left_out) > MAX_NAMED else ""
     return f"{len(left_out)} of {num_files} files could not be stored: {'; '.join(named)}{more}"
 

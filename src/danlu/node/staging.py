@@ -76,8 +76,10 @@ def kept_in(folder: str) -> str:
 
 
 def has_files(folder: str) -> bool:
-    """Say whether there is any file below a folder. Stops at the first."""
-    return any(files for _, _, files in os.walk(folder))
+    """Say whether there is any file below a folder, or something that cannot be looked at. Stops at the first."""
+    problems: list[OSError] = []
+    found = any(files for _, _, files in os.walk(folder, onerror=problems.append))
+    return found or any(not isinstance(problem, FileNotFoundError) for problem in problems)
 
 
 def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:

@@ -119,7 +119,7 @@ CATALOGUE: dict[str, Entry] = {
     "upload_failed": Entry(
         "The command ended, but its output could not be brought to the store.",
         Fault.TRANSIENT,
-        "The files are kept in the task's folder on its node; the message names it.",
+        "The files are kept in the task's folder on its node until the job is deleted; the message names it.",
         False,
     ),
     "disk_full": Entry("A disk has no room left.", Fault.PLATFORM, "Make room on the disk that is named.", False),
