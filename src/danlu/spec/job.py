@@ -132,6 +132,14 @@ class LaunchMode(Word):
 
     PLAIN = "plain"
     DDP = "ddp"
+    ASCEND = "ascend"
+
+
+class Processes(Word):
+    """How often the command is started on a node."""
+
+    PER_NODE = "per_node"
+    PER_DEVICE = "per_device"
 
 
 class _Frozen(BaseModel):
@@ -202,6 +210,9 @@ class JobSpec(_Frozen):
 
     nodes: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
     launch: LaunchMode = LaunchMode.PLAIN
+    processes: Processes = Processes.PER_NODE
+    """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
+
     resources: Resources = Resources()
     code: Optional[Code] = None
 

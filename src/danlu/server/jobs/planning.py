@@ -27,6 +27,8 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> 
     placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
+    elsewhere = {task.node for task in placement.tasks if task.has_simulated_devices}
+    notes += [f"the devices of {node} are simulated: no such hardware is used" for node in sorted(elsewhere)]
     if isinstance(found, Reason):
         notes.append(f"it would wait: {found.message}")
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
@@ -60,7 +62,14 @@ def _anywhere(spec: JobSpec) -> Placement:
     """A placement for showing, when no node can hold the job."""
     count = spec.resources.device.count if spec.resources.device.is_scarce else 0
     tasks = tuple(
-        TaskPlacement(rank=rank, node=f"node-{rank}", address=own_address(rank), device_ids=tuple(range(count)))
+        TaskPlacement(
+            rank=rank,
+            node=f"node-{rank}",
+            address=own_address(rank),
+            device_ids=tuple(range(count)),
+            device_model=spec.resources.device.model,
+            has_simulated_devices=count > 0,
+        )
         for rank in range(spec.nodes)
     )
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")
