@@ -13,14 +13,13 @@ from danlu.cli.options import AsJson
 if TYPE_CHECKING:
     from danlu.launch.ranktable import Chip
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings=CONTEXT,
-    help="""Check and convert Ascend rank tables (hccl.json).""",
-)
+app = typer.Typer(name="ranktable", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 LARGEST_FILE_BYTES = 64 << 20
+
+
+@app.callback()
+def _ranktable() -> None:
+    """Check and convert Ascend rank tables (hccl.json)."""
 
 
 @app.command(context_settings=CONTEXT)
