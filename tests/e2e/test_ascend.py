@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from danlu.client import Client
 from danlu.errors import InvalidSpec
-from danlu.spec.states import JobState
+from danlu.spec.states import JobState, is_over
 from danlu.testing.serving import RunningServer
-from tests.conftest import end_server
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ascend"
 COMMAND = ["python3", "-u", "check_table.py"]
@@ -23,7 +23,8 @@ def wide_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     running = RunningServer(tmp_path_factory.mktemp("ascend") / "data", "--simulate", "npu:910b:16").start()
     with running.client() as client:
         yield client
-    end_server(running)
+        assert all(is_over(job.state) for job in client.jobs.list())
+    running.stop()
 
 
 def said(job_id: str, client: Client) -> list[str]:
@@ -82,7 +83,7 @@ def test_the_first_process_that_fails_ends_its_node_with_its_code(wide_client: C
     ended = job.wait(timeout=60)
     assert ended.state is JobState.FAILED
     assert said(job.id, wide_client) == ["danlu: rank 2 ended with 7; the other processes of this node are ended"]
-    assert [task.exit_code for task in ended.tasks] == [7]
+    assert [task.exit_code for attempt in ended.details.attempts for task in attempt.tasks] == [7]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_the_first_process_that_fails_ends_its_node_with_its_code(wide_client: C
     ],
 )
 def test_what_cannot_work_is_refused_at_submit(
-    wide_client: Client, asked: dict[str, object], field: str, told: str
+    wide_client: Client, asked: dict[str, Any], field: str, told: str
 ) -> None:
     with pytest.raises(InvalidSpec) as refused:
         wide_client.jobs.submit(**{"name": "refused", "command": "true", "launch": "ascend", **asked})

@@ -208,7 +208,7 @@ def _offer(spec: JobSpec, nodes: tuple[FreeNode, ...]) -> str:
     asked = spec.resources
     shown = []
     for node in nodes[:4]:
-        parts = [f"{len(_matching(spec, node.devices))} {asked.device.type}"] if asked.device.is_scarce else []
+        parts = [_free_devices(spec, node)] if asked.device.is_scarce else []
         if asked.cpus:
             parts.append(f"{node.cpus:g} cpus")
         if asked.memory:
@@ -216,3 +216,10 @@ def _offer(spec: JobSpec, nodes: tuple[FreeNode, ...]) -> str:
         parts.append(f"{node.num_tasks} task slots")
         shown.append(f"{', '.join(parts)} on {node.info.name}")
     return "; ".join(shown) + (f"; and {len(nodes) - 4} more nodes" if len(nodes) > 4 else "")
+
+
+def _free_devices(spec: JobSpec, node: FreeNode) -> str:
+    asked = spec.resources.device
+    count = len(_matching(spec, node.devices))
+    apart = ", not in one ring" if count >= asked.count and len(_take(spec, node)) < asked.count else ""
+    return f"{count} {asked.type}{apart}"
