@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from danlu.cli.plan import plan_text
 from danlu.client import Client
+from danlu.client.jobfile import read_job_file
 from danlu.errors import InvalidSpec
 from danlu.spec.states import JobState, is_over
 from danlu.testing.serving import RunningServer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ascend"
-COMMAND = ["python3", "-u", "check_table.py"]
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +33,11 @@ def said(job_id: str, client: Client) -> list[str]:
 
 
 def test_the_example_runs_sixteen_processes_that_agree_with_their_table(wide_client: Client) -> None:
-    job = wide_client.jobs.submit(
-        name="sixteen",
-        command=COMMAND,
-        nodes=2,
-        launch="ascend",
-        processes="per_device",
-        resources={"device": "npu:910b:8"},
-        code={"path": str(EXAMPLE / "code")},
-    )
+    job_file = read_job_file(EXAMPLE / "job.yml", [])
+    shown = plan_text(wide_client.jobs.plan(job_file.values, folder=job_file.folder))
+    assert "/input/config/rank_table.json\n" in shown
+    assert "are simulated: no such hardware is used" in shown
+    job = wide_client.jobs.submit(job_file.values, folder=job_file.folder)
     assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job.id, wide_client)
     expected = [
         f"[rank {rank}] rank {rank} of 16: server {rank // 8}, device {rank % 8}: the table agrees"

@@ -27,10 +27,11 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> 
     placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
-    elsewhere = {task.node for task in placement.tasks if task.has_simulated_devices}
-    notes += [f"the devices of {node} are simulated: no such hardware is used" for node in sorted(elsewhere)]
     if isinstance(found, Reason):
         notes.append(f"it would wait: {found.message}")
+    else:
+        simulated = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
+        notes += [f"the devices of {node} are simulated: no such hardware is used" for node in simulated]
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
     return plan, list(dict.fromkeys(notes))
 
