@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,22 @@ def test_the_first_process_that_fails_ends_its_node_with_its_code(wide_client: C
     assert ended.state is JobState.FAILED
     assert said(job.id, wide_client) == ["danlu: rank 2 ended with 7; the other processes of this node are ended"]
     assert [task.exit_code for attempt in ended.details.attempts for task in attempt.tasks] == [7]
+
+
+def test_a_stop_reaches_every_process_once(wide_client: Client) -> None:
+    job = wide_client.jobs.submit(
+        name="stopped",
+        command="trap 'echo saving; sleep 0.5; echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done",
+        launch="ascend",
+        processes="per_device",
+        resources={"device": "npu:2"},
+    )
+    followed = (line.text.strip() for line in job.logs(follow=True))
+    assert sorted(islice(followed, 2)) == ["[rank 0] up", "[rank 1] up"]
+    job.stop()
+    assert job.wait(timeout=60).state is JobState.STOPPED
+    lines = [line for line in said(job.id, wide_client) if "Terminated" not in line]  # bash, of its own sleep
+    assert sorted(lines) == sorted(f"[rank {rank}] {word}" for rank in range(2) for word in ("up", "saving", "saved"))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,6 +179,12 @@ BROKEN: list[tuple[str, Callable[[Table], None], str, str]] = [
 @pytest.mark.parametrize("shape", ["A", "A1", "A2", "B", "C"])
 def test_a_good_table_has_no_fault(shape: str) -> None:
     assert check(json.dumps(good(shape))) == []
+
+
+def test_the_tables_of_the_documentation_are_good() -> None:
+    page = Path(__file__).parents[2] / "docs" / "formats" / "ranktable.md"
+    shown = re.findall(r"```json\n(.*?)```", page.read_text(), re.DOTALL)
+    assert [check(text) for text in shown] == [[], [], []]
 
 
 @pytest.mark.parametrize(("shape", "change", "path", "told"), BROKEN)
