@@ -34,9 +34,13 @@ $(VENV)/bin/pip:
 	python3 -m venv $(VENV)
 
 $(VENV)/.demo-ready: $(VENV)/bin/pip pyproject.toml constraints.txt
+	@echo "installing Danlu and PyTorch into $(VENV) (a few minutes the first time)"
 	$(PIP) install -c constraints.txt -e '.[server]' torch numpy
 	touch $@
 
 $(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt compat/pyproject.toml $(wildcard accel/pyproject.toml accel/CMakeLists.txt accel/native/*)
+	scripts/system-packages.sh tests
+	@echo "installing danlu-accel, which is compiled, and the tools for tests into $(VENV) (a few minutes the first time)"
 	$(PIP) install -c constraints.txt -r requirements-dev.txt
+	$(PIP) install -c constraints.txt --no-deps torchvision  # its Python transforms, to compare ours with
 	touch $@

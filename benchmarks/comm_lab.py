@@ -19,6 +19,7 @@ from comm_lab.figures import Figure, accuracy_figure, exchange_figures, round_ro
 from comm_lab.launch import has_mpirun, mpirun, torchrun
 from comm_lab.network import Host, lab, require_root
 from comm_lab.picture import draw
+from precision.digits import MISSING, has_digits
 
 MIB = 1 << 20
 EXACT = {"algorithm": "2d"}
@@ -53,7 +54,7 @@ def main() -> None:
 
 
 def two_by_two(hosts: Hosts, rounds: int) -> list[Figure]:
-    return exchange_figures(2, torchrun(hosts, 2, _exchange(MODES, 32 * MIB, rounds), 300))
+    return exchange_figures(2, torchrun(hosts, 2, _exchange(MODES, 64 * MIB, rounds), 300))
 
 
 def two_by_four(hosts: Hosts, rounds: int) -> list[Figure]:
@@ -79,6 +80,8 @@ def measure_steps(hosts: Hosts, rounds: int) -> dict[str, Any]:
 
 
 def accuracy(hosts: Hosts, rounds: int) -> list[Figure]:
+    if not has_digits():
+        return [accuracy_figure(None, MISSING)]
     seeds = 5 if rounds < 9 else 10
     request = {"what": "accuracy", "arguments": {"wires": ["exact", "int8"], "seeds": seeds, "epochs": 15}}
     return [accuracy_figure(torchrun(hosts, 2, request, 300))]

@@ -156,7 +156,8 @@ def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
     print(f"installing {name} ...", file=sys.stderr, flush=True)
     venvs.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(venvs / name)], check=True)
-    pip = [str(python_of(venvs, name)), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")]
+    ours = ["-c", str(ROOT / "constraints.txt")] if name == "ours" else []  # others have needs of their own
+    pip = [str(python_of(venvs, name)), "-m", "pip", "install", "-q", *ours]
     commands = [[*pip, *REQUIREMENTS[name]]]
     for package in WITHOUT_DEPENDENCIES.get(name, []):
         isolation = ["--no-build-isolation"] if package == "ffcv" else []

@@ -1,4 +1,4 @@
-"""Write docs/reference/{reasons,settings,http,errors}.md from the tables and classes they describe."""
+"""Write docs/reference/{job,reasons,settings,http,errors}.md from the tables and classes they describe."""
 
 from __future__ import annotations
 
@@ -9,19 +9,70 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.server.settings import ServerSettings
+from danlu.spec.job import Code, JobSpec, LaunchMode, Resources, Retry
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 NOTE = "<!-- made by scripts/make_reference.py; change the source and run it again -->\n"
 
 
+TYPES = {
+    "str": "text",
+    "Text": "text",
+    "int": "whole number",
+    "float": "number",
+    "Seconds": "duration",
+    "Bytes": "size",
+    "Device_": "device",
+    "StorePathText": "store path",
+    "Union[str, tuple[str, ...]]": "text, or list of texts",
+    "tuple[str, ...]": "list of texts",
+    "dict[StorePathText, JobPath]": "mapping: store path -> path",
+    "dict[EnvName, EnvValue]": "mapping: variable -> text",
+    "dict[TagText, TagText]": "mapping: text -> text",
+    "dict[str, Any]": "mapping: text -> any JSON value",
+    "LaunchMode": " or ".join(f"`{mode}`" for mode in LaunchMode),
+    "Resources": "[resources](#resources)",
+    "Code": "text, or [code](#code)",
+    "Retry": "[retry](#retry)",
+}
+"""Annotation of a field -> what to write. A new kind of field has to be named here first."""
+
+
 def pages() -> dict[str, str]:
     """File name -> text."""
-    return {"reasons.md": reasons(), "settings.md": settings(), "errors.md": error_tree(), "http.md": http()}
+    return {
+        "job.md": job(),
+        "reasons.md": reasons(),
+        "settings.md": settings(),
+        "errors.md": error_tree(),
+        "http.md": http(),
+    }
+
+
+def job() -> str:
+    kinds: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
+    lines: list[str] = []
+    for title, kind in kinds.items():
+        head = [f"## {title}", ""] if title else []
+        lines += [*head, "| field | type | default | meaning |", "|---|---|---|---|", *_field_rows(kind), ""]
+    return _page(
+        "Fields of a job",
+        "The same in a job file (YAML), in `client.jobs.submit(...)` and over HTTP. Only `name` and `command` must be "
+        "there. [The guide](../guide/jobs.md) shows them at work.\n\n"
+        "- *duration*: seconds as a number, or text such as `90s`, `15m`, `2h`, `1d`\n"
+        "- *size*: bytes as a number, or text such as `512MB`, `4GB` (10^9) or `16GiB` (2^30)\n"
+        "- *device*: `TYPE[:MODEL][:COUNT]`, such as `cpu:2`, `gpu:8` or `npu:910b:8`\n"
+        "- *store path*: `store://bucket/path`",
+        lines[:-1],
+    )
 
 
 def reasons() -> str:
@@ -88,15 +139,53 @@ def _page(title: str, intro: str, lines: list[str]) -> str:
     return f"{NOTE}# {title}\n\n{intro}\n\n" + "\n".join(lines) + "\n"
 
 
+def _field_rows(kind: type[BaseModel]) -> Iterator[str]:
+    told, written = dict(_documented(kind)), dict(_annotations(kind))
+    for name, field in kind.model_fields.items():
+        what = f"{TYPES[written[name]]}{_limits(field)}"
+        yield f"| `{name}` | {what} | {_field_default(field)} | {told[name]} |"
+
+
+def _annotations(kind: type[Any]) -> Iterator[tuple[str, str]]:
+    """Each field with its type as it is written, without `Optional` and what `Annotated` adds."""
+    for field in _class_body(kind):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            found = field.annotation
+            while isinstance(found, ast.Subscript) and ast.unparse(found.value) in ("Optional", "Annotated"):
+                found = found.slice.elts[0] if isinstance(found.slice, ast.Tuple) else found.slice
+            yield field.target.id, ast.unparse(found)
+
+
+def _limits(field: FieldInfo) -> str:
+    found = {name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)}
+    if field.annotation not in (int, Optional[float]):
+        return ""
+    begin = f"{found['ge']} to" if "ge" in found else f"above {found['gt']}, up to"
+    return f", {begin} {found['le']}"
+
+
+def _field_default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "must be given"
+    if field.default_factory is not None or isinstance(field.default, (Resources, Retry)):
+        return ""
+    return _show(f"{field.default:g}" if isinstance(field.default, float) else field.default)
+
+
 def _documented(kind: type[Any]) -> Iterator[tuple[str, str]]:
     """Each field with the string that stands under it."""
-    body = ast.parse(inspect.getsource(kind)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    for field, below in zip(body.body, body.body[1:]):
+    body = _class_body(kind)
+    for field, below in zip(body, body[1:]):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
             value = below.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield field.target.id, " ".join(value.value.split())
+
+
+def _class_body(kind: type[Any]) -> list[ast.stmt]:
+    body = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    return body.body
 
 
 def _show(value: object) -> str:

@@ -1,21 +1,46 @@
 #!/usr/bin/env bash
-# Install the Debian packages that Danlu makes use of, when root; otherwise say what is missed without them.
+# Install the Debian or Ubuntu packages that Danlu makes use of, when root; otherwise say what is missed without them.
+#
+#   system-packages.sh          what running Danlu is better with
+#   system-packages.sh tests    that, and what some tests need
 set -u
 has() { command -v "$1" >/dev/null; }
 has_jpeg_headers() { printf '#include <stdio.h>\n#include <jpeglib.h>\n' | g++ -E -x c++ - >/dev/null 2>&1; }
+# of the Python that runs here: one that does not come from the system brings its own
+has_python_headers() {
+  python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null
+}
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
-missing=() notes=()
-need() { missing+=("$1"); notes+=("$1 is not installed: $2"); }
+slow="danlu-accel decodes images through Pillow, several times slower"
+missing=()
+declare -A loss
+need() { missing+=("$1"); loss[$1]="$2"; }
 has bwrap || need bubblewrap "jobs run without a sandbox, they see this machine"
 has slirp4netns || need slirp4netns "jobs with a network of their own do not reach other machines"
-has g++ || need g++ "danlu-accel decodes images through Pillow, several times slower"
-has_jpeg_headers || need libjpeg62-turbo-dev "danlu-accel decodes images through Pillow, several times slower"
-python3 -c 'import ensurepip, venv' 2>/dev/null || need python3-venv "no virtual environment can be made"
+has g++ || need g++ "$slow"
+has_jpeg_headers || need libjpeg-dev "$slow"  # the name that Debian and Ubuntu share
+has_python_headers || need python3-dev "$slow"
+if [ "${1:-}" = tests ]; then
+  has ip || need iproute2 "tests that need several hosts on one machine are skipped"
+  has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
+fi
+has_venv || need python3-venv "no virtual environment can be made"
 [ ${#missing[@]} -eq 0 ] && exit 0
 
+can_install=no
 if [ "$(id -u)" = 0 ] && has apt-get; then
+  can_install=yes
+  echo "installing ${missing[*]}"
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null && exit 0
 fi
-printf 'note: %s (installing it needs root and apt-get)\n' "${notes[@]}" >&2
-python3 -c 'import ensurepip, venv'
+for package in "${missing[@]}"; do  # one by one: a name that is unknown here does not leave out the others
+  if [ $can_install = yes ]; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package" >/dev/null && continue
+    why="apt-get could not install it"
+  else
+    why="installing it needs root and apt-get"
+  fi
+  printf 'note: %s is not installed: %s (%s)\n' "$package" "${loss[$package]}" "$why" >&2
+done
+has_venv  # without it nothing works; all the rest is for the better

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import all_errors
+from danlu.spec.job import Code, JobSpec, Resources, Retry
 from danlu.spec.reasons import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,13 @@ def test_every_reason_and_every_error_is_in_the_docs() -> None:
     reasons, errors = (REFERENCE / "reasons.md").read_text(), (REFERENCE / "errors.md").read_text()
     assert [code for code in CATALOGUE if f"`{code}`" not in reasons] == []
     assert [kind.__name__ for kind in all_errors() if f"`{kind.__name__}`" not in errors] == []
+
+
+def test_every_field_of_a_job_is_in_the_docs_with_its_meaning() -> None:
+    rows = [line.split(" | ") for line in (REFERENCE / "job.md").read_text().splitlines() if line.startswith("| `")]
+    fields = [f"| `{name}`" for kind in (JobSpec, Resources, Code, Retry) for name in kind.model_fields]
+    assert [row[0] for row in rows] == fields
+    assert [row[0] for row in rows if len(row) != 4 or len(row[3]) < 10] == []
 
 
 def test_every_operation_says_what_it_answers_and_how_it_fails() -> None:

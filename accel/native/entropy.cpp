@@ -31,8 +31,8 @@ bool build(const JHUFF_TBL &source, bool is_dc, HuffmanTable &table) {
             const int size = is_dc ? symbol : symbol & 15;
             if (size > (is_dc ? 11 : 10)) return false;
             if (length > lookup_bits) continue;
-            const int run = is_dc ? 0 : size ? symbol >> 4 : symbol == 0xF0 ? 15 : 64;
-            const auto entry = static_cast<uint16_t>((length + size) | size << 5 | run << 9);
+            const int run = is_dc ? 0 : size ? symbol >> 4 : symbol == 0xF0 ? 15 : 63;
+            const auto entry = static_cast<uint16_t>((length + size) | size << 6 | run << 10);
             const int spread = lookup_bits - length;
             uint16_t *to = table.lookup + (code << spread);
             for (int k = 0; k < 1 << spread; k++) to[k] = entry;
@@ -104,7 +104,8 @@ bool EntropyDecoder::find_segments() {
     Segment open{0, 0, 0, 0};
     for (size_t i = 0; i < num_ff; i++) {
         const size_t at = ff_positions_[i];
-        const int code = at + 1 < scan_bytes_ ? scan_[at + 1] : 0xD9;
+        if (at + 1 == scan_bytes_) return false;
+        const int code = scan_[at + 1];
         if (code == 0) continue;
         open.end = static_cast<uint32_t>(at);
         open.last_ff = static_cast<uint32_t>(i);
@@ -114,10 +115,7 @@ bool EntropyDecoder::find_segments() {
         open.begin = static_cast<uint32_t>(at + 2);
         open.first_ff = static_cast<uint32_t>(i + 1);
     }
-    open.end = static_cast<uint32_t>(scan_bytes_);
-    open.last_ff = static_cast<uint32_t>(num_ff);
-    segments_.push_back(open);
-    return true;
+    return false; // no end marker: the file was cut
 }
 
 // Copy a segment without its stuffing, zeros behind it, and stand at its first bit.

@@ -67,45 +67,46 @@ Decoder::~Decoder() {
     delete state_;
 }
 
-// Read the header, start, let `work` do the rest; libjpeg's errors end here. If our entropy decoder met something odd,
-// do it all again with libjpeg's, which knows how to go on in damaged files the way Pillow does.
+// If our entropy decoder meets something odd, all is done again with libjpeg's, which knows how to go on in damaged files
+// the way Pillow does.
 template <typename Work> Status Decoder::guarded(const uint8_t *jpeg, size_t size, Work work) {
     if (!looks_like_jpeg(jpeg, size)) return Status::not_jpeg;
     State &s = *state_;
+    Status status = attempt(jpeg, size, own_huffman_allowed_, work);
+    if (s.own_huffman && s.entropy.is_irregular()) status = attempt(jpeg, size, false, work);
+    if (!s.own_huffman)
+        counts.library_huffman++;
+    else if (s.entropy.has_segments())
+        counts.sliced++;
+    return status;
+}
+
+// Read the header, let `work` do the rest; libjpeg's errors end here.
+template <typename Work> Status Decoder::attempt(const uint8_t *jpeg, size_t size, bool own, Work &work) {
+    State &s = *state_;
     jpeg_decompress_struct &c = s.c;
-    for (bool own : {own_huffman_allowed_, false}) {
-        s.own_huffman = false;
-        s.errors.hit_end = false;
-        s.errors.base.num_warnings = 0;
-        if (setjmp(s.errors.jump)) {
-            const bool unsupported = c.err->msg_code == JERR_BAD_PRECISION || c.err->msg_code == JERR_SOF_UNSUPPORTED ||
-                                     c.err->msg_code == JERR_CONVERSION_NOTIMPL;
-            jpeg_abort_decompress(&c);
-            if (s.own_huffman && s.entropy.is_irregular()) continue;
-            return unsupported ? Status::unsupported : Status::broken;
-        }
-        jpeg_mem_src(&c, jpeg, size);
-        jpeg_read_header(&c, TRUE);
-        const bool is_rgb_like = c.num_components == 1 ||
-                                 (c.num_components == 3 && (c.jpeg_color_space == JCS_YCbCr || c.jpeg_color_space == JCS_RGB));
-        if (!is_rgb_like) {
-            jpeg_abort_decompress(&c);
-            return Status::unsupported;
-        }
-        if (static_cast<int64_t>(c.image_width) * c.image_height > max_pixels) {
-            jpeg_abort_decompress(&c);
-            return Status::broken;
-        }
+    s.own_huffman = false;
+    s.errors.hit_end = false;
+    s.errors.base.num_warnings = 0;
+    if (setjmp(s.errors.jump)) {
+        const int why = s.c.err->msg_code;
+        jpeg_abort_decompress(&s.c);
+        const bool unsupported = why == JERR_BAD_PRECISION || why == JERR_SOF_UNSUPPORTED || why == JERR_CONVERSION_NOTIMPL;
+        return unsupported ? Status::unsupported : Status::broken;
+    }
+    jpeg_mem_src(&c, jpeg, size);
+    jpeg_read_header(&c, TRUE);
+    const bool is_rgb_like = c.num_components == 1 ||
+                             (c.num_components == 3 && (c.jpeg_color_space == JCS_YCbCr || c.jpeg_color_space == JCS_RGB));
+    const bool is_too_large = static_cast<int64_t>(c.image_width) * c.image_height > max_pixels;
+    Status status = is_rgb_like ? Status::broken : Status::unsupported;
+    if (is_rgb_like && !is_too_large) {
         c.out_color_space = JCS_EXT_RGBX;
         c.dct_method = JDCT_ISLOW;
-        const Status status = work(c, own);
-        jpeg_abort_decompress(&c);
-        if (s.own_huffman && s.entropy.is_irregular()) continue;
-        if (!s.own_huffman) counts.library_huffman++;
-        else if (s.entropy.has_segments()) counts.sliced++;
-        return status == Status::ok && s.errors.hit_end ? Status::broken : status;
+        status = work(c, own);
     }
-    return Status::broken;
+    jpeg_abort_decompress(&c);
+    return status == Status::ok && s.errors.hit_end ? Status::broken : status;
 }
 
 Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint64_t key, Output out, Geometry &geometry) {
@@ -129,7 +130,8 @@ Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint
         const int top = down.first_sample(), num_rows = down.last_sample() - top;
         down.rebase(top);
 
-        const size_t stride = (static_cast<size_t>(columns) + Resizer::row_padding) * 4;
+        // Weights beyond the last column are zero, but the kernels read there.
+        const size_t stride = (static_cast<size_t>(columns) + static_cast<size_t>(across.taps()) + 8) * 4;
         if (rows_.size() < 2 * stride) rows_.resize(2 * stride);
         resizer_.start_rows(num_rows);
         if (top > 0) jpeg_skip_scanlines(&c, static_cast<JDIMENSION>(top));

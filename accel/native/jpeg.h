@@ -44,6 +44,7 @@ class Decoder {
   private:
     struct State;
     template <typename Work> Status guarded(const uint8_t *jpeg, size_t size, Work work);
+    template <typename Work> Status attempt(const uint8_t *jpeg, size_t size, bool own, Work &work);
 
     State *state_;
     Resizer resizer_;

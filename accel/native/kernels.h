@@ -11,7 +11,7 @@ namespace danlu {
 constexpr int lookup_bits = 12;
 
 // One symbol of a Huffman table, found by the next 12 bits of the stream.
-// bits 0-4: code length + value bits; 5-8: value bits; 9-15: how far to move before the value (EOB: 64).
+// bits 0-5: code length + value bits; 6-9: value bits; 10-15: how far to move before the value (EOB: 63).
 // 0: the code is longer than 12 bits.
 struct HuffmanTable {
     uint16_t lookup[1 << lookup_bits];

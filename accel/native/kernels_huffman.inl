@@ -32,8 +32,8 @@ inline uint32_t long_code(const HuffmanTable &table, uint64_t bits, bool is_dc) 
     if (length > 16) return 0;
     const uint8_t symbol = table.values[((head >> (16 - length)) + table.value_offset[length]) & 255];
     const int size = is_dc ? symbol : symbol & 15;
-    const int run = is_dc ? 0 : size ? symbol >> 4 : symbol == 0xF0 ? 15 : 64;
-    return (uint32_t)(length + size) | (uint32_t)size << 5 | (uint32_t)run << 9;
+    const int run = is_dc ? 0 : size ? symbol >> 4 : symbol == 0xF0 ? 15 : 63;
+    return (uint32_t)(length + size) | (uint32_t)size << 6 | (uint32_t)run << 10;
 }
 
 // The signed value of `size` bits that end `total` bits from the top.
@@ -56,7 +56,7 @@ inline bool one_block(const uint8_t *&next_ref, uint64_t &bits_ref, int &count_r
         entry = long_code(dc, bits, true);
         if (entry == 0) return false;
     }
-    uint32_t total = entry & 31, size = entry >> 5 & 15;
+    uint32_t total = entry & 63, size = entry >> 6 & 15; // & 63 is free: a shift looks at six bits only
     prediction = (int16_t)(prediction + value_of(bits, total, size));
     bits <<= total;
     count -= (int)total;
@@ -71,9 +71,9 @@ inline bool one_block(const uint8_t *&next_ref, uint64_t &bits_ref, int &count_r
                 entry = long_code(ac, bits, false);
                 if (entry == 0) return false;
             }
-            total = entry & 31;
-            k += entry >> 9;
-            if (keep) block[natural_order[k]] = (int16_t)value_of(bits, total, entry >> 5 & 15);
+            total = entry & 63;
+            k += entry >> 10;
+            if (keep) block[natural_order[k]] = (int16_t)value_of(bits, total, entry >> 6 & 15);
             bits <<= total;
             count -= (int)total;
             if (++k > 63) goto done;

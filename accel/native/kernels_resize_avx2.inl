@@ -97,14 +97,24 @@ void store_planes_f32(const uint8_t *rgbx, int n, float *r, float *g, float *b, 
     const __m256 r_scale = _mm256_set1_ps(scale[0]), g_scale = _mm256_set1_ps(scale[1]), b_scale = _mm256_set1_ps(scale[2]);
     const __m256 r_shift = _mm256_set1_ps(shift[0]), g_shift = _mm256_set1_ps(shift[1]), b_shift = _mm256_set1_ps(shift[2]);
     int i = 0;
+    // A batch is far larger than any cache: written past the caches it costs half the memory traffic.
+    const bool aligned = !(((uintptr_t)r | (uintptr_t)g | (uintptr_t)b) & 31);
     for (; i + 8 <= n; i += 8) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)(rgbx + 4 * i));
-        const __m256 red = _mm256_cvtepi32_ps(_mm256_and_si256(v, byte));
-        const __m256 green = _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, 8), byte));
-        const __m256 blue = _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, 16), byte));
-        _mm256_storeu_ps(r + i, _mm256_fmadd_ps(red, r_scale, r_shift));
-        _mm256_storeu_ps(g + i, _mm256_fmadd_ps(green, g_scale, g_shift));
-        _mm256_storeu_ps(b + i, _mm256_fmadd_ps(blue, b_scale, b_shift));
+        const __m256 red = _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_and_si256(v, byte)), r_scale, r_shift);
+        const __m256 green =
+            _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, 8), byte)), g_scale, g_shift);
+        const __m256 blue =
+            _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, 16), byte)), b_scale, b_shift);
+        if (aligned) {
+            _mm256_stream_ps(r + i, red);
+            _mm256_stream_ps(g + i, green);
+            _mm256_stream_ps(b + i, blue);
+        } else {
+            _mm256_storeu_ps(r + i, red);
+            _mm256_storeu_ps(g + i, green);
+            _mm256_storeu_ps(b + i, blue);
+        }
     }
     for (; i < n; i++) {
         r[i] = (float)rgbx[4 * i] * scale[0] + shift[0];

@@ -1,6 +1,7 @@
 #include "resize.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace danlu {
@@ -102,6 +103,7 @@ void Resizer::finish(const Recipe &recipe, Output out) {
         else
             k.store_planes_u8(line_.data(), out_width_, out.u8 + at, out.u8 + plane + at, out.u8 + 2 * plane + at);
     }
+    std::atomic_thread_fence(std::memory_order_seq_cst); // stores past the caches are weakly ordered
 }
 
 } // namespace danlu

@@ -37,8 +37,6 @@ struct Output {
 // Take rows of RGBX from top to bottom, give out the finished image.
 class Resizer {
   public:
-    static constexpr int row_padding = 64; // pixels a kernel may read behind a row
-
     void begin(const Recipe &recipe, const Geometry &geometry);
     AxisFilter &horizontal() { return horizontal_; }
     AxisFilter &vertical() { return vertical_; }

@@ -50,6 +50,15 @@ struct Work {
     }
 };
 
+// A progressive file may end before every coefficient is exact; decoders then smooth, which a baseline file would not get.
+bool is_complete(const jpeg_decompress_struct &from) {
+    if (!from.progressive_mode || !from.coef_bits) return true;
+    for (int component = 0; component < from.num_components; component++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (from.coef_bits[component][k] != 0) return false;
+    return true;
+}
+
 bool rewrite(Work &w, const uint8_t *jpeg, size_t size, int segment_mcus, bool keep_metadata) {
     if (setjmp(w.errors.jump)) return false;
     jpeg_mem_src(&w.from, jpeg, size);
@@ -59,6 +68,7 @@ bool rewrite(Work &w, const uint8_t *jpeg, size_t size, int segment_mcus, bool k
     }
     jpeg_read_header(&w.from, TRUE);
     jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&w.from);
+    if (!is_complete(w.from)) return false;
     jpeg_mem_dest(&w.to, &w.data, &w.size);
     jpeg_copy_critical_parameters(&w.from, &w.to);
     w.to.optimize_coding = TRUE;

@@ -78,7 +78,9 @@ def step_figures(measured: dict[str, Any]) -> list[Figure]:
     ]
 
 
-def accuracy_figure(measured: dict[str, Any]) -> Figure:
+def accuracy_figure(measured: dict[str, Any] | None, note: str = "") -> Figure:
+    if measured is None:
+        return Figure("int8_points_of_accuracy_lost", None, 0.3, 0.3, None, is_upper=True, note=note)
     found = measured["accuracy"]
     lost = 100 * (found["exact"] - found["int8"])
     note = f"exact {100 * found['exact']:.2f} %, int8 {100 * found['int8']:.2f} %"

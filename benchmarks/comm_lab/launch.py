@@ -95,6 +95,8 @@ def _collect(started: list[subprocess.Popen[str]], answer: Path, timeout: float)
     try:
         for process in started:
             outputs.append(process.communicate(timeout=timeout)[0])
+    except subprocess.TimeoutExpired as error:
+        raise SystemExit(f"comm_lab: the ranks did not end within {timeout:g} s") from error
     finally:
         for process in started:
             if process.poll() is None:

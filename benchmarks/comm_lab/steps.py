@@ -19,7 +19,7 @@ NUM_LAYERS = 16  # 1 MiB of gradients each
 BUCKET_MIB = 2
 FIRST_BATCH = 640
 TOLERANCE = 0.03  # how far from the wanted share counts as there
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 2
 
 
 class Trainee:
@@ -31,7 +31,7 @@ class Trainee:
         for _ in range(NUM_LAYERS):
             layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
         self.ddp = DDP(nn.Sequential(*layers), bucket_cap_mb=BUCKET_MIB, gradient_as_bucket_view=True)
-        self.attachment = None if settings is None else comm.attach(self.ddp, **settings)
+        self.attachment = None if settings is None else attach(self.ddp, settings)
         self.optimizer = torch.optim.SGD(self.ddp.parameters(), lr=1e-3)
 
     def step(self, batch: torch.Tensor, exchange: bool = True) -> float:
@@ -45,6 +45,10 @@ class Trainee:
         slowest = torch.tensor([time.perf_counter() - started])
         dist.all_reduce(slowest, dist.ReduceOp.MAX)
         return float(slowest)
+
+
+def attach(ddp: DDP, settings: dict[str, Any]) -> comm.Attachment:
+    return comm.attach(ddp, **{**settings, "options": comm.Options(**settings.get("options", {}))})
 
 
 def measure_steps(modes: dict[str, dict[str, Any]], rounds: int, efficiency: float) -> dict[str, Any]:
@@ -84,8 +88,8 @@ def find_batch(native: Trainee, efficiency: float, size: int) -> int:
     """Return the batch size at which compute alone takes `efficiency` of a plain DDP step, starting from `size`."""
     for _ in range(4):
         batch = torch.randn(size, WIDTH)
-        compute = statistics.median(native.step(batch, exchange=False) for _ in range(3))
-        whole = statistics.median(native.step(batch) for _ in range(3))
+        pairs = [(native.step(batch, exchange=False), native.step(batch)) for _ in range(4)]
+        compute, whole = (statistics.median(pair[which] for pair in pairs[1:]) for which in (0, 1))
         found = compute / whole
         if abs(found - efficiency) < 0.01:
             break

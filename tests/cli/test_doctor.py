@@ -29,15 +29,33 @@ def test_a_server_that_is_well(danlu: Danlu, server: RunningServer) -> None:
     said = danlu("doctor", "--data-dir", str(server.data_dir), "--json")
     found = {finding["what"]: finding for finding in json.loads(said.out)}
     assert said.code == 0
-    assert {found[what]["level"] for what in ("disk", "store", "database", "clock", "server", "clocks", "key")} == {
-        "good"
-    }
+    assert {
+        found[what]["level"] for what in ("disk", "folder", "store", "database", "clock", "server", "clocks", "key")
+    } == {"good"}
     assert set(found) >= {"python", "sandbox", "network", "cgroups"}
 
 
 def test_every_finding_that_is_not_good_says_what_to_do(offline: Danlu, tmp_path: Path) -> None:
     for finding in json.loads(offline("doctor", "--data-dir", str(tmp_path / "new"), "--json").out):
         assert finding["level"] == "good" or finding["remedy"]
+
+
+class TestFolder:
+    def test_says_which_folder_was_looked_at_and_how_to_name_another(self, tmp_path: Path) -> None:
+        found = checks.check_folder(tmp_path, is_named=False)
+        assert found.text == f"no server has put anything into {tmp_path} yet"
+        assert "--data-dir FOLDER" in found.remedy
+        (tmp_path / "server").mkdir()
+        told = f"a server's data is in {tmp_path}"
+        assert checks.check_folder(tmp_path, is_named=True).text == told
+        assert checks.check_folder(tmp_path, is_named=False).text.startswith(f"{told}; danlu doctor --data-dir FOLDER")
+
+    def test_is_found_as_the_server_finds_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.delenv("DANLU_SERVER_DATA_DIR", raising=False)
+        assert checks.data_folder(None) == (Path("~/.danlu").expanduser(), False)
+        monkeypatch.setenv("DANLU_SERVER_DATA_DIR", str(tmp_path))
+        assert checks.data_folder(None) == (tmp_path, True)
+        assert checks.data_folder(tmp_path / "other") == (tmp_path / "other", True)
 
 
 def test_a_wrong_key(danlu: Danlu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from danlu import Client
+from danlu import Client, Job
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 from danlu.wire.jobs import JobOut, JobRow, PlanOut
@@ -160,6 +160,10 @@ class TestLook:
         ]
         assert "\x1b" not in said.out
 
+    def test_show_leaves_out_lines_that_are_empty(self, danlu: Danlu, client: Client) -> None:
+        job = client.jobs.submit(name="speechless", command="echo; exit 3").wait(timeout=60)
+        assert "last lines of rank 0:" not in danlu("show", job.id).out
+
     def test_show_events(self, danlu: Danlu, failed: str) -> None:
         assert len(danlu("show", failed, "--events").out.splitlines()) > len(danlu("show", failed).out.splitlines())
         assert json.loads(danlu("show", failed, "--events", "--json").out)["events"]
@@ -212,7 +216,38 @@ class TestEnd:
         assert danlu("rm", first.id).out == f"forgot {first.id}\n"
         said = danlu("rm", first.id)
         assert said.code == 1
-        assert said.err.startswith(f"danlu: {first.id}: ")
+        assert said.err == f"danlu: no job '{first.id}'; `danlu ps -a` lists them\n"
+
+    def test_what_is_over_is_not_being_stopped(self, danlu: Danlu, client: Client) -> None:
+        over = client.jobs.submit(name="over-before", command="true").wait(timeout=60)
+        runs = client.jobs.submit(name="still-runs", command=["sleep", "100"])
+        said = danlu("stop", over.id, "still-runs", "nope")
+        assert (said.code, said.out) == (1, f"{over.id} is already over: succeeded\nstopping {runs.id}\n")
+        assert said.err.startswith("danlu: no job named 'nope'")
+        assert said.err.count("nope") == 1
+        assert runs.wait(timeout=60).state is JobState.STOPPED
+        assert danlu("stop", runs.id).out == f"{runs.id} is already over: stopped\n"
+
+    def test_pause_and_resume_say_what_was_asked_for(
+        self, danlu: Danlu, process: Callable[..., subprocess.Popen[str]], client: Client
+    ) -> None:
+        job = client.jobs.submit(name="pausing", command="[ $DANLU_ATTEMPT = 2 ] || sleep 100", grace=5)
+        _until(job, JobState.RUNNING)
+        refused = danlu("rm", job.id)
+        assert refused.err == f"danlu: {job.id} is running; stop it first: danlu stop {job.id}\n"
+        back = f"`danlu resume {job.id}` puts it back in the queue"
+        assert danlu("pause", job.id).out == f"pausing {job.id}: its processes have 5s to end; {back}\n"
+        _until(job, JobState.PAUSED)
+        assert danlu("pause", job.id).out == f"{job.id} is paused already; {back}\n"
+        waiting = process("wait", job.id)
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == (
+            f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}\n"
+        )
+        assert danlu("resume", job.id).out == f"resuming {job.id}: it goes back to the queue\n"
+        waiting.communicate(timeout=60)
+        assert waiting.returncode == 0
+        assert danlu("start", job.id).out.startswith(f"starting {job.id} again: ")
 
     def test_a_job_in_the_wrong_state_is_refused_with_a_sentence(self, danlu: Danlu, client: Client) -> None:
         job = client.jobs.submit(name="over", command="true").wait(timeout=60)
@@ -230,6 +265,13 @@ class TestEnd:
         _, told = watching.communicate(timeout=20)
         assert (watching.returncode, told) == (0, "")
         job.stop()
+
+
+def _until(job: Job, state: JobState) -> None:
+    for _ in job.watch(time.monotonic() + 60):
+        if job.state is state:
+            return
+    raise AssertionError(f"{job.id} is {job.state}, and never was {state}")
 
 
 def test_a_reader_that_goes_away_is_no_drama(process: Callable[..., subprocess.Popen[str]], client: Client) -> None:

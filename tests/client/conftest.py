@@ -42,6 +42,9 @@ class Peer:
     def hangs_up(self) -> None:
         self._script.append(Reply(b""))
 
+    def says_nothing(self) -> None:
+        self._script.append(Reply(b"", holds=True))
+
     def answers(self, body: bytes, *headers: str, status: str = "200 OK", length: Optional[int] = None) -> None:
         """`length` announces another length than the body has."""
         lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body) if length is None else length}", *headers]

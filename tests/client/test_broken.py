@@ -5,15 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
 
 from danlu import Client
-from danlu.errors import BadChecksum, Conflict, NotAllowed, NotFound, ServerUnreachable, Unavailable
+from danlu.client.http import READ_SECONDS, Http
+from danlu.client.pieces import put_in_pieces
+from danlu.client.transfer import SILENT
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotAllowed, NotFound, ServerUnreachable, Unavailable
+from danlu.spec.paths import StorePath
 from danlu.spec.states import JobState
 
 if TYPE_CHECKING:
@@ -115,6 +121,14 @@ class TestRequests:
         assert peer.asked[0].headers["authorization"] == "Bearer key"
 
 
+class TestNames:
+    @pytest.mark.parametrize("name", ["", " "])
+    def test_an_empty_name_is_refused_before_anything_is_sent(self, peer: Peer, client: Client, name: str) -> None:
+        with pytest.raises(InvalidInput, match="the name of the job is empty"):
+            client.jobs.get(name)
+        assert peer.asked == []
+
+
 class TestWait:
     def test_a_watch_that_breaks_is_opened_again(self, peer: Peer, client: Client) -> None:
         peer.answers_json(job_body(state="queued"))
@@ -136,7 +150,7 @@ class TestWait:
     def test_the_time_is_up_even_when_the_server_is_silent(self, peer: Peer, client: Client) -> None:
         peer.answers_json(job_body())
         peer.streams(("job", job_body()), holds=True)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=r"train-1 is still running: It runs\."):
             client.jobs.get("a").wait(timeout=0.3)
 
 
@@ -192,6 +206,38 @@ class TestLogs:
         peer.answers_json({"error": "NotFound", "message": "no job train-1"}, status="404 Not Found")
         with pytest.raises(NotFound, match="no job train-1"):
             list(client.jobs.get("a").logs(follow=True))
+
+
+class TestPatience:
+    def test_is_as_long_as_is_asked_for(self, peer: Peer) -> None:
+        peer.says_nothing()
+        http = Http(peer.url, None)
+        begun = time.monotonic()
+        with pytest.raises(ServerUnreachable, match="broke off"):
+            http.send("GET", "/me", is_repeatable=False, read_seconds=0.2)
+        assert time.monotonic() - begun < 10
+        http.close()
+
+    def test_a_large_object_has_more_time_to_become_whole(self, peer: Peer, tmp_path: Path) -> None:
+        size = 40 * 10**9
+        peer.answers_json({"id": "u1", "offset": size, "size": size}, status="201 Created")
+        peer.answers_json({"key": "x", "size": size, "modified_at": "2026-01-01T00:00:00Z"})
+        http = _Recording(peer.url, None)
+        put_in_pieces(http, StorePath("main", "x"), tmp_path / "x", sha256="0" * 64, size=size, meter=SILENT)
+        assert http.patience == [("/buckets/main/uploads", 60.0), ("/uploads/u1/commit", 2060.0)]
+        http.close()
+
+
+class _Recording(Http):
+    """Writes down how long each answer is waited for."""
+
+    def __init__(self, url: str, api_key: Optional[str]) -> None:
+        super().__init__(url, api_key)
+        self.patience: list[tuple[str, float]] = []
+
+    def send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        self.patience.append((path, more.get("read_seconds", READ_SECONDS)))
+        return super().send(method, path, **more)
 
 
 class TestDownload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -53,6 +54,36 @@ class TestSubmit:
     def test_without_a_key_nothing_works(self, server: RunningServer) -> None:
         with Client(url=server.url, api_key="wrong") as client, pytest.raises(NotSignedIn):
             client.me()
+
+
+class TestSecrets:
+    VALUE = "f1nd-me-1f-you-can"
+
+    def test_no_file_of_the_server_holds_one_in_clear(self, server: RunningServer, client: Client) -> None:
+        command = "echo it has ${#TOKEN} letters; touch $DANLU_OUTPUT_DIR/begun; sleep 100"
+        job = client.jobs.submit(name="discreet", command=command, secrets={"TOKEN": self.VALUE}, grace=1)
+        assert next(job.logs(follow=True)).text == f"it has {len(self.VALUE)} letters"
+        assert _files_with(self.VALUE, server.data_dir) == []
+        job.stop().wait(timeout=60)
+        assert _files_with(self.VALUE, server.data_dir) == []
+
+    def test_what_the_job_prints_is_in_its_log(self, server: RunningServer, client: Client) -> None:
+        job = client.jobs.submit(name="chatterbox", command="echo $TOKEN", secrets={"TOKEN": self.VALUE})
+        job.wait(timeout=60)
+        assert [line.text for line in job.logs()] == [self.VALUE]
+        assert _files_with(self.VALUE, server.data_dir) != []
+
+
+def _files_with(text: str, folder: Path) -> list[Path]:
+    def holds(path: Path) -> bool:
+        try:
+            return path.is_file() and text.encode() in path.read_bytes()
+        except FileNotFoundError:
+            return False  # gone meanwhile
+
+    # not rglob, which does not bear that a folder is gone meanwhile
+    paths = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    return [path for path in paths if holds(path)]
 
 
 class TestPlan:

@@ -15,7 +15,7 @@ from danlu import Client
 from danlu.client import Progress
 from danlu.client.code import upload_tree
 from danlu.client.http import Http
-from danlu.client.transfer import put_file
+from danlu.client.transfer import RESUME_BYTES, put_file
 from danlu.errors import AlreadyExists, BadChecksum, InvalidInput, NotFound
 from danlu.testing.serving import RunningServer
 
@@ -72,10 +72,34 @@ class TestUpload:
     ) -> None:
         write(tmp_path, a="now other bytes")
         http = Http(server.url, server.api_key)
+        then = hashlib.sha256(b"then").hexdigest()
         with pytest.raises(BadChecksum):
-            put_file(http, "/buckets/main/objects/changed", tmp_path / "a", sha256=hashlib.sha256(b"then").hexdigest())
+            put_file(http, "/buckets/main/objects/changed", tmp_path / "a", sha256=then, size=4)
         assert not client.store.exists("main/changed")
         http.close()
+
+    @pytest.mark.parametrize("size", [3 << 20, RESUME_BYTES + (1 << 20)], ids=["whole", "in pieces"])
+    def test_a_file_that_shrinks_on_the_way_is_not_stored(self, client: Client, tmp_path: Path, size: int) -> None:
+        (tmp_path / "a").write_bytes(bytes(size))
+
+        def shrink(progress: Progress) -> None:
+            os.truncate(tmp_path / "a", size // 2)
+
+        with pytest.raises(BadChecksum, match="a changed while it was sent; send it again when nobody writes to it"):
+            client.store.upload(tmp_path / "a", "main/shrunk", progress=shrink)
+        assert not client.store.exists("main/shrunk")
+
+    @pytest.mark.parametrize("size", [3 << 20, RESUME_BYTES + (1 << 20)], ids=["whole", "in pieces"])
+    def test_a_file_that_grows_on_the_way_is_stored_as_it_was(self, client: Client, tmp_path: Path, size: int) -> None:
+        (tmp_path / "a").write_bytes(bytes(size))
+
+        def grow(progress: Progress) -> None:
+            with (tmp_path / "a").open("ab") as file:
+                file.write(b"more")
+
+        client.store.upload(tmp_path / "a", "main/grown", progress=grow)
+        assert client.store.size("main/grown") == size
+        client.store.delete("main/grown")
 
     def test_progress_ends_at_the_whole(self, client: Client, tmp_path: Path) -> None:
         write(tmp_path / "up", a="12345", b="678")

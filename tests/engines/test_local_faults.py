@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -113,7 +114,7 @@ class TestStop:
         job.wait_for_log("ready")
         os.kill(shim_pid(engine, job), signal.SIGTERM)
         (seen,) = job.wait()
-        assert seen.state is TaskState.STOPPED
+        assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "stopped_outside", 0)
         assert "saved" in job.log()
 
 
@@ -230,3 +231,11 @@ class TestMemory:
         (seen,) = job.wait()
         assert (seen.state, seen.exit_code, seen.reason) == (TaskState.FAILED, 137, "out_of_memory")
         assert "95 MiB" in seen.message
+
+    def test_a_limit_that_cannot_be_set_is_in_the_log(self, starter: Starter, engine: LocalEngine) -> None:
+        engine._can = dataclasses.replace(engine._can, cgroups={"memory": "/dev/null/danlu-"})
+        job = starter.start("echo fine", resources={"memory": "1GiB"})
+        (seen,) = job.wait()
+        assert seen.state is TaskState.SUCCEEDED
+        assert job.log().startswith("danlu: the memory of this task is not limited to 1024 MiB: ")
+        assert job.log().endswith("fine\n")

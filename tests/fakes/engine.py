@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from danlu.engines.base import Credentials, Engine, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
 from danlu.errors import DanluError
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
@@ -22,6 +22,7 @@ class FakeTask:
     message: str = ""
     started_at: float | None = None
     ended_at: float | None = None
+    is_output_complete: bool = True
     log: bytearray = field(default_factory=bytearray)
     marks: list[LogMark] = field(default_factory=list)
 
@@ -30,6 +31,10 @@ class FakeEngine(Engine):
     """Remembers what it was asked to do; tasks change when a test says so."""
 
     name = "local"
+
+    @classmethod
+    def create(cls, setup: EngineSetup) -> FakeEngine:
+        return cls([])
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self.infos = list(nodes)
@@ -77,6 +82,9 @@ class FakeEngine(Engine):
     def forget(self, job_id: str, attempt: int) -> None:
         self.forgotten.append((job_id, attempt))
 
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        return sorted({(job, attempt) for job, attempt, _ in self.tasks} - set(self.forgotten))
+
     # what tests do to tasks
 
     def task(self, job_id: str, rank: int = 0, attempt: int = 1) -> FakeTask:
@@ -117,6 +125,7 @@ class FakeEngine(Engine):
             message=task.message,
             started_at=task.started_at,
             ended_at=task.ended_at,
+            is_output_complete=task.is_output_complete,
             log_bytes=len(task.log),
         )
 

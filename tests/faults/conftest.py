@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu.testing.disks import SmallDisk
 from danlu.testing.footprint import Footprint
 from danlu.testing.serving import RunningServer
 
@@ -20,10 +21,11 @@ def hurt(tmp_path: Path) -> Iterator[RunningServer]:
     server.kill()
 
 
-@pytest.fixture(params=["sandbox", "no-sandbox"])
-def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningServer]:
-    """A running server with a sandbox, and one without."""
-    server = RunningServer(tmp_path / "data", "--simulate", "npu:910b:4", f"--{request.param}").start()
+@pytest.fixture(scope="module", params=["sandbox", "no-sandbox"])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A running server with a sandbox, and one without. Its jobs may be hurt, not itself."""
+    folder = tmp_path_factory.mktemp(request.param)
+    server = RunningServer(folder / "data", "--simulate", "npu:910b:4", f"--{request.param}").start()
     yield server
     server.kill()
 
@@ -36,24 +38,21 @@ def footprint(request: pytest.FixtureRequest) -> Footprint:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mount small disks, of a size such as 16m. Skips where that is not allowed."""
-    made: list[Path] = []
+def small_disk() -> Iterator[Callable[[Path, str], SmallDisk]]:
+    """Mount small disks at a folder. Skips where that is not allowed."""
+    made: list[SmallDisk] = []
 
-    def mount(size: str) -> Path:
-        disk = tmp_path / f"disk{len(made)}"
-        disk.mkdir()
+    def mount(at: Path, size: str) -> SmallDisk:
+        at.mkdir(parents=True, exist_ok=True)
+        options = f"size={size},mode=755"
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(disk)],
-            capture_output=True,
-            text=True,
-            check=False,
+            ["mount", "-t", "tmpfs", "-o", options, "none", str(at)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
-        made.append(disk)
-        return disk
+        made.append(SmallDisk(at))
+        return made[-1]
 
     yield mount
-    for disk in made:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+    for disk in reversed(made):
+        subprocess.run(["umount", "-l", str(disk.path)], check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -86,6 +87,44 @@ class TestShimKilled:
         check_at_rest(either.data_dir, footprint)
 
 
+class TestShimTerminated:
+    def test_the_job_ends_in_order_and_is_not_started_unasked(
+        self, either: RunningServer, footprint: Footprint
+    ) -> None:
+        command = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+        with either.client() as client:
+            job = client.jobs.submit(name="outside", command=command)
+            wait_for_line(job, "ready")
+            kill_shim(either.data_dir, job, number=signal.SIGTERM)
+            job.wait(timeout=30)
+            assert (job.state, job.reason.code, job.details.attempt) == (JobState.FAILED, "stopped_outside", 1)
+            assert [line.text for line in job.logs()][-1] == "saved"
+        check_at_rest(either.data_dir, footprint)
+
+
+class TestOddOutput:
+    def test_the_rest_is_stored_and_the_folder_stays_until_the_job_goes(
+        self, either: RunningServer, footprint: Footprint
+    ) -> None:
+        command = (
+            'cd "$DANLU_OUTPUT_DIR"; touch .partial.x "$(printf \'new\\nline\')" "$(printf \'latin-\\351\')"; '
+            "echo weights > model.bin; exit 3"
+        )
+        with either.client() as client:
+            job = client.jobs.submit(name="odd", command=command)
+            job.wait(timeout=30)
+            assert (job.state, job.reason.code) == (JobState.FAILED, "exit_code")
+            assert "3 of 4 files could not be stored" in job.reason.message
+            stored = list(client.store.list(job.output))
+            assert [item.key.rpartition("/")[2] for item in stored] == ["model.bin"]
+            assert footprint.folders() == [f"{job.id}/1"]
+            check_at_rest(either.data_dir, footprint)
+            job.delete()
+        # the next look at what is left over takes it; nothing here waits ten minutes for that
+        shutil.rmtree(either.data_dir / "work" / job.id)
+        check_at_rest(either.data_dir, footprint)
+
+
 class TestStubborn:
     def test_everything_is_gone_after_the_grace(
         self, either: RunningServer, footprint: Footprint, tmp_path: Path
@@ -117,9 +156,9 @@ def processes_of(footprint: Footprint, job: Job) -> list[str]:
     return [process.command for process in footprint.look() if process.job == job.id]
 
 
-def kill_shim(data_dir: Path, job: Job, *, rank: int = 0) -> None:
+def kill_shim(data_dir: Path, job: Job, *, rank: int = 0, number: int = signal.SIGKILL) -> None:
     record = data_dir / "work" / job.id / "1" / str(rank) / "status.json"
-    os.kill(int(json.loads(record.read_text())["pid"]), signal.SIGKILL)
+    os.kill(int(json.loads(record.read_text())["pid"]), number)
 
 
 def wait_for_line(job: Job, text: str, *, rank: int = 0, times: int = 1) -> None:

@@ -258,6 +258,68 @@ class TestOut:
         assert failure is not None
         assert failure["reason"] == "upload_failed"
 
+    def test_names_that_the_store_does_not_take_cost_only_themselves(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        odd = [b".partial.x", b"back\\slash", b"new\nline", b"latin-\xe9", b"x" * 250, b"refused"]
+        for name in (*odd, *(b"good-%d" % number for number in range(50)), b"model.bin"):
+            Path(os.fsdecode(os.path.join(os.fsencode(out), name))).write_bytes(b"x")
+        store.refused = {"out/job/refused"}
+        failure = Stager(tmp_path, store, "out").finish()
+        assert failure is not None
+        assert failure["reason"] == "upload_failed"
+        assert failure["message"].startswith("6 of 57 files could not be stored: ml/output/.partial.x: names beginning")
+        assert "; and 3 more; the files are kept in " in failure["message"]
+        failure["message"].encode()  # a sentence, whatever the names are
+        assert sorted(store.objects) == sorted(["out/job/model.bin", *(f"out/job/good-{n}" for n in range(50))])
+
+    def test_one_refusal_names_the_file_and_what_the_store_said(self, tmp_path: Path, store: StoreServer) -> None:
+        (tmp_path / "ml/output").mkdir(parents=True)
+        for name in ("a", "b"):
+            (tmp_path / "ml/output" / name).write_bytes(b"x")
+        store.refused = {"out/job/a"}
+        failure = Stager(tmp_path, store, "out").finish()
+        assert failure is not None
+        assert "1 of 2 files could not be stored: ml/output/a: 422 the test store says 422;" in failure["message"]
+        assert store.objects == {"out/job/b": b"x"}
+
+    def test_a_refusal_while_the_command_runs_is_not_the_last_word(self, tmp_path: Path, store: StoreServer) -> None:
+        run = Stager(tmp_path, store, "out")
+        store.refused = {"out/job/a"}
+        (tmp_path / "ml/output/a").write_bytes(b"x")
+        wait_until(lambda: any(request.endswith("/a") for request in store.requests), seconds=15)
+        (tmp_path / "ml/output/b").write_bytes(b"later")
+        wait_until(lambda: store.objects.get("out/job/b") == b"later", seconds=15)
+        assert sum(request.endswith("/a") for request in store.requests) == 1, "asked again and again"
+        store.refused = set()
+        assert run.finish() is None
+        assert store.objects == {"out/job/a": b"x", "out/job/b": b"later"}
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs root")
+    def test_what_cannot_be_read_is_named(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        (out / "closed").mkdir(parents=True)
+        (out / "closed/inside").write_bytes(b"x")
+        (out / "closed").chmod(0)
+        (out / "open").write_bytes(b"x")
+        (out / "private").write_bytes(b"x")
+        (out / "private").chmod(0)
+        for folder in (tmp_path, *tmp_path.parents[:-2]):
+            folder.chmod(folder.stat().st_mode | 0o011)
+        failure = Stager(tmp_path, store, "out", uid=1_000_000_001, gid=1_000_000_001).finish()
+        assert failure is not None
+        assert "2 of 3 files could not be stored: ml/output/closed: Permission denied" in failure["message"]
+        assert store.objects == {"out/job/open": b"x"}
+
+    def test_a_breakdown_is_a_failed_upload_and_says_where_the_files_are(
+        self, tmp_path: Path, store: StoreServer
+    ) -> None:
+        run = Stager(tmp_path, store, "out", outputs=[{"path": str(tmp_path / "ml/output")}])
+        out, _ = run.process.communicate(timeout=30)
+        failure = json.loads(out)
+        assert failure["reason"] == "upload_failed"
+        assert f"the files are kept in {tmp_path}" in failure["message"]
+
     def test_an_upload_carries_its_digest(self, tmp_path: Path, store: StoreServer) -> None:
         out = tmp_path / "ml/output"
         out.mkdir(parents=True)

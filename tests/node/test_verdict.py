@@ -15,6 +15,15 @@ RAN = Facts(did_start=True, folder="/work/x")
         (RAN._replace(exit_code=0), Verdict("succeeded", "", "")),
         (RAN._replace(exit_code=3), Verdict("failed", "exit_code", "the command ended with code 3")),
         (RAN._replace(exit_code=0, was_stopped=True), Verdict("stopped", "", "")),
+        (
+            RAN._replace(exit_code=0, was_stopped=True, was_ordered=False),
+            Verdict(
+                "failed",
+                "stopped_outside",
+                "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down; "
+                "the command ended with code 0",
+            ),
+        ),
         (RAN._replace(exit_code=137), Verdict("failed", "killed_by_signal", "SIGKILL ended the command")),
         (
             RAN._replace(exit_code=137, num_oom_kills=1, memory_bytes=1 << 30),

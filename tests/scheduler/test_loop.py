@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from tests.support.world import World, make_node, make_world
 
 from danlu.errors import EngineUnavailable, Unsupported
+from danlu.scheduler.retention import remove_leftovers
 from danlu.server.jobs import service
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
@@ -31,6 +32,13 @@ def want(world: World, job_id: str, verb: str) -> None:
         "delete": service.delete,
     }[verb]
     world.database.write(action, world.state, world.admin, job_id)
+
+
+def lose_output(world: World, job_id: str, code: str) -> None:
+    """Rank 0 ends, and what it made does not reach the store."""
+    task = world.engine.task(job_id)
+    task.state, task.reason, task.exit_code, task.ended_at = TaskState.FAILED, code, 0, 1500.0
+    task.is_output_complete = False
 
 
 def row(session: Session, job_id: str) -> AttemptRow:
@@ -218,6 +226,21 @@ class TestEnds:
         assert job.reason.message == "ran longer than its max_duration of 1h00m"
         assert world.engine.stops == [((job_id, 1, 0), 7.0)]
 
+    def test_output_may_travel_for_longer_than_the_job_may_run(self, world: World) -> None:
+        job_id = world.started(nodes=2, max_duration="1h")
+        began = world.clock().timestamp()
+        world.clock.pass_seconds(3500)
+        for rank in (0, 1):
+            task = world.engine.task(job_id, rank)
+            task.state, task.ended_at = TaskState.UPLOADING, began + 3490
+        world.tick()
+        world.clock.pass_seconds(7200)
+        world.tick(2)
+        assert (world.job(job_id).state, world.engine.stops) == (JobState.RUNNING, [])
+        world.engine.task(job_id, 1).state, world.engine.task(job_id, 1).ended_at = TaskState.RUNNING, None
+        world.tick(3)
+        assert world.job(job_id).reason.code == "max_duration"
+
     def test_a_task_that_gives_no_sign_of_life_is_given_up(self, world: World) -> None:
         job_id = world.submit()
         world.tick()
@@ -266,13 +289,68 @@ class TestEnds:
         assert looks > 1
         assert world.job(job_id).attempts[0].tasks[0].log_bytes == 40 << 20
 
-    def test_files_stay_when_results_could_not_be_uploaded(self, world: World) -> None:
+    @pytest.mark.parametrize("code", ["upload_failed", "exit_code", "out_of_memory"])
+    def test_files_stay_until_the_job_goes_when_results_did_not_arrive(self, world: World, code: str) -> None:
+        job_id = world.started(nodes=2)
+        lose_output(world, job_id, code)
+        world.engine.end(job_id, 1, code=0)
+        world.tick()
+        assert world.job(job_id).reason.code == code
+        remove_leftovers(world.parts("server-1"))
+        assert world.engine.forgotten == []
+        want(world, job_id, "delete")
+        remove_leftovers(world.parts("server-1"))
+        assert world.engine.forgotten == [(job_id, 1)]
+
+    def test_files_of_an_attempt_stay_while_another_is_made(self, world: World) -> None:
+        job_id = world.started(retry={"max": 1, "on": ["upload_failed"], "backoff": 5})
+        lose_output(world, job_id, "upload_failed")
+        world.tick()
+        assert world.job(job_id).reason.code == "retry_wait"
+        world.clock.pass_seconds(6)
+        world.tick()
+        world.engine.run(job_id, 2)
+        world.engine.finish(job_id, 2)
+        world.tick(2)
+        remove_leftovers(world.parts("server-1"))
+        assert world.job(job_id).state is JobState.SUCCEEDED
+        assert world.engine.forgotten == [(job_id, 2)]
+
+    def test_files_stay_when_a_stopped_job_could_not_save_them_and_an_event_says_so(self, world: World) -> None:
+        job_id = world.started()
+        world.engine.ends_when_stopped = False
+        want(world, job_id, "stop")
+        world.tick(2)
+        task = world.engine.task(job_id)
+        task.state, task.ended_at, task.is_output_complete = TaskState.STOPPED, 1500.0, False
+        task.message = "the server refused; the files are kept in X"
+        world.tick()
+        assert (world.job(job_id).state, world.engine.forgotten) == (JobState.STOPPED, [])
+        with world.database.reading() as session:
+            told = [
+                event.message
+                for event in jobs.list_events(session, job_id, after=0, limit=99)
+                if event.kind == "output_incomplete"
+            ]
+        assert told == ["rank 0: the server refused; the files are kept in X"]
+
+    @pytest.mark.parametrize("state", [TaskState.FAILED, TaskState.STOPPED])
+    def test_a_task_that_was_stopped_from_outside_is_not_started_unasked(self, world: World, state: TaskState) -> None:
         job_id = world.started()
         task = world.engine.task(job_id)
-        task.state, task.reason, task.exit_code, task.ended_at = TaskState.FAILED, "upload_failed", 0, 1500.0
+        task.state, task.exit_code, task.ended_at = state, 143, 1500.0
+        task.reason = "stopped_outside" if state is TaskState.FAILED else ""
+        world.tick(3)
+        job = world.job(job_id)
+        assert (job.state, job.reason.code, job.attempt) == (JobState.FAILED, "stopped_outside", 1)
+
+    def test_a_task_that_was_stopped_from_outside_is_retried_as_its_policy_says(self, world: World) -> None:
+        job_id = world.started(retry={"max": 1, "backoff": 5})
+        task = world.engine.task(job_id)
+        task.state, task.reason, task.ended_at = TaskState.FAILED, "stopped_outside", 1500.0
         world.tick()
-        assert world.job(job_id).reason.code == "upload_failed"
-        assert world.engine.forgotten == []
+        assert world.job(job_id).reason.code == "retry_wait"
+        assert "retry 1 of 1" in world.job(job_id).reason.message
 
 
 class TestWishes:

@@ -92,9 +92,9 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         "by somebody else",
         [seen(0, "stopped", 143)],
         None,
-        "stopped",
-        "stopped_by_user",
-        "stopped from outside of Danlu",
+        "failed",
+        "stopped_outside",
+        "rank 0 was told to end, and not by Danlu",
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
@@ -91,22 +91,25 @@ def run(folder: Path, num_requests: int) -> Target:
             operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
             assert len(operations) == schema.statistic.operations.total
             modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-            each = -(-num_requests // (len(operations) * len(modes)))
-            for operation in operations:
-                for mode in modes:
+            kinds = [(operation, mode) for operation in operations for mode in modes]
+            number = 0
+            while target.num_requests < num_requests:  # some kinds have few forms, so one round may not do
+                number += 1
+                each = -(-(num_requests - target.num_requests) * 5 // (len(kinds) * 4))
+                for operation, mode in kinds:
                     try:
-                        _explore(target, operation.as_strategy(generation_mode=mode), each)
+                        _explore(target, operation.as_strategy(generation_mode=mode), each, number)
                     except Unsatisfiable:  # a request without parameters has no wrong form
-                        _explore(target, operation.as_strategy(), each)
+                        _explore(target, operation.as_strategy(), each, number)
         return target
 
 
-def _explore(target: Target, cases: Any, count: int) -> None:
+def _explore(target: Target, cases: Any, count: int, number: int) -> None:
+    @seed(number)
     @settings(
         max_examples=count,
         deadline=None,
         database=None,
-        derandomize=True,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
@@ -119,7 +122,7 @@ def _explore(target: Target, cases: Any, count: int) -> None:
 
 def test_a_thousand_requests(tmp_path: Path) -> None:
     target = run(tmp_path, NUM_REQUESTS)
-    assert target.num_requests >= NUM_REQUESTS * 0.9
+    assert target.num_requests >= NUM_REQUESTS
     assert {200, 201, 204, 404, 422} <= set(target.statuses), target.statuses
 
 
@@ -127,4 +130,4 @@ def test_a_thousand_requests(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_ten_thousand_requests(tmp_path: Path) -> None:
     target = run(tmp_path, NUM_REQUESTS_LONG)
-    assert target.num_requests >= NUM_REQUESTS_LONG * 0.9
+    assert target.num_requests >= NUM_REQUESTS_LONG

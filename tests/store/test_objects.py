@@ -107,9 +107,9 @@ class TestWholeOrNot:
     def test_size_and_parts(self, objects: Objects) -> None:
         put(objects, "a", bytes(range(100)))
         assert objects.stat(at("a")).size == 100
-        assert b"".join(objects.read(at("a"), 10, 5)) == bytes(range(10, 15))
-        assert b"".join(objects.read(at("a"), 95, 50)) == bytes(range(95, 100))
-        assert b"".join(objects.read(at("a"), 200)) == b""
+        assert b"".join(objects.open(at("a")).pieces(10, 5)) == bytes(range(10, 15))
+        assert b"".join(objects.open(at("a")).pieces(95, 50)) == bytes(range(95, 100))
+        assert b"".join(objects.open(at("a")).pieces(200)) == b""
 
 
 class TestKeys:

@@ -358,8 +358,8 @@ def wrong_use() -> dict[str, Any]:
     expect("little memory", lambda: comm.attach(ddp, algorithm="2d", options=small))
     nowhere = host_options(shared_memory_dir="/no/such")
     expect("no such folder", lambda: comm.attach(ddp, algorithm="2d", options=nowhere))
-    wire = "bf16" if dist.get_rank() == 1 else "exact"
-    expect("different settings", lambda: comm.attach(ddp, algorithm="2d", wire=wire, options=host_options()))
+    streams = 1 + dist.get_rank()
+    expect("different settings", lambda: comm.attach(ddp, num_streams=streams, options=host_options()))
     comm.attach(ddp, options=host_options())
     expect("attach twice", lambda: comm.attach(ddp, options=host_options()))
     other = DDP(nn.Linear(3, 3))

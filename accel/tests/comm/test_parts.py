@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
+
 import pytest
 import torch
 from hypothesis import given
@@ -12,6 +16,7 @@ from danlu_accel.comm import TopologyError, read_launch, rendezvous_variables
 from danlu_accel.comm.formats import FORMATS
 from danlu_accel.comm.hop import split
 from danlu_accel.comm.pieces import Bucket, Cutter
+from danlu_accel.comm.shared import HELLO, Listener, LocalGroup, connect, reserve
 from danlu_accel.comm.topology import RankReport, build_topology, find_host_key
 
 
@@ -121,3 +126,33 @@ def test_both_sides_restore_the_same_numbers(name, numel, scale):
     wire.restore(packed, restored)
     assert torch.equal(restored, values)
     assert packed.numel() == size
+
+
+class TestStrangers:
+    def test_who_does_not_know_the_token_is_sent_away(self):
+        listener = Listener()
+        strangers = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(2)]
+        for stranger, word in zip(strangers, (b"hello", HELLO.pack(1, b"x" * 16))):
+            stranger.connect("\0" + listener.name)
+            stranger.sendall(word)
+            stranger.shutdown(socket.SHUT_WR)
+        found: list[LocalGroup] = []
+        other = Listener()
+        addresses = [listener.address, other.address]
+        caller = threading.Thread(target=lambda: found.append(connect(other, addresses, (0, 1), 1, 10)))
+        caller.start()
+        group = connect(listener, addresses, (0, 1), 0, 10)
+        caller.join()
+        done = threading.Thread(target=found[0].barrier)
+        done.start()
+        group.barrier()
+        done.join()
+        for each in (group, found[0], listener, other, *strangers):
+            each.close()
+
+    def test_memory_is_the_same_for_all_and_has_no_name(self):
+        before = set(os.listdir("/dev/shm"))
+        descriptor = reserve(8192, None)
+        assert os.fstat(descriptor).st_size == 8192
+        assert set(os.listdir("/dev/shm")) == before
+        os.close(descriptor)

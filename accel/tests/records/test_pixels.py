@@ -145,6 +145,13 @@ class TestTranscode:
         assert same_pixels(original, rewritten)
         assert "progressive" not in Image.open(io.BytesIO(rewritten)).info
 
+    def test_a_progressive_file_that_ends_early_is_left_alone(self, photo: Callable[..., bytes]) -> None:
+        """Decoders smooth such a file; as baseline it would look different."""
+        image = photo(150, 110, progressive=True)
+        scans = [at for at in range(len(image) - 1) if image[at : at + 2] == b"\xff\xda"]
+        assert len(scans) > 4
+        assert core.transcode(image[: scans[3]] + b"\xff\xd9", 5, True) == b""
+
     def test_cmyk_stays_cmyk(self, photo: Callable[..., bytes]) -> None:
         original = photo(60, 50, mode="CMYK")
         assert same_pixels(original, core.transcode(original, 5, True))

@@ -45,7 +45,7 @@ def _picture(image: Any) -> Any:
 
 
 def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
-    loader = StreamingDataLoader(_Images(data / "litdata"), 64, num_workers=2, persistent_workers=True)
+    loader = StreamingDataLoader(_Images(data / "litdata"), batch_size=64, num_workers=2, persistent_workers=True)
 
     def epoch() -> Iterator[int]:
         for images, _ in loader:

@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,13 +101,19 @@ class Sealer:
 
 
 def _load_or_make_key(path: Path) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    """The key appears whole or not at all: half a key would keep the server from ever starting again."""
+    if path.exists():
         return path.read_bytes()
-    with os.fdopen(descriptor, "wb") as file:
-        key = Fernet.generate_key()
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    return key
+    partial = path.with_name(f".partial.{os.getpid()}.{path.name}")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(Fernet.generate_key())
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):  # another process was faster; its key is the one
+            os.link(partial, path)
+    except OSError as error:
+        raise Unavailable(f"the key file {path} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return path.read_bytes()

@@ -27,7 +27,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
         "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
         "stop": Command("danlu.cli.lifecycle:stop", "Stop jobs."),
-        "pause": Command("danlu.cli.lifecycle:pause", "Stop a job for now; it keeps its place and its output."),
+        "pause": Command("danlu.cli.lifecycle:pause", "Stop a job for now; it keeps its id and its output."),
         "resume": Command("danlu.cli.lifecycle:resume", "Put a paused job back in the queue."),
         "start": Command("danlu.cli.lifecycle:start", "Run a job that is over once more."),
         "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),

@@ -45,6 +45,22 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
+def data_folder(given: Optional[Path]) -> tuple[Path, bool]:
+    """The data folder to look at, and whether somebody named it. The order is that of `danlu up`."""
+    named = given or os.environ.get("DANLU_SERVER_DATA_DIR")
+    return Path(named or "~/.danlu").expanduser().absolute(), bool(named)
+
+
+def check_folder(data_dir: Path, *, is_named: bool) -> Finding:
+    """Which folder the rest is about: a server may well use another one than is looked at here."""
+    if (data_dir / "server").is_dir():
+        other = "" if is_named else "; danlu doctor --data-dir FOLDER looks at another"
+        return Finding("folder", Level.GOOD, f"a server's data is in {data_dir}{other}")
+    text = f"no server has put anything into {data_dir} yet"
+    remedy = "if a server has its data elsewhere: danlu doctor --data-dir FOLDER"
+    return Finding("folder", Level.GOOD, text, remedy)
+
+
 def check_machine(data_dir: Path) -> Iterator[Finding]:
     """This machine as a place for a server and its jobs."""
     yield check_python()

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    data_dir: Optional[Path] = typer.Option(None, help="The data folder of the server.", show_default="~/.danlu"),
+    data_dir: Optional[Path] = typer.Option(
+        None, help="The data folder of the server.", show_default="DANLU_SERVER_DATA_DIR, else ~/.danlu"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Look at this machine and at the server, and say what to do about what is wrong.
@@ -27,13 +29,13 @@ def doctor(
       danlu doctor --data-dir /srv/danlu
       danlu doctor --json | jq '.[] | select(.level != "good")'
     """
-    from danlu.cli.checks import Level, check_machine, check_server
+    from danlu.cli.checks import Level, check_folder, check_machine, check_server, data_folder
     from danlu.cli.output import print_json
     from danlu.client.config import load_settings
 
-    folder = (data_dir or Path("~/.danlu")).expanduser().absolute()
+    folder, is_named = data_folder(data_dir)
     findings = []
-    for finding in (*check_machine(folder), *check_server(load_settings())):
+    for finding in (check_folder(folder, is_named=is_named), *check_machine(folder), *check_server(load_settings())):
         findings.append(finding)
         if not as_json:
             print(finding_text(finding), flush=True)

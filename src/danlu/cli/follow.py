@@ -26,7 +26,7 @@ def follow(job: Job) -> int:
     try:
         wait_for_start(job)
         print_lines(job.log_batches(LogQuery(follow=True)), num_ranks=job.row.nodes)
-        job.wait()
+        wait_for_end(job)
     except KeyboardInterrupt:
         say_detached(job)
         return NOT_FINISHED
@@ -46,6 +46,19 @@ def wait_for_start(job: Job) -> None:
         if text != told and job.reason.code != "submitted":
             note(text)
             told = text
+
+
+def wait_for_end(job: Job, deadline: Optional[float] = None) -> None:
+    """Wait until the job is over; say when it is paused, as it is not over before somebody resumes or stops it.
+
+    Raises TimeoutError at the deadline (of time.monotonic).
+    """
+    was_paused = False
+    for _ in job.watch(deadline):
+        is_paused = job.state is JobState.PAUSED
+        if is_paused and not was_paused:
+            note(f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}")
+        was_paused = is_paused
 
 
 def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Callable
 
 import typer
 
 from danlu.cli.options import AsJson, JobName, JobNames
 
 if TYPE_CHECKING:
+    from danlu.client import Client, Job
     from danlu.wire.jobs import SelectedOut
 
 
 def stop(jobs: JobNames, as_json: AsJson = False) -> None:
     """Stop jobs.
 
-    Each gets the polite signal, and the hard one after its grace period. Quiet for jobs that are over.
+    Each gets the polite signal, and the hard one after its grace period. Nothing happens to jobs that are over.
 
     \b
     Examples:
@@ -25,7 +28,10 @@ def stop(jobs: JobNames, as_json: AsJson = False) -> None:
     from danlu.client import Client
 
     with Client() as client:
-        _report(client.jobs.stop(jobs), verb="stopping", as_json=as_json)
+        open_ids = set() if as_json else {job.id for job in client.jobs.list(all=False, limit=sys.maxsize)}
+        outcome = client.jobs.stop(jobs)
+        over = {} if as_json else _over(client, [job for job in outcome.done if job not in open_ids])
+    _report(outcome, verb="stopping", as_json=as_json, instead=over)
 
 
 def rm(jobs: JobNames, as_json: AsJson = False) -> None:
@@ -45,7 +51,7 @@ def rm(jobs: JobNames, as_json: AsJson = False) -> None:
 
 
 def pause(job: JobName, as_json: AsJson = False) -> None:
-    """Stop a job for now; it keeps its place and its output.
+    """Stop a job for now; it keeps its id and its output.
 
     Its devices are free for others meanwhile.
 
@@ -54,7 +60,7 @@ def pause(job: JobName, as_json: AsJson = False) -> None:
       danlu pause train-12
       danlu resume train-12
     """
-    _one(job, "pause", as_json=as_json)
+    _one(job, "pause", told=_pausing, as_json=as_json)
 
 
 def resume(job: JobName, as_json: AsJson = False) -> None:
@@ -66,7 +72,7 @@ def resume(job: JobName, as_json: AsJson = False) -> None:
     Examples:
       danlu resume train-12
     """
-    _one(job, "resume", as_json=as_json)
+    _one(job, "resume", told=lambda job: f"resuming {job.id}: it goes back to the queue", as_json=as_json)
 
 
 def start(job: JobName, as_json: AsJson = False) -> None:
@@ -79,28 +85,48 @@ def start(job: JobName, as_json: AsJson = False) -> None:
       danlu start train-12
       danlu start train-12 && danlu logs -f train-12
     """
-    _one(job, "start", as_json=as_json)
+    told = "it is queued for another attempt"
+    _one(job, "start", told=lambda job: f"starting {job.id} again: {told}", as_json=as_json)
 
 
-def _one(name: str, verb: str, *, as_json: bool) -> None:
+def _one(name: str, verb: str, *, told: Callable[[Job], str], as_json: bool) -> None:
     from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         job = client.jobs.get(name)
         getattr(job, verb)()
-        print_json(job.details) if as_json else print(f"{job.id} {job.state}: {job.reason.message}")
+        print_json(job.details) if as_json else print(told(job))
 
 
-def _report(outcome: SelectedOut, *, verb: str, as_json: bool) -> None:
+def _pausing(job: Job) -> str:
+    """What follows from the wish; the state is still the one from before it."""
+    from danlu.spec.states import JobState, is_live
+    from danlu.spec.units import show_duration
+
+    back = f"`danlu resume {job.id}` puts it back in the queue"
+    if job.state is JobState.PAUSED:
+        return f"{job.id} is paused already; {back}"
+    if is_live(job.state):
+        return f"pausing {job.id}: its processes have {show_duration(job.details.spec['grace'])} to end; {back}"
+    return f"pausing {job.id}: it does not start for now; {back}"
+
+
+def _over(client: Client, ids: list[str]) -> dict[str, str]:
+    """What to say of those that were over before anybody stopped them."""
+    found = [client.jobs.get(job) for job in ids]
+    return {job.id: f"{job.id} is already over: {job.state}" for job in found if job.is_over}
+
+
+def _report(outcome: SelectedOut, *, verb: str, as_json: bool, instead: Mapping[str, str] = {}) -> None:
     from danlu.cli.output import note, print_json
 
     if as_json:
         print_json(outcome)
     else:
         for job in outcome.done:
-            print(f"{verb} {job}")
+            print(instead.get(job, f"{verb} {job}"))
         for job, problem in outcome.refused.items():
-            note(f"danlu: {job}: {problem}")
+            note(f"danlu: {problem}" if job in problem else f"danlu: {job}: {problem}")
     if outcome.refused:
         raise typer.Exit(1)

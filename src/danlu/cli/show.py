@@ -102,7 +102,7 @@ def _why(job: JobOut) -> str:
     if entry is not None:
         lines.append(f"     {entry.remedy}")
     attempt = job.attempts[-1] if job.attempts else None
-    if attempt is not None and attempt.last_lines:
+    if attempt is not None and any(line.strip() for line in attempt.last_lines):
         lines.append(f"last lines of rank {attempt.first_failed_rank}:")
         lines += [f"  {line}" for line in attempt.last_lines]
     return "\n".join(lines)

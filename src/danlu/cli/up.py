@@ -26,6 +26,7 @@ def up(
     max_tasks: Optional[int] = typer.Option(
         None, min=1, help="Most tasks at a time on this machine.", show_default="four per core, at least 16"
     ),
+    new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
     """Start a server on this machine.
 
@@ -58,4 +59,5 @@ def up(
         "max_tasks": max_tasks,
     }
     # what is not given here may come from DANLU_SERVER_... variables
-    serve(ServerSettings().model_copy(update={name: value for name, value in given.items() if value is not None}))
+    settings = ServerSettings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    serve(settings, new_link=new_link)

@@ -27,7 +27,7 @@ def wait(
     import time
 
     from danlu.cli import fail
-    from danlu.cli.follow import NOT_FINISHED, NOT_FOUND, exit_code, say_detached, say_end
+    from danlu.cli.follow import NOT_FINISHED, NOT_FOUND, exit_code, say_detached, say_end, wait_for_end
     from danlu.cli.output import note, print_json
     from danlu.client import Client
     from danlu.errors import NotFound
@@ -41,7 +41,7 @@ def wait(
             fail(error.message, code=NOT_FOUND)
         for job in found:
             try:
-                job.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+                wait_for_end(job, deadline)
                 if not as_json:
                     say_end(job)
             except TimeoutError:

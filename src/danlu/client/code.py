@@ -92,6 +92,7 @@ def upload_tree(http: Http, folder: Path) -> str:
 
 
 def _upload(http: Http, local: LocalTree) -> str:
+    sizes = {file.sha256: file.size for file in local.tree.files}
     for _ in range(_MAX_ROUNDS):
         answer = http.post("/trees", TreeOut, body=local.tree, is_repeatable=True)
         if not answer.missing:
@@ -101,7 +102,7 @@ def _upload(http: Http, local: LocalTree) -> str:
             raise Conflict(f"the server asks for {unknown[0]}, which is no file of this folder")
         with ThreadPoolExecutor(_NUM_PARALLEL) as pool:
             sent = [
-                pool.submit(put_file, http, f"/blobs/{digest}", local.files[digest], sha256=digest)
+                pool.submit(put_file, http, f"/blobs/{digest}", local.files[digest], sha256=digest, size=sizes[digest])
                 for digest in answer.missing
             ]
             for one in sent:

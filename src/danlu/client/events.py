@@ -25,6 +25,10 @@ class NotEvents(Exception):
     """What answers is not a stream of events, or something on the way holds it back."""
 
 
+class TimeLimit(TimeoutError):
+    """The deadline of a stream is reached. Another class than that of a socket which gave up."""
+
+
 def events(
     http: Http,
     path: str,
@@ -38,7 +42,7 @@ def events(
     `query` is asked before each connection, so that it can name the place to go on from. The caller stops
     reading when it has seen the last event; a connection that ends is opened again, unless
     `ends_with_connection`. Raises ServerUnreachable when nothing was heard for too long,
-    TimeoutError at the deadline (of time.monotonic).
+    TimeLimit at the deadline (of time.monotonic).
     """
     heard_at, patience, pause = time.monotonic(), _FIRST_PATIENCE_SECONDS, 0.1
     while True:
@@ -80,4 +84,4 @@ def _one_connection(http: Http, path: str, *, query: Query, deadline: Optional[f
 
 def _check(deadline: Optional[float]) -> None:
     if deadline is not None and time.monotonic() >= deadline:
-        raise TimeoutError("the time is up")
+        raise TimeLimit("the time is up")

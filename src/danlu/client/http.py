@@ -80,13 +80,18 @@ class Http:
         body: Optional[BaseModel] = None,
         headers: Optional[Mapping[str, str]] = None,
         is_repeatable: Optional[bool] = None,
+        read_seconds: float = READ_SECONDS,
     ) -> httpx.Response:
         """Send and read the whole answer. Tried again after a broken connection when that cannot do harm."""
         content = body.model_dump_json(exclude_none=True).encode() if body is not None else None
         all_headers = {**(headers or {}), **({"Content-Type": "application/json"} if content is not None else {})}
 
+        timeout = httpx.Timeout(read_seconds, connect=_CONNECT_SECONDS)
+
         def once() -> httpx.Response:
-            response = self._client.request(method, path, params=_params(query), content=content, headers=all_headers)
+            response = self._client.request(
+                method, path, params=_params(query), content=content, headers=all_headers, timeout=timeout
+            )
             raise_for_error(response)
             return response
 

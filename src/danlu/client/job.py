@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Optional, Union
 
-from danlu.client.events import NotEvents, events
+from danlu.client.events import NotEvents, TimeLimit, events
 from danlu.client.http import Http
 from danlu.client.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
 from danlu.client.pages import pages
@@ -100,6 +100,8 @@ class Job:
                         return
         except NotEvents:
             yield from self._poll(deadline)
+        except TimeLimit as error:
+            raise TimeoutError(f"{self.id} is still {self.state}: {self.reason.message}") from error
 
     def logs(
         self,
@@ -166,6 +168,6 @@ class Job:
             if self.is_over:
                 return
             if deadline is not None and time.monotonic() >= deadline:
-                raise TimeoutError(f"{self.id} is still {self.state}")
+                raise TimeoutError(f"{self.id} is still {self.state}: {self.reason.message}")
             left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
             time.sleep(max(0.0, min(_POLL_SECONDS, left)))

@@ -13,6 +13,7 @@ from danlu.client.code import prepare, with_code
 from danlu.client.http import Http
 from danlu.client.job import Job
 from danlu.client.pages import pages
+from danlu.errors import InvalidInput
 from danlu.spec.job import JobSpec
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import JobOut, JobRow, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
@@ -51,6 +52,8 @@ class Jobs:
 
     def get(self, job: str) -> Job:
         """The job with this id, or the newest one of this name. Raises NotFound."""
+        if not job.strip():
+            raise InvalidInput("the name of the job is empty; give an id or a name", fields={"job": job})
         return Job(self._http, self._http.get(f"/jobs/{path_part(job)}", JobOut))
 
     def list(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from danlu.client.http import BROKEN, Http
+from danlu.client.http import BROKEN, READ_SECONDS, Http
 from danlu.client.paths import object_path
-from danlu.client.transfer import PIECE_BYTES, Meter
+from danlu.client.transfer import Meter, read_pieces
 from danlu.errors import BadChecksum, DanluError, NotFound, WrongState
 from danlu.spec.paths import StorePath
 from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
+
+_SLOWEST_BYTES_PER_SECOND = 20e6
+"""The server reads all bytes once more before it answers; a disk that is busy or far away may be this slow."""
 
 
 def put_in_pieces(http: Http, where: StorePath, local: Path, *, sha256: str, size: int, meter: Meter) -> None:
@@ -24,25 +27,23 @@ def put_in_pieces(http: Http, where: StorePath, local: Path, *, sha256: str, siz
     meter.moved(str(local), begun.offset)
     offset = begun.offset
     while offset < size:
-        arrived = _send_rest(http, begun.id, local, offset, meter)
+        arrived = _send_rest(http, begun.id, local, offset=offset, size=size, meter=meter)
         if arrived <= offset:
             raise WrongState(f"{local}: the server takes nothing beyond {offset} of {size} bytes; try again")
         offset = arrived
-    _commit(http, begun.id, where, sha256)
+    _commit(http, begun.id, where, sha256=sha256, size=size)
 
 
-def _send_rest(http: Http, upload_id: str, local: Path, offset: int, meter: Meter) -> int:
+def _send_rest(http: Http, upload_id: str, local: Path, *, offset: int, size: int, meter: Meter) -> int:
     """Send from the offset; return how much has arrived, all of it or what a broken connection let through."""
     sent = 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal sent
-        with local.open("rb") as file:
-            file.seek(offset)
-            while piece := file.read(PIECE_BYTES):
-                yield piece
-                sent += len(piece)
-                meter.moved(str(local), len(piece))
+        for piece in read_pieces(local, offset, size):
+            yield piece
+            sent += len(piece)
+            meter.moved(str(local), len(piece))
 
     try:
         with http.stream("PUT", f"/uploads/{upload_id}", query={"offset": offset}, content=pieces()) as response:
@@ -54,9 +55,14 @@ def _send_rest(http: Http, upload_id: str, local: Path, offset: int, meter: Mete
     return arrived
 
 
-def _commit(http: Http, upload_id: str, where: StorePath, sha256: str) -> None:
+def commit_seconds(size: int) -> float:
+    """How long to wait for the answer that an object of this size is whole."""
+    return READ_SECONDS + size / _SLOWEST_BYTES_PER_SECOND
+
+
+def _commit(http: Http, upload_id: str, where: StorePath, *, sha256: str, size: int) -> None:
     try:
-        http.post(f"/uploads/{upload_id}/commit", ObjectOut, is_repeatable=True)
+        http.post(f"/uploads/{upload_id}/commit", ObjectOut, is_repeatable=True, read_seconds=commit_seconds(size))
     except NotFound as error:
         # committed already, if only the answer was lost
         if not _is_there(http, where, sha256):

@@ -54,7 +54,7 @@ class Store:
             if size >= RESUME_BYTES:
                 put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
             else:
-                put_file(self._http, object_path(move.remote), move.local, sha256=digest, meter=meter)
+                put_file(self._http, object_path(move.remote), move.local, sha256=digest, size=size, meter=meter)
             meter.finished(str(move.local))
 
         _all_of(send, moves, num_parallel, meter)

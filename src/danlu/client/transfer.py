@@ -85,21 +85,38 @@ def sha256_of(path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def put_file(http: Http, url_path: str, local: Path, *, sha256: str, meter: Meter = SILENT) -> httpx.Response:
-    """Send a file. The server refuses other bytes than those of the digest, so a file that changes is not stored."""
+def read_pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
+    """Bytes of a file from `begin` to exactly `end`, also when it has grown since. Raise BadChecksum when it shrank."""
+    with path.open("rb") as file:
+        file.seek(begin)
+        while begin < end:
+            piece = file.read(min(PIECE_BYTES, end - begin))
+            if not piece:
+                raise BadChecksum(f"{path} changed while it was sent; send it again when nobody writes to it")
+            begin += len(piece)
+            yield piece
+
+
+def put_file(
+    http: Http, url_path: str, local: Path, *, sha256: str, size: int, meter: Meter = SILENT
+) -> httpx.Response:
+    """Send a file that has this digest and size.
+
+    The server refuses other bytes than those of the digest: a file that changes meanwhile is not stored, one that
+    only grows is stored as it was.
+    """
 
     def once() -> httpx.Response:
         sent_bytes = 0
 
         def pieces() -> Iterator[bytes]:
             nonlocal sent_bytes
-            with local.open("rb") as file:
-                while piece := file.read(PIECE_BYTES):
-                    yield piece
-                    sent_bytes += len(piece)
-                    meter.moved(str(local), len(piece))
+            for piece in read_pieces(local, 0, size):
+                yield piece
+                sent_bytes += len(piece)
+                meter.moved(str(local), len(piece))
 
-        headers = {"X-Danlu-SHA256": sha256, "Content-Length": str(local.stat().st_size)}
+        headers = {"X-Danlu-SHA256": sha256, "Content-Length": str(size)}
         try:
             with http.stream("PUT", url_path, headers=headers, content=pieces()) as response:
                 response.read()
@@ -108,10 +125,7 @@ def put_file(http: Http, url_path: str, local: Path, *, sha256: str, meter: Mete
             meter.moved(str(local), -sent_bytes)
             raise
 
-    try:
-        return http.retry(once)
-    except httpx.LocalProtocolError as error:  # more or fewer bytes than Content-Length said
-        raise BadChecksum(f"{local} changed while it was sent; send it again when nobody writes to it") from error
+    return http.retry(once)
 
 
 def get_file(http: Http, url_path: str, local: Path, *, meter: Meter = SILENT) -> None:

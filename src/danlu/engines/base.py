@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from danlu.launch import Plan
+from danlu.spec.devices import DeviceRequest
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
-__all__ = ["Credentials", "Engine", "Handle", "LogMark", "NodeInfo", "Observation"]
+__all__ = ["Credentials", "Engine", "EngineSetup", "Handle", "LogMark", "NodeInfo", "Observation"]
 
 
 class Handle(BaseModel):
@@ -44,6 +46,9 @@ class Observation(BaseModel):
     """Unix time at which the command began."""
 
     ended_at: float | None = None
+    is_output_complete: bool = True
+    """False when files did not reach the store, however the command ended: what the node has of them is kept."""
+
     log_bytes: int = 0
     """Length of the log so far; final once the state is."""
 
@@ -66,10 +71,32 @@ class Credentials:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True)
+class EngineSetup:
+    """What a server has to offer to whichever engine it is told to use."""
+
+    work_dir: Path
+    """A folder of the server's machine for tasks that run there."""
+
+    hide: tuple[Path, ...]
+    """What no task may see."""
+
+    server_id: str
+    use_sandbox: bool = True
+    use_own_network: bool = True
+    simulate: tuple[DeviceRequest, ...] = ()
+    max_tasks: int = 0
+
+
 class Engine(ABC):
     """Starts, watches and ends tasks. Holds no state that a restart would lose."""
 
     name: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def create(cls, setup: EngineSetup) -> Engine:
+        """Make the engine of a server. May take a moment: it tries out what it can do."""
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeInfo]:

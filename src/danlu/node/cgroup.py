@@ -52,20 +52,31 @@ def find_roots(name: str) -> dict[str, str]:
     return found
 
 
-def limit(roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: float | None) -> Limits | None:
-    """Make the groups of a task. Returns None when nothing is to be limited, or nothing can be."""
+def limit(
+    roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: float | None
+) -> tuple[Limits | None, list[str]]:
+    """Make the groups of a task. Return them, None when there are none, and sentences about what could not be set.
+
+    Where a controller has no root there are no such limits on this machine; its node says so.
+    """
+    problems: list[str] = []
     memory = cpu = ""
-    try:
-        if memory_bytes is not None and "memory" in roots:
+    if memory_bytes is not None and "memory" in roots:
+        try:
             memory = _make(roots["memory"], name)
             _limit_memory(memory, memory_bytes)
-        if cpus is not None and "cpu" in roots:
+        except OSError as error:
+            problems.append(f"the memory of this task is not limited to {memory_bytes / 2**20:.0f} MiB: {error}")
+            memory = _remove(memory)
+    if cpus is not None and "cpu" in roots:
+        try:
             cpu = _make(roots["cpu"], name)
             _weigh_cpus(cpu, cpus)
-    except OSError:
-        Limits(memory, cpu).remove()
-        return None
-    return Limits(memory, cpu) if memory or cpu else None
+        except OSError as error:
+            problems.append(f"the {cpus:g} cores of this task are not reserved: {error}")
+            # where both controllers share a group it stays for the other
+            cpu = "" if cpu == memory else _remove(cpu)
+    return (Limits(memory, cpu) if memory or cpu else None), problems
 
 
 def remove_leftovers(roots: dict[str, str]) -> None:
@@ -104,6 +115,8 @@ _KNOBS = {
 def _limit_memory(folder: str, memory_bytes: int) -> None:
     if os.path.exists(f"{folder}/memory.max"):
         _write(f"{folder}/memory.max", str(memory_bytes))
+        if os.path.exists(f"{folder}/memory.swap.max"):  # missing where swap is not counted
+            _write(f"{folder}/memory.swap.max", "0")
         return
     _write(f"{folder}/memory.limit_in_bytes", str(memory_bytes))
     with contextlib.suppress(OSError):
@@ -126,9 +139,11 @@ def _make(root: str, name: str) -> str:
     return folder
 
 
-def _remove(folder: str) -> None:
+def _remove(folder: str) -> str:
+    """Remove a group that no process is in; return the name of no group."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)
+    return ""
 
 
 def _write(path: str, text: str) -> None:

@@ -40,7 +40,8 @@ class LocalProblem(Exception):
     """A file of the task could not be read or written; waiting for the server would not help."""
 
     def __init__(self, path: str, error: OSError) -> None:
-        super().__init__(f"{path}: {error.strerror or error}")
+        self.why = error.strerror or str(error)
+        super().__init__(f"{path}: {self.why}")
         self.is_disk_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

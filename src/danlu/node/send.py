@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from danlu.node.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
+from danlu.node.keys import why_no_key
 
 NUM_CONNECTIONS = 4
 RESUME_BYTES = 64 << 20
@@ -19,6 +20,9 @@ RESUME_BYTES = 64 << 20
 
 MAX_CHANGES = 5
 """How often a file that changes while it is read is read again in the last pass."""
+
+MAX_NAMED, MAX_NAME = 3, 200
+"""How many of the files that could not be stored are named, and at what length."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no right to list it
@@ -43,6 +47,13 @@ class Target(NamedTuple):
         return f"/buckets/{quote(self.bucket)}/objects/{quote(self.key)}"
 
 
+class LeftOut(NamedTuple):
+    """A file that could not be stored, as it was then, and why."""
+
+    version: Version | None
+    why: str
+
+
 class Changed(Exception):
     """The file is not the one whose digest was taken."""
 
@@ -52,7 +63,10 @@ class Removed(Exception):
 
 
 class Sender:
-    """Remembers what the store has. Symbolic links, devices and sockets are not sent."""
+    """Remembers what the store has. Symbolic links, devices and sockets are not sent.
+
+    A file that the store does not take, or that cannot be read, does not keep the others from being sent.
+    """
 
     def __init__(self, server: Server, outputs: list[dict[str, object]], *, say: Callable[[str], None]) -> None:
         self._server = server
@@ -60,6 +74,7 @@ class Sender:
         self._say = say
         self._sent: dict[str, Version] = {}
         self._seen: dict[str, Version] = {}
+        self._left_out: dict[str, LeftOut] = {}
 
     def send_settled(self) -> None:
         """Send what was written and has not changed since the last call. For use while the command runs."""
@@ -67,7 +82,7 @@ class Sender:
         settled = []
         for path, target in self._find(is_last=False):
             version = _version(path)
-            if version is None or self._sent.get(path) == version:
+            if version is None or self._sent.get(path) == version or self._is_left_out(path, version):
                 continue
             seen[path] = version
             if self._seen.get(path) == version:
@@ -75,17 +90,23 @@ class Sender:
         self._seen = seen
         self._send_all(settled, is_last=False)
 
-    def send_all(self) -> None:
-        """Send whatever the store has not got. For use when the command has ended."""
-        found = [(path, target) for path, target in self._find(is_last=True) if self._sent.get(path) != _version(path)]
-        self._send_all(found, is_last=True)
+    def send_all(self) -> str:
+        """Send whatever the store has not got. For use when the command has ended.
+
+        Return a sentence about the files that could not be stored; empty when all could be.
+        """
+        self._left_out = {}
+        found = list(self._find(is_last=True))
+        self._send_all([(path, to) for path, to in found if self._sent.get(path) != _version(path)], is_last=True)
+        num_files = len(self._left_out.keys() | {path for path, _ in found})
+        return _sentence({path: left_out.why for path, left_out in self._left_out.items()}, num_files)
 
     def _find(self, *, is_last: bool) -> Iterator[tuple[str, Target]]:
         for folder, to, while_running in self._outputs:
             if not while_running and not is_last:
                 continue
             bucket, _, prefix = to[len("store://") :].partition("/")
-            for path in _walk(folder):
+            for path in _walk(folder, self._leave_out):
                 key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
                 yield path, Target(bucket, key)
 
@@ -104,6 +125,10 @@ class Sender:
                 raise
 
     def _send(self, path: str, target: Target, *, is_last: bool) -> None:
+        why = why_no_key(target.key)
+        if why:
+            self._leave_out(path, why)
+            return
         for _ in range(MAX_CHANGES if is_last else 1):
             try:
                 version = self._server.patiently(path, lambda: _send_once(self._server, path, target))
@@ -112,9 +137,41 @@ class Sender:
                 continue
             except Removed:
                 return
+            except Refused as refused:
+                if refused.status in (401, 403) or not 400 <= refused.status < 500:
+                    raise  # this is not about the one file
+                self._leave_out(path, f"{refused.status} {refused.message}")
+                return
+            except LocalProblem as problem:
+                self._leave_out(path, problem.why)
+                return
             self._sent[path] = version
             self._say(f"{path}: {version.size_bytes} bytes sent")
             return
+        if is_last:
+            self._leave_out(path, "it did not stop changing")
+
+    def _leave_out(self, path: str, why: str) -> None:
+        known, self._left_out[path] = self._left_out.get(path), LeftOut(_version(path), why)
+        if known is None or known.why != why:
+            self._say(f"{_shown(path)}: not stored: {why}")
+
+    def _is_left_out(self, path: str, version: Version) -> bool:
+        known = self._left_out.get(path)
+        return known is not None and known.version == version
+
+
+def _sentence(left_out: dict[str, str], num_files: int) -> str:
+    if not left_out:
+        return ""
+    named = [f"{_shown(path)}: {why}" for path, why in sorted(left_out.items())[:MAX_NAMED]]
+    more = f"; and {len(left_out) - MAX_NAMED} more" if len(left_out) > MAX_NAMED else ""
+    return f"{len(left_out)} of {num_files} files could not be stored: {'; '.join(named)}{more}"
+
+
+def _shown(path: str) -> str:
+    text = path if path.isprintable() else repr(path)
+    return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}..."
 
 
 def _send_once(server: Server, path: str, target: Target) -> Version:
@@ -197,22 +254,26 @@ def _pieces(descriptor: int, size_bytes: int, offset: int = 0) -> Iterator[bytes
         offset += len(piece)
 
 
-def _walk(folder: str) -> Iterator[str]:
+def _walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
+    """Find the files below a folder; say which files and folders could not be looked at."""
+
+    def note(error: OSError) -> None:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):  # gone meanwhile
+            leave_out(str(error.filename), error.strerror or str(error))
+
     if os.path.islink(folder):
         return
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder, onerror=note):
         folders.sort()
         for name in sorted(files):
             path = os.path.join(parent, name)
-            if stat.S_ISREG(_mode(path)):
+            try:
+                mode = os.lstat(path).st_mode
+            except OSError as error:
+                note(error)
+                continue
+            if stat.S_ISREG(mode):
                 yield path
-
-
-def _mode(path: str) -> int:
-    try:
-        return os.lstat(path).st_mode
-    except OSError:
-        return 0
 
 
 def _version(path: str) -> Version | None:

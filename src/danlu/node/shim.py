@@ -1,7 +1,5 @@
 """Owns one task from its first to its last moment. Outlives the server; the files in its folder are all it says.
 
-    python -I -S shim.py FOLDER         (secrets as a JSON object on standard input)
-
 Order: inputs (stager) -> command in its sandbox (init) -> outputs (stager) -> exit record. A stop is honoured at
 every step. Nothing here may fail for want of disk space: records have their blocks reserved.
 """
@@ -14,12 +12,8 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 from typing import Any, NoReturn
-
-if __name__ == "__main__":
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from danlu.node import cgroup, linux, network
 from danlu.node.init import descendants, processes
@@ -71,7 +65,7 @@ class Shim:
         self._ended_at: float | None = None
         self._stop_at: float | None = None
         """When (monotonic) the grace is over."""
-        self._stop_was_asked = False
+        self._stop_was_asked = self._stop_was_ordered = False
         self._last_grace_seconds = 0.0
         self._facts = Facts(memory_bytes=self._task["memory_bytes"], folder=folder)
         self._init: socket.socket | None = None
@@ -90,7 +84,7 @@ class Shim:
         if self._facts.staging is None and not self._stop_was_asked:
             self._run_command()
         else:
-            self._facts = self._facts._replace(was_stopped=self._stop_was_asked)
+            self._note_stop()
         self._send_outputs()
         self._finish()
 
@@ -107,12 +101,15 @@ class Shim:
     # the command
 
     def _run_command(self) -> None:
-        limits = cgroup.limit(
+        limits, problems = cgroup.limit(
             self._task["cgroups"],
             self._task["name"],
             memory_bytes=self._task["memory_bytes"],
             cpus=self._task["cpus"],
         )
+        for problem in problems:
+            with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
+                os.write(self._log, f"danlu: {problem}\n".encode())
         self._start_init(limits)
         kill_at = None
         while not self._has_ended(self._init_pid):
@@ -201,12 +198,16 @@ class Shim:
             self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
         elif event["event"] == "ended" and self._ended_at is None:
             self._ended_at = float(event["at"])
-            self._facts = self._facts._replace(exit_code=int(event["code"]), was_stopped=self._stop_was_asked)
+            self._facts = self._facts._replace(exit_code=int(event["code"]))
+            self._note_stop()
+
+    def _note_stop(self) -> None:
+        self._facts = self._facts._replace(was_stopped=self._stop_was_asked, was_ordered=self._stop_was_ordered)
 
     def _look_at_the_end(self, limits: cgroup.Limits | None) -> None:
         """Gather what the verdict needs, while it can still be seen."""
         if self._facts.exit_code is None:
-            self._facts = self._facts._replace(was_stopped=self._stop_was_asked)
+            self._note_stop()
         done = self._task["setup_done"]
         disk = os.statvfs(self._folder)
         self._facts = self._facts._replace(
@@ -251,12 +252,8 @@ class Shim:
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
         if self._out is not None and self._has_ended(self._out.pid):
-            # a refusal is final; a stager that broke down otherwise is given a second chance
-            failure = self._out.result(self._ended[self._out.pid])
-            if failure is not None and failure[0] == "upload_failed":
-                self._facts = self._facts._replace(upload=failure)
-                return
-            self._out = None
+            self._out.result(self._ended[self._out.pid])
+            self._out = None  # it ended before its time; another one decides
         if self._out is None:
             self._out = StagerProcess.start(self._folder, "out", self._task)
         self._out.finish()
@@ -296,6 +293,7 @@ class Shim:
                 "exit_code": self._facts.exit_code,
                 "reason": verdict.reason,
                 "message": verdict.message[:1500],
+                "is_output_complete": self._facts.upload is None,
                 "started_at": self._started_at,
                 "ended_at": self._ended_at or time.time(),
                 "log_bytes": length,
@@ -326,6 +324,7 @@ class Shim:
         for line in orders.decode(errors="replace").splitlines():
             word, _, seconds = line.partition(" ")
             if word == "stop":
+                self._stop_was_ordered = True
                 self._stop(float(seconds))
 
     def _stop(self, grace_seconds: float) -> None:
@@ -366,12 +365,3 @@ def _last_line(path: str) -> str:
         file.seek(max(0, file.tell() - 4096))
         lines = file.read().decode(errors="replace").splitlines()
     return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
-
-
-def main() -> None:
-    secrets = json.loads(sys.stdin.read() or "{}")
-    Shim(sys.argv[1], secrets=secrets, net=None).run()
-
-
-if __name__ == "__main__":
-    main()

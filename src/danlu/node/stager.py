@@ -14,6 +14,7 @@ import os
 import select
 import sys
 import time
+import traceback
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -22,8 +23,9 @@ from danlu.node.fetch import InputMissing, fetch_all
 from danlu.node.http import Away, LocalProblem, Refused, Server
 from danlu.node.records import TASK, TOKEN
 from danlu.node.send import Sender
+from danlu.node.staging import kept_in
 
-PASS_SECONDS = 2.0
+PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
 
 
@@ -47,25 +49,24 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
     server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
     sender = Sender(server, task["outputs"], say=_say)
-    try:
-        pause = 0.0
-        while not _is_last(pause):
-            began = time.monotonic()
-            try:
-                sender.send_settled()
-            except (Away, LocalProblem) as problem:
-                _say(str(problem))  # there is time; the last pass decides
-                server.is_given_up.clear()
+    pause = 0.0
+    while not _is_last(pause):
+        began = time.monotonic()
+        try:
+            sender.send_settled()
+        except Exception as problem:  # there is time; the last pass decides
+            _say(f"{type(problem).__name__}: {problem}")
+            pause = AFTER_PROBLEM_SECONDS
+        else:
             pause = max(PASS_SECONDS, 10 * (time.monotonic() - began))
         server.is_given_up.clear()
-        sender.send_all()
+    try:
+        left_out = sender.send_all()
     except Refused as refused:
-        return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}; {_kept(task)}"
+        return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"
     except Away as away:
-        return "upload_failed", f"the server could not be reached: {away}; {_kept(task)}"
-    except LocalProblem as problem:
-        return "upload_failed", f"an output could not be read: {problem}; {_kept(task)}"
-    return None
+        return "upload_failed", f"the server could not be reached: {away}"
+    return ("upload_failed", left_out) if left_out else None
 
 
 def _is_last(pause_seconds: float) -> bool:
@@ -73,10 +74,6 @@ def _is_last(pause_seconds: float) -> bool:
     if not select.select([0], [], [], pause_seconds)[0]:
         return False
     return not os.read(0, 4096)
-
-
-def _kept(task: dict[str, Any]) -> str:
-    return f"the files are kept in {task['kept_in']}"
 
 
 def _say(line: str) -> None:
@@ -92,7 +89,6 @@ def _relative(task: dict[str, Any], folder: str) -> dict[str, Any]:
         **task,
         "inputs": [{**item, "to": os.path.relpath(item["to"], folder)} for item in task["inputs"]],
         "outputs": [{**item, "path": os.path.relpath(item["path"], folder)} for item in task["outputs"]],
-        "kept_in": folder,
     }
 
 
@@ -115,11 +111,21 @@ def main() -> int:
     os.umask(0o022)
     _become(task["uid"], task["gid"])
     stage = stage_in if direction == "in" else stage_out
-    failure = stage(_relative(task, folder), token)
+    try:
+        failure = stage(_relative(task, folder), token)
+    except Exception as error:  # whatever it is, what it means for the task is said
+        _say(traceback.format_exc())
+        code = "staging_failed" if direction == "in" else "upload_failed"
+        failure = code, f"the stager broke down: {type(error).__name__}: {error}"
     if failure is None:
         return 0
-    _say(f"{failure[0]}: {failure[1]}")
-    print(json.dumps({"reason": failure[0], "message": failure[1]}), flush=True)
+    reason, message = failure
+    if direction == "out":
+        message = f"{message}; {kept_in(folder)}"
+    _say(f"{reason}: {message}")
+    # a file name need not be text; a sentence is
+    shown = message.encode("utf-8", "backslashreplace").decode()
+    print(json.dumps({"reason": reason, "message": shown}), flush=True)
     return 1
 
 

@@ -15,8 +15,10 @@ from danlu.node.records import STAGER_LOG
 class StagerProcess:
     """A child of the shim, outside of the sandbox and of the job's network."""
 
-    def __init__(self, pid: int, *, orders: int, answers: int) -> None:
+    def __init__(self, pid: int, folder: str, direction: str, *, orders: int, answers: int) -> None:
         self.pid = pid
+        self._folder = folder
+        self._direction = direction
         self._orders = orders
         self._answers = answers
         self._was_killed = False
@@ -32,7 +34,7 @@ class StagerProcess:
             _become_stager(argv, folder=folder, orders=read_orders, answers=write_answers)
         os.close(read_orders)
         os.close(write_answers)
-        return cls(pid, orders=orders, answers=answers)
+        return cls(pid, folder, direction, orders=orders, answers=answers)
 
     def finish(self) -> None:
         """Tell an uploading stager that no more files will come. Its standard input ends."""
@@ -60,9 +62,17 @@ class StagerProcess:
             return str(found["reason"]), str(found["message"])
         if status == 0:
             return None
+        problem = f"the stager ended without a word (status {status}); see {STAGER_LOG}"
         if self._was_killed:
-            return "upload_failed", "the upload was cut short because the task was told to end"
-        return "staging_failed", f"the stager ended without a word (status {status}); see {STAGER_LOG}"
+            problem = "the transfer was cut short because the task was told to end"
+        if self._direction == "in":
+            return "staging_failed", problem
+        return "upload_failed", f"{problem}; {kept_in(self._folder)}"
+
+
+def kept_in(folder: str) -> str:
+    """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
+    return f"the files are kept in {folder}"
 
 
 def has_files(folder: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 _LITTLE_ROOM_BYTES = 256 * 1024
+_OUTSIDE = "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down"
 
 
 class Facts(NamedTuple):
@@ -20,6 +21,9 @@ class Facts(NamedTuple):
     did_start: bool = False
     was_stopped: bool = False
     """Somebody asked for the end before the command ended by itself."""
+
+    was_ordered: bool = True
+    """The server asked for it; otherwise it was a signal, such as a machine sends that shuts down."""
 
     failed_word: str = ""
     """The word that could not be executed."""
@@ -93,6 +97,10 @@ _Rule = tuple[Callable[[Facts], object], Callable[[Facts], Verdict]]
 
 # the first that applies counts
 _RULES: tuple[_Rule, ...] = (
+    (
+        lambda facts: facts.was_stopped and not facts.was_ordered,
+        lambda facts: Verdict("failed", "stopped_outside", f"{_OUTSIDE}{_and_code(facts)}"),
+    ),
     (lambda facts: facts.was_stopped, lambda _: Verdict("stopped", "", "")),
     (lambda facts: facts.staging, lambda facts: Verdict("failed", *(facts.staging or ("", "")))),
     (lambda facts: facts.exit_code == 0, lambda _: Verdict("succeeded", "", "")),

@@ -77,7 +77,9 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
         return reason("paused")
     limit = live.spec.max_duration
     begun = min((task.now.started_at for task in tasks if task.now.started_at is not None), default=None)
-    if limit is not None and begun is not None and now.timestamp() - begun > limit:
+    # a command that has ended has kept to its time, however long its output is on the way
+    is_at_work = any(task.now.ended_at is None for task in tasks)
+    if limit is not None and begun is not None and is_at_work and now.timestamp() - begun > limit:
         return reason("max_duration", f"ran longer than its max_duration of {show_duration(limit)}")
     late = (now - live.attempt.started_at).total_seconds() > START_SECONDS
     silent = [task.rank for task in tasks if task.now.state is TaskState.STARTING]
@@ -86,16 +88,23 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
     return None
 
 
-def end_unstarted(parts: Parts, live: LiveJob, why: Reason) -> None:
-    """End an attempt that the engine could not start."""
+def end_unstarted(parts: Parts, live: LiveJob, why: Reason, state: AttemptState = AttemptState.FAILED) -> None:
+    """End an attempt that the engine could not start, or that nobody wants any more before it did."""
     with parts.database.writing() as session:
         job = jobs.get_job(session, live.job.id)
         if job is None:
             return
-        if attempts.end_attempt(session, live.attempt, AttemptState.FAILED, why, at=parts.now()):
+        if attempts.end_attempt(session, live.attempt, state, why, at=_not_before(live, parts.now())):
             for task in live.tasks:
-                attempts.change_task(session, task, state=TaskState.FAILED.value, reason_code=why.code)
-            _settle(session, parts, job, live, AttemptState.FAILED, why, exit_code=None)
+                attempts.change_task(session, task, state=TaskState(state.value).value, reason_code=why.code)
+            _settle(session, parts, job, live, state, why, exit_code=None)
+
+
+def note_no_room(parts: Parts, live: LiveJob, why: Reason) -> None:
+    """Say what keeps an attempt from starting; quiet when that has been said."""
+    if live.job.reason_code != why.code:
+        with parts.database.writing() as session:
+            _move(session, parts, live, JobState(live.job.state), why, kind="starting")
 
 
 def _store_tasks(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> bool:
@@ -117,7 +126,7 @@ def _store_tasks(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> bool:
 
 
 def _changes(row: TaskRow, now: Observation) -> dict[str, Any]:
-    wanted = {
+    wanted: dict[str, Any] = {
         "state": now.state.value,
         "exit_code": now.exit_code,
         "reason_code": now.reason,
@@ -125,7 +134,14 @@ def _changes(row: TaskRow, now: Observation) -> dict[str, Any]:
         "started_at": _moment(now.started_at),
         "ended_at": _moment(now.ended_at) if task_ended(now.state) else None,
     }
+    if wanted["started_at"] and wanted["ended_at"]:  # a clock may have been set back in between
+        wanted["ended_at"] = max(wanted["started_at"], wanted["ended_at"])
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _not_before(live: LiveJob, now: datetime) -> datetime:
+    """When an attempt ends now: never before it began, even if the clock says so because it was set back."""
+    return max(now, live.attempt.started_at)
 
 
 def _moment(seconds: float | None) -> datetime | None:
@@ -185,9 +201,22 @@ def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
     with parts.database.writing() as session:
         job = jobs.get_job(session, live.job.id)
         ended = job is not None and attempts.end_attempt(
-            session, live.attempt, state, why, at=parts.now(), first_failed_rank=failed_rank, last_lines=last_lines
+            session,
+            live.attempt,
+            state,
+            why,
+            at=_not_before(live, parts.now()),
+            first_failed_rank=failed_rank,
+            last_lines=last_lines,
+            is_output_complete=all(task.now.is_output_complete for task in tasks),
         )
         if ended and job is not None:
+            for task in tasks:
+                if not task.now.is_output_complete:
+                    told = f"rank {task.rank}: {task.now.message}"
+                    jobs.add_event(
+                        session, job.id, live.attempt.number, kind="output_incomplete", message=told, at=parts.now()
+                    )
             _settle(session, parts, job, live, state, why, exit_code=exit_code)
 
 
@@ -203,18 +232,19 @@ def _settle(
 ) -> None:
     """Say what the end of an attempt means for its job."""
     now, number = parts.now(), live.attempt.number
+    ended_at = max(_not_before(live, now), job.started_at or now)
     pause = retry_after(live.spec, why, exit_code=exit_code, num_retries=job.num_retries)
     wants_run = job.desired == Desired.RUN.value
     jobs.add_event(session, job.id, number, kind=state.value, message=why.message, at=now)
     if state is AttemptState.SUCCEEDED:
-        jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=now)
+        jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=ended_at)
     elif state is AttemptState.STOPPED and wants_run:
         # somebody resumed it, or started it again, while it was still stopping
         jobs.move_job(session, job, JobState.QUEUED, reason("submitted"), queued_at=now)
     elif state is AttemptState.STOPPED and job.desired == Desired.PAUSE.value:
-        jobs.move_job(session, job, JobState.PAUSED, reason("paused"), ended_at=now)
+        jobs.move_job(session, job, JobState.PAUSED, reason("paused"), ended_at=ended_at)
     elif state is AttemptState.STOPPED:
-        jobs.move_job(session, job, JobState.STOPPED, why, ended_at=now)
+        jobs.move_job(session, job, JobState.STOPPED, why, ended_at=ended_at)
     elif wants_run and pause is not None:
         count = f"retry {job.num_retries + 1} of {live.spec.retry.max}"
         told = f"{why.message}; tried again in {show_duration(pause)} ({count})"
@@ -229,7 +259,7 @@ def _settle(
         )
         jobs.add_event(session, job.id, number, kind="retry", message=told, at=now)
     else:
-        jobs.move_job(session, job, JobState.FAILED, why, ended_at=now)
+        jobs.move_job(session, job, JobState.FAILED, why, ended_at=ended_at)
 
 
 def _last_lines(parts: Parts, live: LiveJob, rank: int) -> list[str]:

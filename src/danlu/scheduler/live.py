@@ -55,4 +55,8 @@ def _with_tasks(parts: Parts, specs: SpecCache, rows: Sequence[JobRow]) -> list[
     with parts.database.reading() as session:
         by_job = attempts.attempts_by_key(session, keys)
         tasks = attempts.tasks_by_key(session, keys)
-    return [LiveJob(row, specs.get(row), by_job[row.id], tuple(tasks[row.id])) for row in rows if row.id in by_job]
+    return [
+        LiveJob(row, spec, by_job[row.id], tuple(tasks[row.id]))
+        for row in rows
+        if row.id in by_job and (spec := specs.get(row)) is not None
+    ]

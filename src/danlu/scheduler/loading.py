@@ -17,17 +17,18 @@ from danlu.store.tables import JobRow
 def load_snapshot(
     session: Session, infos: Mapping[str, NodeInfo], specs: SpecCache
 ) -> tuple[Snapshot, dict[str, JobRow]]:
-    """Return what the policy needs, and the queued rows by id."""
+    """Return what the policy needs, and the queued rows by id; rows that cannot be read are only among the latter."""
     rows = jobs.queue(session)
     queue = tuple(
         QueuedJob(
             id=row.id,
-            spec=specs.get(row),
+            spec=spec,
             attempt=row.attempt + 1,
             queued_at=row.queued_at,
             not_before=row.not_before,
         )
         for row in rows
+        if (spec := specs.get(row)) is not None
     )
     snapshot = Snapshot(queue=queue, nodes=_free_nodes(session, infos), ports_in_use=attempts.ports_in_use(session))
     return snapshot, {row.id: row for row in rows}

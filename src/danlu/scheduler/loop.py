@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
-from danlu.scheduler.following import end_unstarted, follow, is_unchanged
+from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
@@ -17,10 +17,12 @@ from danlu.scheduler.policy import decide, next_deadline
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
 from danlu.scheduler.snapshot import GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
-from danlu.scheduler.starting import begin, launch
+from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
-from danlu.spec.states import AttemptState, JobState
-from danlu.store import jobs, nodes
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.states import AttemptState, Desired, JobState, TaskState
+from danlu.store import attempts, jobs, nodes
+from danlu.store.tables import JobRow
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +32,16 @@ BUSY_SECONDS = 0.1
 GATHER_SECONDS = 0.01
 """After being woken the loop waits this long, so that a burst of requests costs one look."""
 
-QUIET_SECONDS = 0.6
+QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
+MAX_REST_SECONDS = 1.0
 OVERTIME_SECONDS = 30.0
+START_AGAIN_SECONDS = 1.0
 IDLE_SECONDS = 5.0
 NODES_SECONDS = 20.0
 TIDY_SECONDS = 600.0
-QUEUE_SECONDS = 15.0
+QUEUE_SECONDS = 60.0
 """The queue is looked at this often even when nothing seems to have happened."""
 
 QUEUE_SHARE = 0.2
@@ -55,6 +59,7 @@ class Scheduler:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._told_to_stop: dict[tuple[str, int], float] = {}
+        self._start_again_at: dict[tuple[str, int], float] = {}
         self._nodes_at = self._tidied_at = float("-inf")
         self._queue_changed = True
         self._queue_due = self._queue_not_before = float("-inf")
@@ -63,7 +68,10 @@ class Scheduler:
 
     def start(self) -> None:
         """Look at the nodes, so that they are known when this returns, and begin."""
-        self._refresh_nodes()
+        try:
+            self._refresh_nodes()
+        except DanluError as error:  # such as a full disk: what is stored can be read all the same
+            log.warning("the nodes are looked at again in a second: %s", error)
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -125,15 +133,16 @@ class Scheduler:
         if began < self._queue_not_before or not (self._queue_changed or began >= self._queue_due):
             return 0
         self._queue_changed = False
+        used = time.thread_time()  # of the processor; waiting for engines and for the database takes it from nobody
         num_started, wait = self._serve_queue()
+        rest = (time.thread_time() - used) * (1 / self._queue_share - 1)
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
-        self._queue_not_before = time.monotonic() + (time.monotonic() - began) * (1 / self._queue_share - 1)
+        self._queue_not_before = time.monotonic() + min(rest, MAX_REST_SECONDS)
         return num_started
 
     def _refresh_nodes(self) -> None:
         if time.monotonic() - self._nodes_at < NODES_SECONDS:
             return
-        self._nodes_at = time.monotonic()
         infos: dict[str, NodeInfo] = {}
         for name, engine in self._parts.engines.items():
             try:
@@ -144,6 +153,7 @@ class Scheduler:
             infos.update(seen)
             rows = {node: info.model_dump(mode="json") for node, info in seen.items()}
             self._parts.database.write(nodes.save_nodes, name, rows, self._parts.now())
+        self._nodes_at = time.monotonic()
         if infos != self._infos:
             self._infos = infos
             self._queue_changed = True
@@ -158,16 +168,28 @@ class Scheduler:
     def _watch(self, live: Sequence[LiveJob]) -> bool:
         """Follow all live attempts; return whether none had anything new."""
         is_quiet = True
+        problem: DanluError | None = None
         for item, seen in self._poll(self._started(live)):
-            key = (item.job.id, item.attempt.number)
             is_quiet = is_quiet and is_unchanged(item, seen)
-            if follow(self._parts, item, seen):
-                self._queue_changed = True
-                self._told_to_stop.pop(key, None)
-                self._clean_up(item)
-            elif item.attempt.state == AttemptState.STOPPING.value:
-                self._tell_to_stop(item, can_all_hear=None not in seen)
+            try:
+                self._follow(item, seen)
+            except DanluError as error:  # such as no room for its log; the others are looked after all the same
+                problem = problem or error
+            except Exception:  # a bug that one job meets must not leave the others alone
+                log.exception("%s could not be followed", item.job.id)
+        if problem is not None:
+            raise problem
         return is_quiet
+
+    def _follow(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
+        key = (item.job.id, item.attempt.number)
+        if follow(self._parts, item, seen):
+            self._queue_changed = True
+            self._told_to_stop.pop(key, None)
+            self._start_again_at.pop(key, None)
+            self._clean_up(item)
+        elif item.attempt.state == AttemptState.STOPPING.value:
+            self._tell_to_stop(item, can_all_hear=None not in seen)
 
     def _tell_to_stop(self, item: LiveJob, *, can_all_hear: bool) -> None:
         """Tell the engine once; and once more, without grace, when the tasks outlive it by far."""
@@ -188,15 +210,37 @@ class Scheduler:
         """Repeat the starts that a killed server did not confirm; return what can be looked at."""
         ready = [item for item in live if item.attempt.is_started]
         for item in live:
-            if not item.attempt.is_started:
+            if item.attempt.is_started:
+                continue
+            if item.job.desired != Desired.RUN.value and self._is_nowhere(item):
+                code = "stopped_by_user" if item.job.desired == Desired.STOP.value else "paused"
+                self._end_unstarted(item, reason(code), AttemptState.STOPPED)
+            elif time.monotonic() >= self._start_again_at.get((item.job.id, item.attempt.number), 0.0):
                 self._launch(item)
         return ready
 
     def _launch(self, item: LiveJob) -> None:
+        """Start an attempt. One that finds no room for its files is tried again for a while."""
         why = launch(self._parts, item)
-        if why is not None:
-            end_unstarted(self._parts, item, why)
-            self._clean_up(item)
+        if why is None:
+            return
+        age = (self._parts.now() - item.attempt.started_at).total_seconds()
+        if why.code == "disk_full" and age < START_SECONDS:
+            self._start_again_at[item.job.id, item.attempt.number] = time.monotonic() + START_AGAIN_SECONDS
+            note_no_room(self._parts, item, why)
+        else:
+            self._end_unstarted(item, why, AttemptState.FAILED)
+
+    def _is_nowhere(self, item: LiveJob) -> bool:
+        """Whether the engine knows nothing of the attempt, so that it can be ended without being started."""
+        ((_, seen),) = self._poll([item])
+        return all(now is not None and now.state is TaskState.LOST for now in seen)
+
+    def _end_unstarted(self, item: LiveJob, why: Reason, state: AttemptState) -> None:
+        end_unstarted(self._parts, item, why, state)
+        self._start_again_at.pop((item.job.id, item.attempt.number), None)
+        self._queue_changed = True
+        self._clean_up(item)
 
     def _poll(self, live: Sequence[LiveJob]) -> list[tuple[LiveJob, Sequence[Observation | None]]]:
         """Ask each engine once about all of its tasks."""
@@ -221,6 +265,8 @@ class Scheduler:
         parts.database.write(jobs.settle_waiting, parts.now())
         with parts.database.reading() as session:
             snapshot, rows = load_snapshot(session, self._infos, self._specs)
+        for job_id in set(rows) - {job.id for job in snapshot.queue}:
+            self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot read the job's spec")))
         num_started, waits = 0, []
         for action in decide(snapshot, parts.now()):
             if isinstance(action, Start):
@@ -232,10 +278,7 @@ class Scheduler:
                     self._launch(item)
             elif isinstance(action, GiveUp):
                 self._give_up(action)
-            elif (rows[action.job_id].reason_code, rows[action.job_id].reason_message) != (
-                action.why.code,
-                action.why.message,
-            ):
+            elif _says_more(action.why, rows[action.job_id]):
                 waits.append(action)
         self._say_why(waits)
         return num_started, next_deadline(snapshot, parts.now())
@@ -255,10 +298,17 @@ class Scheduler:
     def _clean_up(self, item: LiveJob) -> None:
         """Remove what the attempt left on its nodes, unless it holds results that never arrived."""
         with self._parts.database.reading() as session:
-            job = jobs.get_job(session, item.job.id)
-        if job is not None and job.reason_code == "upload_failed":
+            attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
+        if attempt is not None and not attempt.is_output_complete:
             return
         try:
             self._parts.engines[item.job.engine].forget(item.job.id, item.attempt.number)
         except (DanluError, OSError) as error:
             log.warning("%s attempt %s left files behind: %s", item.job.id, item.attempt.number, error)
+
+
+def _says_more(why: Reason, job: JobRow) -> bool:
+    """Whether a reason is news. While a retry waits, how the last attempt failed is worth more than the time alone."""
+    if why.code == job.reason_code == "retry_wait":
+        return False
+    return (why.code, why.message) != (job.reason_code, job.reason_message)

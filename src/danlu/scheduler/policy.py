@@ -18,6 +18,8 @@ from danlu.spec.units import show_duration, show_size
 OWN_NETWORK_PORT = 23456
 HOST_PORTS = range(23500, 32000)
 LOOPBACK = "127.0.0.1"
+CLOCK_SLACK_SECONDS = 1.0
+"""Clocks of several servers may differ by this much."""
 
 
 def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
@@ -84,7 +86,9 @@ def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
     if job.attempt == 1 and job.spec.max_wait is not None and waited > job.spec.max_wait:
         told = f"waited {show_duration(waited)}, longer than its max_wait of {show_duration(job.spec.max_wait)}"
         return GiveUp(job.id, reason("queue_timeout", told))
-    if job.not_before is not None and now < job.not_before:
+    # queued in the future: the clock was set back since, and says nothing about when the pause is over
+    was_set_back = waited < -CLOCK_SLACK_SECONDS
+    if job.not_before is not None and now < job.not_before and not was_set_back:
         told = f"attempt {job.attempt - 1} failed; the next one starts at {job.not_before:%H:%M:%S} UTC"
         return Wait(job.id, reason("retry_wait", told))
     return None

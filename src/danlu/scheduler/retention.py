@@ -38,10 +38,9 @@ def remove_leftovers(parts: Parts) -> None:
         for job_id, number in engine.leftovers():
             with parts.database.reading() as session:
                 attempt = attempts.get_attempt(session, job_id, number)
-            if attempt is not None and not (
-                is_final(AttemptState(attempt.state)) and attempt.reason_code != "upload_failed"
-            ):
-                continue
+            is_over = attempt is None or is_final(AttemptState(attempt.state))
+            if not is_over or (attempt is not None and not attempt.is_output_complete):
+                continue  # what did not reach the store is kept as long as its job is
             try:
                 engine.forget(job_id, number)
             except (DanluError, OSError) as error:

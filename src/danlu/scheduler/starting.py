@@ -6,6 +6,7 @@ engines take calmly. The token is derived from the sealing key, so that it is th
 
 from __future__ import annotations
 
+import errno
 import logging
 from datetime import datetime, timedelta
 
@@ -13,11 +14,11 @@ from sqlalchemy.exc import IntegrityError
 
 from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
-from danlu.errors import DanluError, EngineUnavailable
+from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Placement, make_plan
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.scheduler.parts import Parts
-from danlu.spec.job import JobSpec
+from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.store import attempts, jobs
@@ -36,7 +37,7 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
             job = jobs.get_job(session, job_id)
             if job is None or job.state != JobState.QUEUED.value or job.desired != Desired.RUN.value:
                 return None
-            spec = JobSpec.model_validate(job.spec)
+            spec = stored_job(job.spec)
             number = job.attempt + 1
             attempt = AttemptRow(
                 job_id=job_id,
@@ -99,10 +100,13 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
             return reason("start_timeout", error.message)
         log.warning("%s attempt %s: %s; it is tried again", job.id, attempt.number, error)
         return None
+    except StorageFull as error:
+        return reason("disk_full", error.message)
     except DanluError as error:
         return reason("start_failed", error.message)
     except OSError as error:
-        return reason("start_failed", f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+        code = "disk_full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "start_failed"
+        return reason(code, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     with parts.database.writing() as session:
         attempts.mark_started(session, job.id, attempt.number)
     return None
@@ -135,7 +139,5 @@ def _reload(parts: Parts, job_id: str, number: int) -> LiveJob | None:
         attempt = attempts.get_attempt(session, job_id, number)
         tasks = attempts.tasks_by_key(session, [(job_id, number)]).get(job_id, [])
     return (
-        LiveJob(job, JobSpec.model_validate(job.spec), attempt, tuple(tasks))
-        if job is not None and attempt is not None
-        else None
+        LiveJob(job, stored_job(job.spec), attempt, tuple(tasks)) if job is not None and attempt is not None else None
     )

@@ -60,8 +60,9 @@ def end_of(tasks: Sequence[Seen], stop_cause: Reason | None) -> tuple[AttemptSta
     failure = first_failure(tasks)
     if failure is not None:
         return (AttemptState.LOST if failure.state is TaskState.LOST else AttemptState.FAILED), failure.why
-    if any(task.now.state is TaskState.STOPPED for task in tasks):
-        return AttemptState.STOPPED, reason("stopped_by_user", "stopped from outside of Danlu")
+    stopped = [task.rank for task in tasks if task.now.state is TaskState.STOPPED]
+    if stopped:
+        return AttemptState.FAILED, reason("stopped_outside", f"rank {stopped[0]} was told to end, and not by Danlu")
     return AttemptState.SUCCEEDED, reason("done")
 
 

@@ -8,7 +8,12 @@ _RAW = {"application/octet-stream": {"schema": {"type": "string", "format": "bin
 
 BYTES: dict[int | str, dict[str, Any]] = {200: {"description": "The bytes", "content": _RAW}}
 PARTS: dict[int | str, dict[str, Any]] = {**BYTES, 206: {"description": "The asked part of the bytes", "content": _RAW}}
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}, "id": {"type": "string"}},
+}
 EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {"description": "Server-sent events; data is JSON", "content": {"text/event-stream": {"schema": _EVENT}}}
 }
 TAKES_BYTES: dict[str, Any] = {"requestBody": {"required": True, "content": _RAW}}

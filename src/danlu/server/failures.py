@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from danlu.errors import DanluError, InvalidInput
 from danlu.spec.sentences import field_errors
@@ -20,6 +21,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DanluError, _danlu_error)
     app.add_exception_handler(RequestValidationError, _bad_request)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _bug)
 
 
@@ -50,6 +52,11 @@ def _http_error(request: Request, error: Exception) -> Response:
     told = f"no {request.method} {request.url.path} here" if error.status_code in names else str(error.detail)
     body = {"error": names.get(error.status_code, "InvalidInput"), "message": told, "fields": {}}
     return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    """The client went away in the middle of its request: nothing is wrong here, and nobody reads this."""
+    return Response(status_code=400)
 
 
 def _bug(request: Request, error: Exception) -> Response:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Optional
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
 
 from danlu.auth import secrets
 from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
 from danlu.errors import NotAllowed, NotSignedIn
 from danlu.server.state import ServerState, State
-from danlu.spec.job import JobSpec
+from danlu.spec.job import stored_job
 from danlu.store import attempts, jobs, people
 
 COOKIE = "danlu_session"
@@ -22,10 +23,14 @@ TOUCH_EVERY = timedelta(minutes=1)
 _HINT = "sign in with `danlu login`, or set DANLU_API_KEY"
 
 
-def _identity(request: Request, state: State) -> Identity:
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and credentials:
-        return _bearer(state, credentials.strip())
+_Bearer = Annotated[
+    Optional[HTTPAuthorizationCredentials], Depends(HTTPBearer(auto_error=False, description="API key or job token"))
+]
+
+
+def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
+    if bearer is not None and bearer.credentials:
+        return _bearer(state, bearer.credentials.strip())
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)
@@ -88,7 +93,7 @@ def _job_identity(session: Session, token: str) -> JobIdentity:
     job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
-    spec = JobSpec.model_validate(job.spec)
+    spec = stored_job(job.spec)
     reads = tuple(spec.data) + ((spec.code.store,) if spec.code is not None and spec.code.store else ())
     return JobIdentity(
         job_id=job.id,

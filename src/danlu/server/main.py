@@ -7,22 +7,26 @@ import logging
 import os
 import socket
 import sys
+import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 import uvicorn
 
 from danlu.auth.secrets import Sealer
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.base import EngineSetup
+from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import create_app
-from danlu.server.people.service import ADMIN, first_start, make_link
+from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
+from danlu.spec.devices import DeviceRequest
 from danlu.spec.units import parse_device
 from danlu.store import migrate
 from danlu.store.blobs import Blobs
@@ -35,8 +39,15 @@ from danlu.store.uploads import Uploads
 log = logging.getLogger(__name__)
 
 
-def serve(settings: ServerSettings, say: Callable[[str], None] = print) -> None:
-    """Serve until SIGINT or SIGTERM. Running jobs go on and are found again at the next start."""
+def _print_now(text: str) -> None:
+    print(text, flush=True)
+
+
+def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, new_link: bool = False) -> None:
+    """Serve until SIGINT or SIGTERM. Running jobs go on and are found again at the next start.
+
+    A sign-in link for the admin is printed when asked for, and whenever nobody could sign in otherwise.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     for folder in (settings.home, settings.server_dir, settings.work_dir, settings.objects_dir):
@@ -46,20 +57,34 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = print) -> None:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         database = Database(settings.database_url or sqlite_url(settings.server_dir / "danlu.db"))
         migrate.upgrade(database)
-        is_first = database.write(first_start, utc_now())
+        database.write(first_start, utc_now())
+        wants_one = new_link or database.read(wants_link)
         state, scheduler = _wire(settings, database)
-        app = create_app(state, scheduler, ready=lambda: _greet(settings, database, is_first, say))
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+        app = create_app(state, scheduler, ready=lambda: _greet(settings, database, wants_one, say))
+        server = _Server(
+            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"),
+            stopping=state.stopping,
         )
         server.run(sockets=[listener])
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
 
 
-def _greet(settings: ServerSettings, database: Database, is_first: bool, say: Callable[[str], None]) -> None:
+class _Server(uvicorn.Server):
+    """Says that it is about to end, so that streams end by themselves and need not be cut off."""
+
+    def __init__(self, config: uvicorn.Config, *, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
     say(f"Danlu is up on {settings.url} (data in {settings.home})")
-    if is_first:
+    if wants_one:
         link = database.write(make_link, ADMIN, utc_now())
         say(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
 
@@ -68,15 +93,15 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
     server_id = _server_id(settings.server_dir / "id")
-    engine = LocalEngine(
-        LocalSettings(
+    engine = load_engine(settings.engine).create(
+        EngineSetup(
             work_dir=settings.work_dir,
             hide=(settings.home,),
             server_id=server_id,
             use_sandbox=settings.sandbox,
             use_own_network=settings.own_network,
+            simulate=tuple(_simulated(text) for text in settings.simulate),
             max_tasks=settings.max_tasks,
-            simulated_devices=[_simulated(text) for text in settings.simulate],
         )
     )
     parts = Parts(
@@ -103,12 +128,11 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     return state, scheduler
 
 
-def _simulated(text: str) -> tuple[str, str, int]:
+def _simulated(text: str) -> DeviceRequest:
     try:
-        device = parse_device(text)
+        return parse_device(text)
     except ValueError as error:
         raise InvalidInput(f"--simulate: {error}") from error
-    return device.type, device.model or "simulated", device.count
 
 
 def _only_one(path: Path) -> IO[str]:

@@ -55,7 +55,7 @@ async def sign_in(request: Request, state: State) -> Response:
     body = (await request.body())[:MAX_FORM_BYTES]
     token = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
     try:
-        _, cookie = await run_in_threadpool(state.database.write, service.sign_in, SignIn(token=token), state.now())
+        _, cookie = await run_in_threadpool(service.sign_in, state, SignIn(token=token))
     except (DanluError, ValueError) as error:
         told = error.message if isinstance(error, DanluError) else "this is not a sign-in link"
         return _page(f"<p>{escape(told)}.</p>", status=401)

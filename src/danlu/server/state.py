@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, cast
 
@@ -29,6 +30,8 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[[], None]
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
 
 def _state(request: Request) -> ServerState:

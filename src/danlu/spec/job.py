@@ -209,12 +209,20 @@ class JobSpec(_Frozen):
     """A shell script that runs before the command on every node, in the same environment."""
 
     nodes: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
+    """How many nodes run the command. All start together, or none does."""
+
     launch: LaunchMode = LaunchMode.PLAIN
+    """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
+    `ascend` gives NPUs their rank table."""
+
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
 
     resources: Resources = Resources()
+    """What every node of the job has: see resources below."""
+
     code: Optional[Code] = None
+    """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
 
     data: dict[StorePathText, JobPath] = Field(default_factory=dict, max_length=100)
     """Store path -> path in the job. A relative path lies below the data folder (`DANLU_DATA_DIR`)."""
@@ -223,13 +231,20 @@ class JobSpec(_Frozen):
     """Results land in `<output>/<job id>/`. When left out: `jobs/` in the project's bucket."""
 
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
+    """Variables of the command, on every node. Names beginning with `DANLU_` are Danlu's own."""
+
     hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
+    """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
+
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
+    """Words of your own to find the job by: `danlu ps --tag team=vision`."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
 
     retry: Retry = Retry()
+    """Whether the job is tried again when an attempt fails: see retry below."""
+
     max_duration: Optional[Seconds] = None
     """The longest an attempt may run."""
 
@@ -271,6 +286,11 @@ _KNOWN = {
 
 def is_job_id(text: str) -> bool:
     return _JOB_ID.fullmatch(text) is not None
+
+
+def stored_job(values: Mapping[str, Any]) -> JobSpec:
+    """Read a job back from the database; fields that a newer version added are passed over. Raise ValidationError."""
+    return JobSpec.model_validate(values, extra="ignore")
 
 
 def parse_job(values: Mapping[str, Any]) -> JobSpec:

@@ -48,7 +48,6 @@ CATALOGUE: dict[str, Entry] = {
         "Wait, stop a job that holds it, or ask for less.",
         False,
     ),
-    "behind": Entry("Jobs ahead in the queue come first.", Fault.NOBODY, "Wait, or raise its priority.", False),
     "no_such_node": Entry(
         "No node, even an empty one, has what the job asks for.",
         Fault.USER,
@@ -135,6 +134,12 @@ CATALOGUE: dict[str, Entry] = {
         "The process that watched over a task is gone, and left no record of an end.",
         Fault.TRANSIENT,
         "The node may have been restarted. Start the job again, or give it a retry policy.",
+        True,
+    ),
+    "stopped_outside": Entry(
+        "Something outside of Danlu told a task to end.",
+        Fault.TRANSIENT,
+        "The machine may have been shut down. Start the job again, or give it a retry policy.",
         True,
     ),
     "queue_timeout": Entry(

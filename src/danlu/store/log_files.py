@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
+
+from danlu.errors import StorageFull
+from danlu.store.writing import NO_ROOM, write_at
 
 SEGMENT_BYTES = 8 << 20
 
@@ -22,15 +24,13 @@ class LogFiles:
         What a killed server wrote and did not note in the database is written over with the same bytes.
         """
         path = self._path(job_id, attempt, rank, start)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            view = memoryview(data)
-            while view:
-                written = os.pwrite(descriptor, view, at)
-                view, at = view[written:], at + written
-        finally:
-            os.close(descriptor)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_at(path, at, data)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise StorageFull(f"no room for the log of {job_id}; make room on the disk of {self._root}") from error
+            raise
 
     def read(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, size: int) -> bytes:
         with self._path(job_id, attempt, rank, start).open("rb") as file:

@@ -70,7 +70,10 @@ class Logs:
         wanted = min(limit, start + size - offset)
         if wanted <= 0:
             return b""
-        return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
+        try:
+            return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
+        except FileNotFoundError:  # removed since, because it was old or the log too long
+            return b""
 
     def read_until(self, job_id: str, attempt: int, rank: int, offset: int, end: int) -> Iterator[bytes]:
         while offset < end:

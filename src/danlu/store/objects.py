@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -52,6 +53,19 @@ class Writer(ABC):
     def abort(self) -> None: ...
 
 
+class OpenObject(ABC):
+    """An object that is open for reading."""
+
+    info: ObjectInfo
+
+    @abstractmethod
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes, or a part of them, once."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
 class Objects(ABC):
     """A store of objects."""
 
@@ -60,8 +74,16 @@ class Objects(ABC):
         """Begin an upload. It replaces what the key held, at `commit`."""
 
     @abstractmethod
-    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+        """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
+
+    @abstractmethod
+    def open(self, path: StorePath) -> OpenObject:
+        """Open an object: what is read is what was looked at, even if the key holds another one by then."""
+
+    def read(self, path: StorePath) -> Iterator[bytes]:
         """Yield the bytes in pieces. Raise NotFound before the first one."""
+        return self.open(path).pieces()
 
     @abstractmethod
     def stat(self, path: StorePath) -> ObjectInfo: ...
@@ -85,19 +107,23 @@ class LocalObjects(Objects):
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def put(self, path: StorePath) -> Writer:
+    def put(self, path: StorePath) -> _LocalWriter:
         target = self._file(path)
         if target.is_dir() and not _remove_if_empty(target):
             raise Conflict(f"{path} is a folder with objects in it; choose another key")
         return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
 
-    def read(self, path: StorePath, start: int = 0, size: int | None = None) -> Iterator[bytes]:
-        file = self._open(path)
-        return _pieces(file, start, size)
+    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+        writer = self.put(path)
+        writer.adopt(file)
+        return writer.commit(sha256)
+
+    def open(self, path: StorePath) -> OpenObject:
+        return _LocalObject(path.key, self._open(path))
 
     def stat(self, path: StorePath) -> ObjectInfo:
-        with self._open(path) as file:
-            return _info(path.key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
+        with closing(self.open(path)) as found:
+            return found.info
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
@@ -158,6 +184,18 @@ class LocalObjects(Objects):
             folder = folder.parent
 
 
+class _LocalObject(OpenObject):
+    def __init__(self, key: str, file: BinaryIO) -> None:
+        self.info = _info(key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
+        self._file = file
+
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        return _pieces(self._file, start, size)
+
+    def close(self) -> None:
+        self._file.close()
+
+
 @dataclass
 class _LocalWriter(Writer):
     target: Path
@@ -170,7 +208,7 @@ class _LocalWriter(Writer):
         for _ in range(FOLDER_TRIES):
             try:
                 self.target.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._partial.open("xb")
+                self._file: BinaryIO = self._partial.open("xb")
                 return
             except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
                 continue
@@ -185,6 +223,17 @@ class _LocalWriter(Writer):
         self._hash.update(data)
         try:
             self._file.write(data)
+        except OSError as error:
+            self.abort()
+            raise _full(error, self.path) from error
+
+    def adopt(self, file: Path) -> None:
+        """Take a file's bytes by moving it, instead of writing them again."""
+        try:
+            self._file.close()
+            shutil.move(file, self._partial)
+            self._file = self._partial.open("r+b")
+            self._hash = hashlib.file_digest(self._file, "sha256")
         except OSError as error:
             self.abort()
             raise _full(error, self.path) from error

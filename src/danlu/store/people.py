@@ -91,6 +91,10 @@ def add_session(session: Session, user_id: int, *, digest: str, csrf: str, expir
     session.add(SessionRow(digest=digest, user_id=user_id, csrf=csrf, expires_at=expires_at))
 
 
+def delete_old_sessions(session: Session, now: datetime) -> None:
+    session.execute(delete(SessionRow).where(SessionRow.expires_at < now))
+
+
 def get_session(session: Session, digest: str) -> SessionRow | None:
     return session.get(SessionRow, digest)
 

@@ -184,6 +184,9 @@ class AttemptRow(Base):
     has_logs: Mapped[bool] = mapped_column(default=True)
     """False once the logs were removed because they were old."""
 
+    is_output_complete: Mapped[bool] = mapped_column(default=True)
+    """False when files did not reach the store; then the task folders stay until the job is deleted."""
+
     first_failed_rank: Mapped[int | None]
     last_lines: Mapped[list[Any]]
     started_at: Mapped[datetime]

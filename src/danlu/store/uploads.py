@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterator
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from danlu.errors import StorageFull
-from danlu.store.objects import CHUNK_BYTES
 from danlu.store.tables import UploadRow
+from danlu.store.writing import NO_ROOM, write_at
 
 
 class Uploads:
@@ -29,26 +28,19 @@ class Uploads:
 
     def append(self, upload_id: str, offset: int, data: bytes) -> None:
         """Write at `offset`; what a broken connection left beyond it is written over."""
-        self._root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path(upload_id), os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            view = memoryview(data)
-            while view:
-                written = os.pwrite(descriptor, view, offset)
-                view, offset = view[written:], offset + written
+            self._root.mkdir(parents=True, exist_ok=True)
+            write_at(self._path(upload_id), offset, data)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in NO_ROOM:
                 raise StorageFull("no room for the upload; make room on the store's disk and go on with it") from error
             raise
-        finally:
-            os.close(descriptor)
 
-    def read(self, upload_id: str) -> Iterator[bytes]:
-        if self.offset(upload_id) == 0:  # an empty object has no file
-            return
-        with self._path(upload_id).open("rb") as file:
-            while piece := file.read(CHUNK_BYTES):
-                yield piece
+    def file(self, upload_id: str) -> Path:
+        """The bytes as a file, for whoever takes them over."""
+        path = self._path(upload_id)
+        path.touch()  # an empty object has had no piece
+        return path
 
     def drop(self, upload_id: str) -> None:
         self._path(upload_id).unlink(missing_ok=True)
@@ -77,6 +69,10 @@ def find_upload(session: Session, owner: str, *, bucket: str, key: str, size: in
             UploadRow.sha256 == sha256,
         )
     )
+
+
+def begun_before(session: Session, moment: datetime, limit: int = 100) -> Sequence[UploadRow]:
+    return session.scalars(select(UploadRow).where(UploadRow.created_at < moment).limit(limit)).all()
 
 
 def delete_upload(session: Session, upload_id: str) -> None:

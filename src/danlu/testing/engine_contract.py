@@ -221,8 +221,19 @@ class EngineContract:
         )
         (seen,) = job.wait()
         assert (seen.state, seen.exit_code, seen.reason) == (TaskState.FAILED, 9, "exit_code")
+        assert seen.is_output_complete
         folder = f"{OUTPUT[len('store://') :]}{job.plan.job_id}"
         assert store.objects == {f"{folder}/a/b c.txt": b"result\n", f"{folder}/model/m.bin": b"weights\n"}
+
+    def test_a_command_that_failed_may_have_output_that_did_not_arrive(
+        self, starter: Starter, store: StoreServer
+    ) -> None:
+        job = starter.start('echo ready; sleep 0.5; echo late > "$DANLU_OUTPUT_DIR/x"; exit 3')
+        job.wait_for_log("ready")
+        store.token = "another"
+        (seen,) = job.wait()
+        assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "exit_code", 3)
+        assert not seen.is_output_complete
 
     def test_a_fenced_attempt_cannot_upload(self, starter: Starter, store: StoreServer) -> None:
         job = starter.start('echo ready; sleep 0.5; echo late > "$DANLU_OUTPUT_DIR/x"')
@@ -231,4 +242,5 @@ class EngineContract:
         (seen,) = job.wait()
         assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "upload_failed", 0)
         assert "401" in seen.message
+        assert not seen.is_output_complete
         assert store.objects == {}

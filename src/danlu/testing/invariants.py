@@ -36,7 +36,7 @@ def check_at_rest(data_dir: Path, footprint: Footprint, *, seconds: float = 10.0
     check_always(data_dir, footprint)
     with _reading(data_dir) as database:
         open_jobs = [f"{row['id']} is {row['state']}" for row in _rows(database, "jobs") if not _is_over(row)]
-        kept = {f"{row['id']}/{row['attempt']}" for row in _rows(database, "jobs") if _keeps_its_folder(row)}
+        kept = {f"{row['job_id']}/{row['number']}" for row in _rows(database, "attempts") if _keeps_its_folder(row)}
         claims = [f"device {dict(row)} is not free" for row in _rows(database, "device_claims")]
         (sound,) = database.execute("PRAGMA integrity_check").fetchone()
     assert not open_jobs, "\n".join(open_jobs)
@@ -136,7 +136,7 @@ def _is_over(row: sqlite3.Row) -> bool:
 
 def _keeps_its_folder(row: sqlite3.Row) -> bool:
     """Results that could not be brought to the store stay where they are."""
-    return bool(row["reason_code"] == "upload_failed")
+    return not row["is_output_complete"]
 
 
 def _is_negative(row: sqlite3.Row) -> bool:

@@ -46,7 +46,8 @@ class RunningServer:
         """Start, and do not wait until it is up. Return the length of what it printed before."""
         port = self.url.rpartition(":")[2] or "0"
         command = [sys.executable, "-m", "danlu", "up", "--port", port, "--data-dir", str(self.data_dir)]
-        env = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
+        # what the server says must be there at once even where Python buffers output
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "PYTHONUNBUF"))}
         begun = self.output.stat().st_size if self.output.exists() else 0
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from danlu.spec.paths import check_key
 from danlu.wire.store import Tree, TreeFile
 
 PREFIX = "/api/v1"
@@ -30,6 +31,9 @@ class StoreServer:
     requests: list[str] = field(default_factory=list)
     fail_after_bytes: int | None = None
     """Break off an answer after so many bytes, once."""
+
+    refused: set[str] = field(default_factory=set)
+    """`bucket/key` of objects that it does not take."""
 
     port: int = 0
     _server: ThreadingHTTPServer | None = None
@@ -122,6 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
         if wanted is not None and hashlib.sha256(body).hexdigest() != wanted:
             self._answer(422, None)
             return
+        if _object_name(path) in self.state.refused or not _is_key(_object_name(path).partition("/")[2]):
+            self._answer(422, None)
+            return
         self.state.objects[_object_name(path)] = body
         self._answer(200, b"{}")
 
@@ -163,6 +170,14 @@ class _Handler(BaseHTTPRequestHandler):
         if cut is not None:
             self.state.fail_after_bytes = cut
         self.wfile.write(body)
+
+
+def _is_key(key: str) -> bool:
+    try:
+        check_key(key)
+    except ValueError:
+        return False
+    return True
 
 
 def _object_name(path: str) -> str:

@@ -12,7 +12,7 @@ from danlu_accel.comm.attachment import Attachment
 from danlu_accel.comm.errors import AlreadyAttachedError
 from danlu_accel.comm.hook import hook
 from danlu_accel.comm.opening import open_attachment
-from danlu_accel.comm.settings import MIB, Algorithm, Options, Settings, WireFormat
+from danlu_accel.comm.settings import MIB, TIMEOUT_SECONDS, Algorithm, Options, Settings, WireFormat
 
 _attached: weakref.WeakSet[DistributedDataParallel] = weakref.WeakSet()
 
@@ -24,7 +24,7 @@ def attach(
     wire: WireFormat = "exact",
     num_streams: int = 1,
     fusion_bytes: int = MIB,
-    timeout_seconds: float = 300.0,
+    timeout_seconds: float = TIMEOUT_SECONDS,
     options: Options | None = None,
 ) -> Attachment:
     """Let `ddp_model` exchange its gradients hierarchically; call it on every rank, in the same order.

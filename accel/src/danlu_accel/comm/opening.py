@@ -39,11 +39,11 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
     if len(global_ranks) == 1:
         alone = Topology(((0,),), 0, ("algorithm: none, one rank has nothing to exchange",))
         return Attachment(settings, alone, (), NoEngine())
-    groups = tuple(_new_group(global_ranks, settings) for _ in range(settings.num_streams))
+    first = _new_group(global_ranks, settings)
     listener = Listener()
     try:
-        reports = _ask_all(groups[0], _report(settings, listener))
-        topology = build_topology(reports, dist.get_rank(groups[0]), _local_size(settings))
+        reports = _ask_all(first, _report(settings, listener))
+        topology = build_topology(reports, dist.get_rank(first), _local_size(settings))
         for reason in topology.reasons:
             if reason.startswith("warning: ") and topology.rank == 0:
                 warnings.warn(reason, stacklevel=3)
@@ -52,12 +52,13 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
         inside, problem = _share_inside(settings, topology, reports, listener)
     finally:
         listener.close()
-    problems = [text for text in _ask_all(groups[0], problem) if text]
+    problems = [text for text in _ask_all(first, problem) if text]
     if problems and inside is not None:
         inside.local.close()
     if problems and (settings.algorithm in ("2d", "leader") or settings.wire != "exact"):
         raise SharedMemoryError(problems[0])
-    return _start(settings, topology, groups, None if problems else inside, problems)
+    more = [_new_group(global_ranks, settings) for _ in range(settings.num_streams - 1)]
+    return _start(settings, topology, (first, *more), None if problems else inside, problems)
 
 
 def _start(
@@ -76,7 +77,7 @@ def _start(
     else:
         candidates, reason = _candidates(settings, topology, groups, inside, flat)
         reasons.append(reason)
-    pipeline = Pipeline(flat, depth=settings.options.depth, fusion_bytes=settings.fusion_bytes, wire=settings.wire)
+    pipeline = Pipeline(flat, settings)
     auto: Auto | None = None
     choose: Choose = _always(candidates[0])
     if len(candidates) > 1:

@@ -18,6 +18,7 @@ import torch
 from danlu_accel.comm.errors import CommError
 from danlu_accel.comm.exchange import Exchange
 from danlu_accel.comm.pieces import Bucket, Cutter, Piece
+from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.stats import StepCounter, StepStats
 
 Choose = Callable[[int], Exchange]
@@ -27,11 +28,11 @@ Choose = Callable[[int], Exchange]
 class Pipeline:
     """Takes buckets, answers through their futures. After a failure every bucket gets the same error."""
 
-    def __init__(self, plain: Exchange, *, depth: int, fusion_bytes: int, wire: str) -> None:
+    def __init__(self, plain: Exchange, settings: Settings) -> None:
         self._plain = plain
-        self._depth = depth
-        self._wire = wire
-        self._cutter = Cutter(None, fusion_bytes)
+        self._depth = settings.options.depth
+        self._wire = settings.wire
+        self._cutter = Cutter(None, settings.fusion_bytes)
         self._exchange = plain
         self._under_way: deque[_Journey] = deque()
         self._next_slot = 0

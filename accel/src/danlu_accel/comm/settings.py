@@ -11,6 +11,7 @@ WireFormat = Literal["exact", "bf16", "fp16", "int8"]
 
 MIB = 1 << 20
 PAGE = 4096
+TIMEOUT_SECONDS = 1800.0  # torch's own: a rank may well evaluate for ten minutes while the others wait
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Settings:
     wire: WireFormat = "exact"
     num_streams: int = 1
     fusion_bytes: int = MIB
-    timeout_seconds: float = 300.0
+    timeout_seconds: float = TIMEOUT_SECONDS
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:

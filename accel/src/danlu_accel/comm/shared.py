@@ -23,6 +23,8 @@ from danlu_accel.comm.settings import MIB
 
 HELLO = struct.Struct("<i16s")  # the local index of the rank that connects, and the token it was told
 TICK = b"\0"  # one arrival at the barrier
+CONNECT_SECONDS = 60.0  # ranks of one host have just met in a collective: they answer at once or never
+HELLO_SECONDS = 5.0
 LAST_WORDS = b"\xff"  # what follows is why this rank gives up
 
 
@@ -145,19 +147,19 @@ class LocalGroup:
 def connect(listener: Listener, addresses: list[str], ranks: tuple[int, ...], index: int, timeout: float) -> LocalGroup:
     """Connect this rank to the other ranks of its host; `addresses` are their listeners' by local index."""
     peers: dict[int, socket.socket] = {}
-    listener.socket.settimeout(timeout)
+    listener.socket.settimeout(min(timeout, CONNECT_SECONDS))
     try:
         for other in range(index):
             peers[other] = _call(addresses[other], index, timeout)
         while len(peers) < len(ranks) - 1:
             peer, _ = listener.socket.accept()
-            peer.settimeout(timeout)
-            other, token = HELLO.unpack(peer.recv(HELLO.size, socket.MSG_WAITALL))
-            if token == listener.token:
-                peers[other] = peer
-            else:
+            caller = _greeted(peer, listener.token)
+            if caller is None:
                 peer.close()
-    except (OSError, struct.error) as error:
+                continue
+            peer.settimeout(timeout)
+            peers[caller] = peer
+    except OSError as error:
         raise TopologyError(
             f"rank {ranks[index]} cannot reach the other ranks of its host {ranks} ({error}); "
             "they do not share a network namespace: do not set local_size or host_key, or use algorithm='flat'"
@@ -197,6 +199,19 @@ def _too_small(num_bytes: int, folder: str | None) -> str:
         f"{needed}, {folder} has {free:.1f} MiB left; enlarge it (docker: --shm-size), "
         "leave Options.shared_memory_dir unset, or lower Options.piece_bytes or Options.depth"
     )
+
+
+def _greeted(peer: socket.socket, token: bytes) -> int | None:
+    """Return the local index of the rank that called, or None when it is none of ours."""
+    peer.settimeout(HELLO_SECONDS)
+    try:
+        said = peer.recv(HELLO.size, socket.MSG_WAITALL)
+    except OSError:
+        return None
+    if len(said) != HELLO.size:
+        return None
+    index, known = HELLO.unpack(said)
+    return int(index) if known == token else None
 
 
 def _call(address: str, index: int, timeout: float) -> socket.socket:

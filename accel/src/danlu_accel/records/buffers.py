@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Pixels = npt.NDArray[Any]
+ALIGNMENT = 64
 
 
 class Shelf:
@@ -53,9 +54,17 @@ class Shelf:
 
     def _make(self) -> Pixels:
         if not self._pinned:
-            return np.empty(self._shape, self._dtype)
+            return _aligned(self._shape, self._dtype)
         import torch
 
         dtype = torch.uint8 if self._dtype == np.uint8 else torch.float32
         pinned: Pixels = torch.empty(self._shape, dtype=dtype, pin_memory=True).numpy()
         return pinned
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Pixels:
+    """Memory that begins on a cache line: the core then writes past the caches, which is faster."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size].view(dtype).reshape(shape)

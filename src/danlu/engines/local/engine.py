@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import danlu
-from danlu.engines.base import Credentials, Engine, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
 from danlu.engines.local import sandbox
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
@@ -32,6 +32,21 @@ MIN_TASKS, TASKS_PER_CORE = 16, 4
 
 class LocalEngine(Engine):
     name: ClassVar[str] = "local"
+
+    @classmethod
+    def create(cls, setup: EngineSetup) -> LocalEngine:
+        simulated = [(device.type, device.model or "simulated", device.count) for device in setup.simulate]
+        return cls(
+            LocalSettings(
+                work_dir=setup.work_dir,
+                hide=setup.hide,
+                server_id=setup.server_id,
+                use_sandbox=setup.use_sandbox,
+                use_own_network=setup.use_own_network,
+                simulated_devices=simulated,
+                max_tasks=setup.max_tasks,
+            )
+        )
 
     def __init__(self, settings: LocalSettings) -> None:
         """Try out the machine (a tenth of a second). Makes the work folder."""

@@ -64,17 +64,19 @@ class Observer:
             message=record["message"],
             started_at=record["started_at"],
             ended_at=record["ended_at"],
+            is_output_complete=record["is_output_complete"],
             log_bytes=record["log_bytes"],
         )
         return self._ended[handle]
 
     def _read_status(self, folder: TaskFolder) -> dict[str, Any]:
-        """The shim replaces the file when the phase changes; a heartbeat changes only its mtime."""
+        """The shim puts another file in its place when the phase changes; a heartbeat only touches it."""
         try:
             found = os.stat(folder.path / STATUS)
         except FileNotFoundError:
             return {}
-        seen = (found.st_ino, found.st_ctime_ns if found.st_ino == 0 else 0)
+        # some file systems in user space give every file the number 0; there each heartbeat is read
+        seen = (found.st_ino, 0 if found.st_ino else found.st_ctime_ns)
         cached = self._status.get(folder.path)
         if cached is not None and cached[0] == seen:
             return cached[1]

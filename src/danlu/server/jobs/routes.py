@@ -142,7 +142,7 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
 
 async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
     version, spoke_at = -1, time.monotonic()
-    while True:
+    while not state.stopping.is_set():
         found = await run_in_threadpool(_newer, state, job_id, version)
         if found is None:  # deleted; who asks again hears that it is not there
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime, timezone
@@ -18,7 +17,7 @@ from danlu.server import sse
 from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
-from danlu.server.logs.service import LogCursor, LogPlace, LogQuery
+from danlu.server.logs.service import LogCursor, LogPlace, LogQuery, Pattern
 from danlu.server.state import ServerState, State
 from danlu.store.log_files import SEGMENT_BYTES
 from danlu.store.logs import READ_BYTES
@@ -85,10 +84,10 @@ def lines(
 
 
 async def _lines(
-    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[re.Pattern[str]]
+    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[Pattern]
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
-    while True:
+    while not (follow and state.stopping.is_set()):
         try:
             events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
         except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there
@@ -107,7 +106,7 @@ async def _lines(
 
 
 def _look(
-    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[re.Pattern[str]]
+    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[Pattern]
 ) -> tuple[list[bytes], LogPlace, Optional[LogEnd]]:
     """One round over all ranks: what is new, where the reader stands then, and whether that was all."""
     found = state.database.read(service.status, place)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol, cast
 
+import re2
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
@@ -20,6 +22,10 @@ from danlu.wire.logs import LogChunk
 
 CHUNK_BYTES = 256 << 10
 MAX_HELD = 4
+
+
+class Pattern(Protocol):
+    def search(self, text: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> 
 
 
 def read_chunk(
-    state: ServerState, place: LogPlace, cursor: LogCursor, *, is_complete: bool, pattern: re.Pattern[str] | None
+    state: ServerState, place: LogPlace, cursor: LogCursor, *, is_complete: bool, pattern: Pattern | None
 ) -> tuple[LogChunk | None, LogCursor]:
     """Read on from a cursor; None when there is nothing new. An unfinished line waits a moment for its end."""
     data = state.logs.read(place.job_id, place.attempt, cursor.rank, cursor.offset, CHUNK_BYTES)
@@ -87,7 +93,7 @@ def read_chunk(
     after = LogCursor(cursor.rank, cursor.offset + len(whole))
     text = whole.decode("utf-8", errors="replace")
     if pattern is not None:
-        text = "".join(line for line in text.splitlines(keepends=True) if pattern.search(line))
+        text = "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if pattern.search(line))
     chunk = LogChunk(attempt=place.attempt, rank=cursor.rank, offset=cursor.offset, next_offset=after.offset, text=text)
     return chunk, after
 
@@ -118,13 +124,16 @@ def is_over_for(state: JobState, newest: int, place: LogPlace) -> bool:
     return place.attempt < newest or not (is_live(state) or state is JobState.QUEUED)
 
 
-def compile_pattern(text: str | None) -> re.Pattern[str] | None:
+def compile_pattern(text: str | None) -> Pattern | None:
+    """RE2: its time grows with the text only. Python's own engine could be kept busy for ever by one pattern."""
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return re.compile(text) if text else None
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InvalidInput(
-            f"grep: {text!r} is not a regular expression: {error}", fields={"grep": str(error)}
-        ) from error
+        return cast("Pattern", re2.compile(text, options)) if text else None
+    except re2.error as error:
+        problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        told = f"{text!r} is not a regular expression: {problem}"
+        raise InvalidInput(f"grep: {told}", fields={"grep": told}) from error
 
 
 def _first(state: ServerState, job_id: str, number: int, rank: int, query: LogQuery, starts: dict[int, int]) -> int:

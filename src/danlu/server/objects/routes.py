@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import InvalidInput
+from danlu.errors import InvalidInput, RangeNotSatisfiable
 from danlu.server.described import BYTES, PARTS, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.objects import service
@@ -71,14 +71,18 @@ async def put(
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
 def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> StreamingResponse:
     path = service.readable(state, who, bucket, key)
-    info = state.objects.stat(path)
-    wanted = service.parse_range(request.headers.get("Range"), info.size)
-    headers = _headers(info)
+    found = state.objects.open(path)
+    headers = _headers(found.info)
+    try:
+        wanted = service.parse_range(request.headers.get("Range"), found.info.size)
+    except RangeNotSatisfiable:
+        found.close()
+        raise
     if wanted is None:
-        return StreamingResponse(state.objects.read(path), media_type="application/octet-stream", headers=headers)
-    headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + wanted.size - 1}/{info.size}"
+        return StreamingResponse(found.pieces(), media_type="application/octet-stream", headers=headers)
+    headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + wanted.size - 1}/{found.info.size}"
     headers["Content-Length"] = str(wanted.size)
-    body = state.objects.read(path, wanted.start, wanted.size)
+    body = found.pieces(wanted.start, wanted.size)
     return StreamingResponse(body, status_code=206, media_type="application/octet-stream", headers=headers)
 
 

@@ -19,7 +19,7 @@ router = APIRouter(tags=["people"])
 @router.post("/session")
 def sign_in(body: SignIn, state: State, response: Response) -> SessionOut:
     """Open to all: this is where credentials come from."""
-    session, cookie = state.database.write(service.sign_in, body, state.now())
+    session, cookie = service.sign_in(state, body)
     set_cookie(response, cookie)
     return session
 

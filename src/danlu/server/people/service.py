@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -10,8 +11,9 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets
 from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.rights import can_use_project
-from danlu.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
+from danlu.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, TooManyRequests
 from danlu.server.identity import session_end
+from danlu.server.state import ServerState
 from danlu.store import people
 from danlu.store.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SignIn
@@ -20,6 +22,14 @@ ADMIN = "admin"
 PROJECT = "default"
 BUCKET = "main"
 LINK_LIFE = timedelta(hours=24)
+PASSWORD_WAIT_SECONDS = 2.0
+_PASSWORD_TURNS = threading.BoundedSemaphore(2)  # a hash takes a core for a moment; strangers must not take them all
+
+
+def wants_link(session: Session) -> bool:
+    """Whether nobody could sign in any more: the admin has neither a key nor a password."""
+    admin = people.user_by_name(session, ADMIN)
+    return admin is not None and admin.password_hash is None and not people.keys_of(session, admin.id)
 
 
 def first_start(session: Session, now: datetime) -> bool:
@@ -43,13 +53,20 @@ def make_link(session: Session, name: str, now: datetime) -> str:
     return token
 
 
-def sign_in(session: Session, body: SignIn, now: datetime) -> tuple[SessionOut, str]:
-    """Return the session and the cookie's value."""
-    user_id = _who_signs_in(session, body, now)
+def sign_in(state: ServerState, body: SignIn) -> tuple[SessionOut, str]:
+    """Return the session and the cookie's value. A password is checked outside of any transaction: it takes long."""
+    now = state.now()
+    token = body.token
+    user_id = _check_password(state, body) if token is None else state.database.write(_use_link, token, now)
+    return state.database.write(_open_session, user_id, now)
+
+
+def _open_session(session: Session, user_id: int, now: datetime) -> tuple[SessionOut, str]:
     user = people.get_user(session, user_id)
     if user is None or not user.is_active:
         raise NotSignedIn("the account is not active; ask an admin")
     cookie, csrf = secrets.make_token(), secrets.make_token()
+    people.delete_old_sessions(session, now)
     people.add_session(session, user_id, digest=secrets.digest(cookie), csrf=csrf, expires_at=session_end(now))
     return SessionOut(user=user.name, csrf=csrf), cookie
 
@@ -102,15 +119,23 @@ def default_project(session: Session, who: UserIdentity) -> int:
     raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
 
 
-def _who_signs_in(session: Session, body: SignIn, now: datetime) -> int:
-    if body.token is not None:
-        user_id = people.take_link(session, secrets.digest(body.token), now)
-        if user_id is None:
-            raise NotSignedIn("the sign-in link was used or is too old; `danlu up` prints a new one at its start")
-        return user_id
+def _use_link(session: Session, token: str, now: datetime) -> int:
+    user_id = people.take_link(session, secrets.digest(token), now)
+    if user_id is None:
+        raise NotSignedIn("the sign-in link was used or is too old; `danlu up --new-link` prints a new one")
+    return user_id
+
+
+def _check_password(state: ServerState, body: SignIn) -> int:
     if body.name is None or body.password is None:
         raise InvalidInput("give a token, or a name and a password")
-    user = people.user_by_name(session, body.name)
-    if not secrets.check_password(user.password_hash if user else None, body.password) or user is None:
+    user = state.database.read(people.user_by_name, body.name)
+    if not _PASSWORD_TURNS.acquire(timeout=PASSWORD_WAIT_SECONDS):
+        raise TooManyRequests("too many people sign in at the moment; try again in a few seconds")
+    try:
+        is_right = secrets.check_password(user.password_hash if user else None, body.password)
+    finally:
+        _PASSWORD_TURNS.release()
+    if not is_right or user is None:
         raise NotSignedIn("the name or the password is wrong")
     return user.id

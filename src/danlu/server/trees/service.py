@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
@@ -9,6 +11,7 @@ from danlu.errors import InvalidInput, NotAllowed, NotFound
 from danlu.server.people.service import default_project
 from danlu.server.state import ServerState
 from danlu.store import blobs
+from danlu.store.blobs import Blobs
 from danlu.wire.store import Tree, TreeOut
 
 
@@ -39,11 +42,16 @@ def readable_tree(session: Session, state: ServerState, who: Identity, digest: s
 
 def check_readable_blob(session: Session, state: ServerState, who: Identity, digest: str) -> None:
     if isinstance(who, JobIdentity):
-        tree = readable_tree(session, state, who, who.tree or "")
-        if digest not in {file.sha256 for file in tree.files}:
+        if who.tree is None or digest not in _digests(state.blobs, who.tree):
             raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
     elif not blobs.owned(session, default_project(session, who), [digest]):
         raise NotFound(f"no blob {digest}")
+
+
+@lru_cache(maxsize=64)
+def _digests(stored: Blobs, tree: str) -> frozenset[str]:
+    """The files of a tree. A digest's content never changes, so it is read once for all of a job's fetches."""
+    return frozenset(file.sha256 for file in Tree.from_json(b"".join(stored.read(tree))).files)
 
 
 def _check_sizes(state: ServerState, tree: Tree) -> None:

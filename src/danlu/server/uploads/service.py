@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
@@ -12,13 +13,18 @@ from danlu.server.objects.service import object_out
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
 from danlu.store import uploads
-from danlu.store.objects import ObjectInfo
 from danlu.store.tables import UploadRow
 from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
 
+KEPT = timedelta(days=7)
+"""How long an unfinished upload can be taken up again."""
+
 
 def begin(session: Session, state: ServerState, who: Identity, path: StorePath, body: BeginUpload) -> UploadOut:
-    """Begin an upload, or take up the one that was begun for the same bytes."""
+    """Begin an upload, or take up the one that was begun for the same bytes. What nobody went on with is dropped."""
+    for old in uploads.begun_before(session, state.now() - KEPT):
+        uploads.delete_upload(session, old.id)
+        state.uploads.drop(old.id)
     row = uploads.find_upload(
         session, owner_of(who), bucket=path.bucket, key=path.key, size=body.size, sha256=body.sha256
     )
@@ -55,7 +61,7 @@ def finish(state: ServerState, row: UploadRow) -> ObjectOut:
     if arrived != row.size:
         raise Conflict(f"{arrived} of {row.size} bytes have arrived; go on from there")
     try:
-        info = _copy(state, row)
+        info = state.objects.take(StorePath(row.bucket, row.key), state.uploads.file(row.id), row.sha256)
     except BadChecksum:
         forget(state, row)  # these bytes are of no use: the next try begins anew
         raise
@@ -66,17 +72,6 @@ def finish(state: ServerState, row: UploadRow) -> ObjectOut:
 def forget(state: ServerState, row: UploadRow) -> None:
     state.database.write(uploads.delete_upload, row.id)
     state.uploads.drop(row.id)
-
-
-def _copy(state: ServerState, row: UploadRow) -> ObjectInfo:
-    writer = state.objects.put(StorePath(row.bucket, row.key))
-    try:
-        for piece in state.uploads.read(row.id):
-            writer.write(piece)
-        return writer.commit(row.sha256)
-    except BaseException:
-        writer.abort()
-        raise
 
 
 def upload_out(state: ServerState, row: UploadRow) -> UploadOut:

@@ -228,6 +228,7 @@ def upgrade() -> None:
         sa.Column("is_started", sa.Boolean(), nullable=False),
         sa.Column("notes", sa.JSON(), nullable=False),
         sa.Column("has_logs", sa.Boolean(), nullable=False),
+        sa.Column("is_output_complete", sa.Boolean(), nullable=False),
         sa.Column("first_failed_rank", sa.Integer(), nullable=True),
         sa.Column("last_lines", sa.JSON(), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
