@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.server.settings import ServerSettings
-from danlu.spec.job import Code, JobSpec, LaunchMode, Resources, Retry
+from danlu.spec.job import Code, JobSpec, LaunchMode, Processes, Resources, Retry
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -39,6 +39,7 @@ TYPES = {
     "dict[TagText, TagText]": "mapping: text -> text",
     "dict[str, Any]": "mapping: text -> any JSON value",
     "LaunchMode": " or ".join(f"`{mode}`" for mode in LaunchMode),
+    "Processes": " or ".join(f"`{way}`" for way in Processes),
     "Resources": "[resources](#resources)",
     "Code": "text, or [code](#code)",
     "Retry": "[retry](#retry)",

@@ -39,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 EXCEPTIONS: dict[str, set[str]] = {
     "server/main.py": {"engines"},  # the one place that wires an engine in
     "cli/up.py": {"server"},  # starts the server in this process; imported when it is used
+    "cli/ranktable.py": {"launch.ranktable", "launch"},  # works on a file, without a server
     "cli/doctor.py": {"server", "store", "engines", "node"},  # looks at what a server here would find
 }
 

@@ -37,7 +37,7 @@ def test_the_list_says_what_the_command_says(name: str) -> None:
     assert load_command(name).help.splitlines()[0] == COMMANDS[name].summary
 
 
-READS = ["plan", "ps", "show", "logs", "wait", "nodes", "whoami", "store ls", "keys ls"]
+READS = ["plan", "ranktable check", "ps", "show", "logs", "wait", "nodes", "whoami", "store ls", "keys ls"]
 
 
 @pytest.mark.parametrize("name", READS)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch.placement import SANDBOX_ROOT
 from danlu.spec.job import parse_job
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -16,7 +17,7 @@ JOB_ID = "train-063201600010159575"
 OUTPUT = f"store://main/jobs/{JOB_ID}/"
 
 
-def placed(num_tasks: int, *, devices: int = 0, **changes: Any) -> Placement:
+def placed(num_tasks: int, *, devices: int = 0, is_simulated: bool = False, **changes: Any) -> Placement:
     """Tasks of one attempt, each on a node of its own."""
     tasks = tuple(
         TaskPlacement(
@@ -24,7 +25,9 @@ def placed(num_tasks: int, *, devices: int = 0, **changes: Any) -> Placement:
             node=f"node-{rank}",
             address=f"10.88.0.{rank + 1}",
             device_ids=tuple(range(devices)),
-            **({"root": f"{changes['root']}/{rank}/ml"} if "root" in changes else {}),
+            device_model=changes.get("model"),
+            has_simulated_devices=is_simulated,
+            root=f"{changes['root']}/{rank}/ml" if "root" in changes else SANDBOX_ROOT,
         )
         for rank in range(num_tasks)
     )
@@ -63,6 +66,26 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
     "ddp_without_sandbox": (
         {"command": "bash run.sh", "nodes": 2, "launch": "ddp", "data": {"main/images": "images"}},
         placed(2, root="/srv/danlu/job/1", port=23500),
+    ),
+    "ascend_1_device": (
+        {"command": "python train.py", "launch": "ascend", "resources": {"device": "npu"}},
+        placed(1, devices=1),
+    ),
+    "ascend_2_nodes_8_npus": (
+        {"command": "bash train.sh", "nodes": 2, "launch": "ascend", "resources": {"device": "npu:910b:8"}},
+        placed(2, devices=8, is_simulated=True, model="910b"),
+    ),
+    "ascend_per_device_setup": (
+        {
+            "command": "python train.py",
+            "nodes": 2,
+            "launch": "ascend",
+            "processes": "per_device",
+            "resources": {"device": "npu:2"},
+            "setup": "export MODE=fast",
+            "env": {"HCCL_CONNECT_TIMEOUT": 600, "DEVICE_INDEX": 0},
+        },
+        placed(2, devices=2, is_simulated=True, model="910"),
     ),
 }
 

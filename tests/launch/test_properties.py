@@ -20,12 +20,16 @@ names = st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True).filter(lambda name
 
 @st.composite
 def jobs(draw: st.DrawFn) -> JobSpec:
+    mode = draw(st.sampled_from(list(LaunchMode)))
+    is_ascend = mode is LaunchMode.ASCEND
+    device = draw(st.sampled_from(["npu"] if is_ascend else ["cpu", "gpu", "npu"]))
     values: dict[str, Any] = {
         "name": "job",
         "command": draw(st.lists(words, min_size=1, max_size=4).filter(lambda line: bool(line[0].strip()))),
         "nodes": draw(st.integers(1, 4)),
-        "launch": draw(st.sampled_from([mode.value for mode in LaunchMode])),
-        "resources": {"device": f"{draw(st.sampled_from(['cpu', 'gpu', 'npu']))}:{draw(st.integers(1, 8))}"},
+        "launch": mode.value,
+        "processes": draw(st.sampled_from(["per_node", "per_device"])) if is_ascend else "per_node",
+        "resources": {"device": f"{device}:{draw(st.sampled_from([1, 2, 4, 8]) if is_ascend else st.integers(1, 8))}"},
         "env": draw(st.dictionaries(names, words, max_size=3)),
         "hyperparameters": draw(st.dictionaries(words, st.integers() | words, max_size=3)),
         "setup": draw(st.none() | words),
@@ -36,7 +40,13 @@ def jobs(draw: st.DrawFn) -> JobSpec:
 
 def plan_of(job: JobSpec) -> Plan:
     tasks = tuple(
-        TaskPlacement(rank=rank, node="here", address=f"10.88.0.{rank + 1}", device_ids=(rank,))
+        TaskPlacement(
+            rank=rank,
+            node="here",
+            address=f"10.88.0.{rank + 1}",
+            device_ids=tuple(range(job.resources.device.count)),
+            has_simulated_devices=True,
+        )
         for rank in range(job.nodes)
     )
     placement = Placement(tasks=tasks, master_port=23456)

@@ -48,7 +48,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"nodes": 1.5}, "nodes: a whole number would be right, not 1.5"),
     ({"nodes": True}, "nodes: a number would be right, not true"),
     ({"nodes": [2]}, "nodes: a whole number would be right, not a list"),
-    ({"launch": "torchrun"}, "launch: 'torchrun' is not known; known: ddp, plain"),
+    ({"launch": "torchrun"}, "launch: 'torchrun' is not known; known: ascend, ddp, plain"),
     ({"launch": "DDP"}, "launch: 'DDP' is not known; did you mean 'ddp'?"),
     # resources
     (

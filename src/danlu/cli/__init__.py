@@ -36,6 +36,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
     },
+    "Files": {
+        "ranktable": Command("danlu.cli.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),
+    },
     "Access": {
         "login": Command("danlu.cli.login:login", "Sign in and keep an API key."),
         "logout": Command("danlu.cli.login:logout", "Delete the kept API key, here and on the server."),

@@ -13,6 +13,8 @@ from danlu.cli.options import AsJson
 if TYPE_CHECKING:
     from danlu.wire.jobs import PlanOut, TaskPlanOut
 
+LONGEST_FILE_LINES, FIRST_LINES = 80, 8
+
 
 def plan(
     file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
@@ -64,12 +66,21 @@ def _task_text(task: TaskPlanOut) -> str:
     lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
     lines += ["  environment", *(f"    {name}={value}" for name, value in sorted(task.env.items()))]
     for path, text in sorted(task.files.items()):
-        lines += [f"  file {path}", *_indent(text.rstrip("\n"))]
+        lines += [f"  file {path}", *_indent(_beginning(text.rstrip("\n")))]
     if task.inputs:
         lines += ["  inputs", *(f"    {fetch.source} -> {fetch.to}" for fetch in task.inputs)]
     if task.outputs:
         lines += ["  outputs", *(f"    {out.path} -> {out.to} ({_when(out.while_running)})" for out in task.outputs)]
     return "\n".join(lines)
+
+
+def _beginning(text: str) -> str:
+    """All of a short file; of a long one, what can be read on a screen."""
+    lines = text.split("\n")
+    if len(lines) <= LONGEST_FILE_LINES:
+        return text
+    left = len(lines) - FIRST_LINES
+    return "\n".join([*lines[:FIRST_LINES], f"... and {left} more lines; --json shows them"])
 
 
 def _indent(text: str) -> list[str]:

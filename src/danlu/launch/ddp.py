@@ -7,11 +7,16 @@ Both generations of TI-ONE's variables are set together: the old ones as in `pla
 from __future__ import annotations
 
 from danlu.launch import plain
+from danlu.launch.additions import Additions
 from danlu.launch.placement import Placement
 from danlu.spec.job import JobSpec
 
 
-def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
+def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
+    return [Additions(_environment(job, job_id=job_id, placement=placement, rank=p.rank)) for p in placement.tasks]
+
+
+def _environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
     return {
         **plain.environment(job, job_id=job_id, placement=placement, rank=rank),
         "MASTER_ADDR": placement.tasks[0].address,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from danlu.launch import ddp, plain
+from danlu.errors import InvalidSpec
+from danlu.launch import ascend, ddp, plain
+from danlu.launch.additions import Additions
 from danlu.launch.placement import Placement
 from danlu.launch.plan import Plan
-from danlu.spec.job import JobSpec, LaunchMode
+from danlu.spec.job import JobSpec, LaunchMode, Processes
 
-Mode = Callable[..., dict[str, str]]
-"""(job, placement, rank) -> the variables that this mode adds to a task."""
+Mode = Callable[..., list[Additions]]
+"""(job, job_id, placement) -> what this mode adds to each task, in rank order. Raises for what it cannot start."""
 
 MODES: dict[LaunchMode, Mode] = {
-    LaunchMode.PLAIN: plain.environment,
-    LaunchMode.DDP: ddp.environment,
+    LaunchMode.PLAIN: plain.add,
+    LaunchMode.DDP: ddp.add,
+    LaunchMode.ASCEND: ascend.add,
 }
 
 
@@ -23,7 +26,8 @@ def make_plan(job: JobSpec, *, job_id: str, attempt: int, placement: Placement, 
 
     `output` is the folder in the store that takes the results, job id included.
     """
-    mode = MODES[job.launch]
+    _check_processes(job)
+    additions = MODES[job.launch](job, job_id=job_id, placement=placement)
     tasks = tuple(
         plain.task_plan(
             job,
@@ -32,8 +36,14 @@ def make_plan(job: JobSpec, *, job_id: str, attempt: int, placement: Placement, 
             placement=placement,
             place=place,
             output=output,
-            mode_env=mode(job, job_id=job_id, placement=placement, rank=place.rank),
+            added=added,
         )
-        for place in placement.tasks
+        for place, added in zip(placement.tasks, additions, strict=True)
     )
     return Plan(job_id=job_id, attempt=attempt, grace_seconds=job.grace, tasks=tasks)
+
+
+def _check_processes(job: JobSpec) -> None:
+    if job.processes is Processes.PER_DEVICE and job.launch is not LaunchMode.ASCEND:
+        problem = f"'per_device' goes with launch: ascend only, and this job has launch: {job.launch}"
+        raise InvalidSpec(f"the job cannot be used: processes: {problem}", fields={"processes": problem})

@@ -18,6 +18,11 @@ class TaskPlacement(BaseModel):
     """What the other tasks of the attempt reach it by."""
 
     device_ids: tuple[int, ...] = ()
+    device_model: str | None = None
+    device_ips: tuple[str, ...] = ()
+    """Addresses of the devices' own network cards, in the order of the ids; empty when the node does not know them."""
+
+    has_simulated_devices: bool = False
     root: str = SANDBOX_ROOT
     """The folder that holds input/, code/, output/ and model/ as the task sees them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
+from danlu.launch.additions import Additions
 from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Send, TaskPlan
@@ -16,6 +17,10 @@ VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"),
 }
+
+
+def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
+    return [Additions(environment(job, job_id=job_id, placement=placement, rank=p.rank)) for p in placement.tasks]
 
 
 def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
@@ -40,19 +45,20 @@ def task_plan(
     placement: Placement,
     place: TaskPlacement,
     output: str,
-    mode_env: dict[str, str],
+    added: Additions,
 ) -> TaskPlan:
-    """One task of an attempt, whatever its mode; `mode_env` is what the mode adds."""
+    """One task of an attempt, whatever its mode; `added` is what the mode adds."""
     layout = Layout(place.root)
     rank = place.rank
     env = {
         **_interface(placement),
         **_visible_devices(job.resources.device, place.device_ids),
-        **mode_env,
+        **added.env,
         "TI_INSTANCE_ID": f"{job_id}-{attempt}",
         **_danlu_env(job, job_id=job_id, attempt=attempt, place=place, layout=layout),
     }
-    files = {layout.hyperparameters: json.dumps(job.hyperparameters, ensure_ascii=False, indent=2) + "\n"}
+    hyperparameters = json.dumps(job.hyperparameters, ensure_ascii=False, indent=2) + "\n"
+    files = {layout.hyperparameters: hyperparameters, **added.files}
     if job.setup is not None:
         files[layout.setup_script] = job.setup if job.setup.endswith("\n") else job.setup + "\n"
     return TaskPlan(
@@ -64,7 +70,7 @@ def task_plan(
         device_type=job.resources.device.type,
         device_ids=place.device_ids,
         root=place.root,
-        command=_command(job, layout),
+        command=_command(job, layout, added.launcher),
         has_setup=job.setup is not None,
         workdir=layout.code,
         env={**env, **job.env},
@@ -126,11 +132,14 @@ def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
     return tuple(fetches)
 
 
-def _command(job: JobSpec, layout: Layout) -> tuple[str, ...]:
+def _command(job: JobSpec, layout: Layout, launcher: tuple[str, ...]) -> tuple[str, ...]:
     """Setup and a shell line share one shell, so that what setup exports reaches the command."""
-    if job.setup is None and isinstance(job.command, tuple):
-        return job.command
-    command = job.command if isinstance(job.command, str) else f"exec {shlex.join(job.command)}"
+    line = job.command
+    if launcher:
+        line = (*launcher, *(line if isinstance(line, tuple) else (SHELL, "-c", line)))
+    if job.setup is None and isinstance(line, tuple):
+        return line
+    command = line if isinstance(line, str) else f"exec {shlex.join(line)}"
     if job.setup is None:
         return (SHELL, "-c", command)
     setup, done = shlex.quote(layout.setup_script), shlex.quote(layout.setup_done)

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from danlu.launch import Placement, TaskPlacement
 from danlu.launch.placement import SANDBOX_ROOT
+from danlu.launch.ranktable import rules
 from danlu.scheduler.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.devices import Device
-from danlu.spec.job import JobSpec
+from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_duration, show_size
 
@@ -32,7 +33,7 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
         if early is not None:
             actions.append(early)
             continue
-        shape = (job.spec.nodes, job.spec.resources)
+        shape = (job.spec.nodes, job.spec.launch, job.spec.resources)
         if shape in refused:  # the same request a moment ago did not fit either
             actions.append(Wait(job.id, refused[shape]))
             continue
@@ -103,7 +104,7 @@ def _fits(spec: JobSpec, node: FreeNode) -> bool:
         node.num_tasks >= 1
         and node.cpus >= (asked.cpus or 0)
         and node.memory_bytes >= (asked.memory or 0)
-        and (not asked.device.is_scarce or len(_matching(spec, node.devices)) >= asked.device.count)
+        and (not asked.device.is_scarce or len(_take(spec, node)) == asked.device.count)
     )
 
 
@@ -117,9 +118,19 @@ def _matching(spec: JobSpec, devices: Sequence[Device]) -> list[Device]:
 
 
 def _take(spec: JobSpec, node: FreeNode) -> tuple[Device, ...]:
+    """The devices that the job gets of this node; fewer than it asks for when it does not fit."""
+    count = spec.resources.device.count
     if not spec.resources.device.is_scarce:
         return ()
-    return tuple(sorted(_matching(spec, node.devices), key=lambda device: device.id)[: spec.resources.device.count])
+    free = sorted(_matching(spec, node.devices), key=lambda device: device.id)
+    if spec.launch is not LaunchMode.ASCEND:
+        return tuple(free[:count])
+    for model in dict.fromkeys(device.model for device in free):
+        same = {device.id: device for device in free if device.model == model}
+        chosen = rules.choose(list(same), count, rules.chip_of(model))
+        if chosen is not None:
+            return tuple(same[number] for number in chosen)
+    return ()
 
 
 def _without(spec: JobSpec, node: FreeNode, taken: tuple[Device, ...]) -> FreeNode:
@@ -140,6 +151,9 @@ def _placement(job: QueuedJob, chosen: list[tuple[FreeNode, tuple[Device, ...]]]
             node=node.info.name,
             address=own_address(rank) if own_network else LOOPBACK,
             device_ids=tuple(device.id for device in taken),
+            device_model=taken[0].model if taken else None,
+            device_ips=tuple(device.ip for device in taken if device.ip) if all(device.ip for device in taken) else (),
+            has_simulated_devices=any(device.is_simulated for device in taken),
             root=SANDBOX_ROOT if node.info.has_sandbox else f"{node.info.work_dir}/{job.id}/{job.attempt}/{rank}/ml",
         )
         for rank, (node, taken) in enumerate(chosen)
@@ -198,7 +212,7 @@ def _offer(spec: JobSpec, nodes: tuple[FreeNode, ...]) -> str:
     asked = spec.resources
     shown = []
     for node in nodes[:4]:
-        parts = [f"{len(_matching(spec, node.devices))} {asked.device.type}"] if asked.device.is_scarce else []
+        parts = [_free_devices(spec, node)] if asked.device.is_scarce else []
         if asked.cpus:
             parts.append(f"{node.cpus:g} cpus")
         if asked.memory:
@@ -206,3 +220,10 @@ def _offer(spec: JobSpec, nodes: tuple[FreeNode, ...]) -> str:
         parts.append(f"{node.num_tasks} task slots")
         shown.append(f"{', '.join(parts)} on {node.info.name}")
     return "; ".join(shown) + (f"; and {len(nodes) - 4} more nodes" if len(nodes) > 4 else "")
+
+
+def _free_devices(spec: JobSpec, node: FreeNode) -> str:
+    asked = spec.resources.device
+    count = len(_matching(spec, node.devices))
+    apart = ", not in one ring" if count >= asked.count and len(_take(spec, node)) < asked.count else ""
+    return f"{count} {asked.type}{apart}"

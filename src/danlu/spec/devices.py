@@ -36,3 +36,5 @@ class Device(BaseModel):
     id: int
     model: Optional[str] = None
     is_simulated: bool = False
+    ip: Optional[str] = None
+    """The address of its own network card (NPUs), when the node knows it."""

@@ -132,6 +132,14 @@ class LaunchMode(Word):
 
     PLAIN = "plain"
     DDP = "ddp"
+    ASCEND = "ascend"
+
+
+class Processes(Word):
+    """How often the command is started on a node."""
+
+    PER_NODE = "per_node"
+    PER_DEVICE = "per_device"
 
 
 class _Frozen(BaseModel):
@@ -204,7 +212,11 @@ class JobSpec(_Frozen):
     """How many nodes run the command. All start together, or none does."""
 
     launch: LaunchMode = LaunchMode.PLAIN
-    """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not."""
+    """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
+    `ascend` gives NPUs their rank table."""
+
+    processes: Processes = Processes.PER_NODE
+    """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
 
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""

@@ -29,6 +29,9 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> 
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
     if isinstance(found, Reason):
         notes.append(f"it would wait: {found.message}")
+    else:
+        simulated = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
+        notes += [f"the devices of {node} are simulated: no such hardware is used" for node in simulated]
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
     return plan, list(dict.fromkeys(notes))
 
@@ -60,7 +63,14 @@ def _anywhere(spec: JobSpec) -> Placement:
     """A placement for showing, when no node can hold the job."""
     count = spec.resources.device.count if spec.resources.device.is_scarce else 0
     tasks = tuple(
-        TaskPlacement(rank=rank, node=f"node-{rank}", address=own_address(rank), device_ids=tuple(range(count)))
+        TaskPlacement(
+            rank=rank,
+            node=f"node-{rank}",
+            address=own_address(rank),
+            device_ids=tuple(range(count)),
+            device_model=spec.resources.device.model,
+            has_simulated_devices=count > 0,
+        )
         for rank in range(spec.nodes)
     )
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")

@@ -1,0 +1,104 @@
+"""`danlu ranktable`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.launch.ranktable import Chip
+
+app = typer.Typer(name="ranktable", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+LARGEST_FILE_BYTES = 64 << 20
+
+
+@app.callback()
+def _ranktable() -> None:
+    """Check and convert Ascend rank tables (hccl.json)."""
+
+
+@app.command(context_settings=CONTEXT)
+def check(
+    file: Path = typer.Argument(..., metavar="FILE", help="The rank table."),
+    chip: Optional[str] = typer.Option(None, help="Hold the rules of this chip against it as well: 910 or 910b."),
+    as_json: AsJson = False,
+) -> None:
+    """Name every fault of a rank table.
+
+    One line for each: where it is, what stands there, what would be right. No server is needed.
+
+    \b
+    Exit codes: 0 no fault, 1 faults, or a file that cannot be read.
+
+    \b
+    Examples:
+      danlu ranktable check hccl.json
+      danlu ranktable check hccl.json --chip 910
+      danlu ranktable check hccl.json --json | jq -r '.[].path'
+    """
+    from danlu.cli.output import print_json
+    from danlu.launch import ranktable
+
+    faults = ranktable.check(_read(file), file_name=file.name, chip=_chip(chip))
+    if as_json:
+        print_json([fault._asdict() for fault in faults])
+    else:
+        print("\n".join(str(fault) for fault in faults) or f"{file}: no fault")
+    if faults:
+        raise typer.Exit(1)
+
+
+@app.command(context_settings=CONTEXT)
+def convert(
+    file: Path = typer.Argument(..., metavar="FILE", help="A rank table without version (TensorFlow, ModelArts)."),
+    output: Optional[Path] = typer.Option(None, "--output", "-o", metavar="OUT", help="Where to write it."),
+) -> None:
+    """Turn a rank table without version into one of version 1.0.
+
+    Ranks follow the number at the end of each pod_name, as on ModelArts, and then the order of the devices.
+    A table that has faults is not converted.
+
+    \b
+    Examples:
+      danlu ranktable convert jobstart_hccl.json
+      danlu ranktable convert jobstart_hccl.json -o hccl.json
+    """
+    from danlu.errors import InvalidInput
+    from danlu.launch import ranktable
+
+    if output is not None and output.suffix != ".json":
+        raise InvalidInput(f"{output}: HCCL opens only files whose name ends in .json")
+    text = ranktable.convert(_read(file))
+    if output is None:
+        print(text, end="")
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _read(file: Path) -> str:
+    from danlu.errors import InvalidInput
+
+    if file.is_file() and file.stat().st_size > LARGEST_FILE_BYTES:
+        raise InvalidInput(f"{file} has more than {LARGEST_FILE_BYTES >> 20} MiB; that is no rank table")
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not text in UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def _chip(name: Optional[str]) -> Optional[Chip]:
+    from danlu.launch.ranktable import Chip
+
+    if name is None:
+        return None
+    known = [chip.value for chip in Chip]
+    if name.lower() not in known:
+        raise typer.BadParameter(
+            f"{name!r} is not a chip that is known; known: {', '.join(known)}", param_hint="--chip"
+        )
+    return Chip(name.lower())

@@ -1,0 +1,197 @@
+"""`ascend`: Huawei NPUs. Every task finds the same rank table, and the variables of one process per device.
+
+The command runs once per node and starts its processes itself (Apulis' way), or is started once for each device
+(`processes: per_device`, ModelArts' way). docs/guide/ascend.md explains it to its users.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import pkgutil
+from functools import cache
+from typing import NoReturn
+
+from danlu.errors import InvalidSpec, Unsupported
+from danlu.launch import plain
+from danlu.launch.additions import Additions
+from danlu.launch.layout import Layout
+from danlu.launch.placement import Placement, TaskPlacement
+from danlu.launch.ranktable import RankedDevice, RankTable, Server, write_a
+from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, chip_of, ring_fault
+from danlu.spec.job import JobSpec, Processes
+
+NPU = "npu"
+CONNECT_TIMEOUT_SECONDS = 1800
+KILL_AFTER_SECONDS = 15.0
+"""How long the other processes of a node have after one of them failed."""
+
+SIMULATED_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
+"""Set aside for benchmarks (RFC 2544), so no device that exists has such an address."""
+
+
+def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
+    """Refuse what the hardware cannot do; else the same table for every task, and each one's own variables."""
+    _check(job, placement)
+    table = build_table(job_id, placement)
+    text = write_a(table)
+    return [
+        Additions(
+            env=_environment(job, job_id=job_id, placement=placement, place=place, server=server, table=table),
+            files={table_path(place): text, **_launcher_files(job, job_id=job_id, place=place, table=table)},
+            launcher=_launcher(job, place),
+        )
+        for place, server in zip(placement.tasks, table.servers, strict=True)
+    ]
+
+
+def build_table(job_id: str, placement: Placement) -> RankTable:
+    """Every task is a server; ranks go through the tasks in order, and through the devices of each."""
+    addresses = [place.address for place in placement.tasks]
+    are_own = len(set(addresses)) == len(addresses)
+    servers = []
+    first = 0
+    for place in placement.tasks:
+        name = plain.host_name(job_id, place.rank)
+        devices = tuple(
+            RankedDevice(device_id, ip, first + index)
+            for index, (device_id, ip) in enumerate(zip(place.device_ids, device_ips(place), strict=True))
+        )
+        # tasks that share the machine's network have one address together; a server_id need not be an address
+        servers.append(Server(place.address if are_own else name, name, devices))
+        first += len(devices)
+    return RankTable(tuple(servers))
+
+
+def device_ips(place: TaskPlacement) -> tuple[str, ...]:
+    """What the node knows, made-up addresses for simulated devices, and empty ones otherwise."""
+    if place.device_ips:
+        return place.device_ips
+    if not place.has_simulated_devices:
+        return ("",) * len(place.device_ids)
+    first = place.rank * max(COUNTS) + 1
+    return tuple(str(SIMULATED_NETWORK[first + index]) for index in range(len(place.device_ids)))
+
+
+def table_path(place: TaskPlacement) -> str:
+    return f"{Layout(place.root).config}/rank_table.json"
+
+
+def _environment(
+    job: JobSpec, *, job_id: str, placement: Placement, place: TaskPlacement, server: Server, table: RankTable
+) -> dict[str, str]:
+    """The node's variables; those of a process are the ones of the node's first process."""
+    model = place.device_model if chip_of(place.device_model) is not None else None
+    return {
+        **plain.environment(job, job_id=job_id, placement=placement, rank=place.rank),
+        "MASTER_ADDR": placement.tasks[0].address,
+        "MASTER_PORT": str(placement.master_port),
+        "RANK_TABLE_FILE": table_path(place),
+        "RANK_SIZE": str(table.num_devices),
+        "RANK_INDEX": str(place.rank),
+        "DEVICE_NUM": str(len(server.devices)),
+        "JOB_ID": job_id,
+        "POD_NAME": server.pod_name,
+        "SOC_VERSION": f"Ascend{(model or '910').upper()}",
+        "HCCL_CONNECT_TIMEOUT": str(CONNECT_TIMEOUT_SECONDS),
+        **({"DANLU_SIMULATED_DEVICES": "1"} if place.has_simulated_devices else {}),
+        **_process_env(server.devices[0], 0),
+    }
+
+
+def _process_env(device: RankedDevice, index: int) -> dict[str, str]:
+    """What differs between the processes of a node. `ASCEND_RT_VISIBLE_DEVICES` is set, so devices count from 0."""
+    return {
+        "RANK_ID": str(device.rank_id),
+        "DEVICE_ID": str(index),
+        "DEVICE_INDEX": str(index),
+        "ASCEND_DEVICE_ID": str(index),
+    }
+
+
+def _launcher(job: JobSpec, place: TaskPlacement) -> tuple[str, ...]:
+    if job.processes is not Processes.PER_DEVICE:
+        return ()
+    return ("python3", "-I", _launcher_path(place), _processes_path(place), "--")
+
+
+def _launcher_files(job: JobSpec, *, job_id: str, place: TaskPlacement, table: RankTable) -> dict[str, str]:
+    if job.processes is not Processes.PER_DEVICE:
+        return {}
+    processes = _processes_text(job, job_id=job_id, place=place, table=table)
+    return {_launcher_path(place): _launcher_text(), _processes_path(place): processes}
+
+
+def _processes_text(job: JobSpec, *, job_id: str, place: TaskPlacement, table: RankTable) -> str:
+    """One process per line, so that a plan shows them well. What the job sets itself wins here as well."""
+    logs = f"{Layout(place.root).output}/logs"
+    devices = table.servers[place.rank].devices
+    lines = []
+    for index, device in enumerate(devices):
+        env = {
+            **_process_env(device, index),
+            "RANK": str(device.rank_id),
+            "WORLD_SIZE": str(table.num_devices),
+            "LOCAL_RANK": str(index),
+            "LOCAL_WORLD_SIZE": str(len(devices)),
+        }
+        process = {
+            "rank": device.rank_id,
+            "log": f"{logs}/{job_id}-proc-rank-{device.rank_id}-device-{index}.txt",
+            "env": {name: value for name, value in env.items() if name not in job.env},
+        }
+        lines.append(f"  {json.dumps(process)}")
+    return f'{{"kill_after_seconds": {KILL_AFTER_SECONDS}, "processes": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+@cache
+def _launcher_text() -> str:
+    """The program travels in the plan: a training image need not have Danlu installed."""
+    text = pkgutil.get_data("danlu.node", "per_device.py")
+    assert text is not None
+    return text.decode()
+
+
+def _launcher_path(place: TaskPlacement) -> str:
+    return f"{Layout(place.root).config}/per_device.py"
+
+
+def _processes_path(place: TaskPlacement) -> str:
+    return f"{Layout(place.root).config}/processes.json"
+
+
+def _check(job: JobSpec, placement: Placement) -> None:
+    device = job.resources.device
+    if device.type != NPU:
+        _refuse(f"launch: ascend needs NPUs, not {str(device)!r}; npu:{device.count} would be right")
+    if device.count not in COUNTS:
+        _refuse(f"{str(device)!r} asks for {device.count} NPUs on a node; only 1, 2, 4 or 8 of them work together")
+    for place in placement.tasks:
+        _check_place(place, device.count)
+    if len(placement.tasks) > 1:
+        _check_addresses(placement)
+
+
+def _check_place(place: TaskPlacement, count: int) -> None:
+    chip = chip_of(place.device_model)
+    if len(place.device_ids) != count:
+        raise Unsupported(f"task {place.rank} was given {len(place.device_ids)} devices, and the job asks for {count}")
+    too_high = [number for number in place.device_ids if number > LARGEST_DEVICE_ID[chip]]
+    if too_high:
+        _refuse(f"device {too_high[0]} of {place.node} cannot be in a rank table: ids go to {LARGEST_DEVICE_ID[chip]}")
+    fault = ring_fault(place.device_ids, chip)
+    if fault:
+        _refuse(f"devices {', '.join(map(str, place.device_ids))} of {place.node} cannot work together: {fault}")
+
+
+def _check_addresses(placement: Placement) -> None:
+    for place in placement.tasks:
+        if not all(device_ips(place)):
+            raise Unsupported(
+                f"the addresses of the NPUs of {place.node} are not known, and a rank table of several nodes needs "
+                f"them; ask for one node, or try it with simulated devices (`danlu up --simulate npu:910b:16`)"
+            )
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise InvalidSpec(f"the job cannot be used: resources.device: {problem}", fields={"resources.device": problem})

@@ -1,0 +1,49 @@
+"""The rules of the hardware: how many chips of a server may work together, and which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from danlu.launch.ranktable.faults import Chip
+
+COUNTS = (1, 2, 4, 8)
+RING = 4
+"""On a 910, devices 0-3 and 4-7 are two rings."""
+
+LARGEST_DEVICE_ID: dict[Chip | None, int] = {None: 15, Chip.ASCEND_910: 7, Chip.ASCEND_910B: 15}
+_NEWER = re.compile(r"910(b|c|_)|310p")
+
+
+def chip_of(model: str | None) -> Chip | None:
+    """The chip that a device's model names; None when it names none that is known."""
+    name = (model or "").lower()
+    if _NEWER.match(name):
+        return Chip.ASCEND_910B
+    return Chip.ASCEND_910 if name.startswith("910") else None
+
+
+def counts_fault(count: int, chip: Chip | None) -> str | None:
+    """What is wrong with so many devices on a server. Tables of newer chips may hold any number up to 16."""
+    if chip is Chip.ASCEND_910 and count not in COUNTS:
+        return "1, 2, 4 or 8 devices on each server would be right"
+    return None
+
+
+def ring_fault(ids: Sequence[int], chip: Chip | None) -> str | None:
+    """What is wrong with these devices of one server."""
+    if chip is not Chip.ASCEND_910 or len(ids) not in (2, 4) or len({number // RING for number in ids}) == 1:
+        return None
+    return f"{len(ids)} devices must lie inside one ring of the chip, 0-3 or 4-7"
+
+
+def choose(free: Sequence[int], count: int, chip: Chip | None) -> tuple[int, ...] | None:
+    """The lowest free devices that may work together; None when there are none.
+
+    Where the chip is not known the rings are kept to, which is never wrong.
+    """
+    usable = sorted(number for number in free if number <= LARGEST_DEVICE_ID[chip])
+    if 1 < count <= RING and chip is not Chip.ASCEND_910B:
+        rings = ([number for number in usable if number // RING == ring] for ring in range(4))
+        return next((tuple(ring[:count]) for ring in rings if len(ring) >= count), None)
+    return tuple(usable[:count]) if len(usable) >= count else None

@@ -1,0 +1,106 @@
+"""Rank tables as text. Every scalar is a string: HCCL refuses numbers. The same table gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from danlu.launch.ranktable.table import RankTable, Server
+
+NUM_NICS = 8
+LARGEST_OLD_DEVICE_ID = 7
+"""Shapes B and C are of a time when a server had 8 chips."""
+
+
+def write_a(table: RankTable) -> str:
+    """Version 1.0, which every framework of today reads."""
+    servers = [
+        {
+            "server_id": server.server_id,
+            "device": [
+                {
+                    "device_id": str(device.device_id),
+                    **({"device_ip": device.device_ip} if device.device_ip else {}),
+                    "rank_id": str(device.rank_id),
+                }
+                for device in server.devices
+            ],
+        }
+        for server in table.servers
+    ]
+    head = {"status": "completed", "version": "1.0", "server_count": str(len(servers))}
+    return _text(head, "server_list", [_lines(server, "device") for server in servers])
+
+
+def write_b(table: RankTable) -> str:
+    """The table of MindSpore 0.x, without a version: one instance per device. ValueError for a device above 7."""
+    _check_old(table)
+    instances = [
+        {
+            "devices": [{"device_id": str(device.device_id), "device_ip": device.device_ip}],
+            "rank_id": str(device.rank_id),
+            "server_id": server.server_id,
+        }
+        for server in table.servers
+        for device in server.devices
+    ]
+    group = {
+        "device_num": str(table.num_devices),
+        "server_num": str(len(table.servers)),
+        "group_name": "",
+        "instance_count": str(len(instances)),
+        "instance_list": instances,
+    }
+    head = {
+        "board_id": "0x0020",
+        "chip_info": "910",
+        "deploy_mode": "lab",
+        "para_plane_nic_location": "device",
+        "para_plane_nic_name": [f"eth{number}" for number in range(NUM_NICS)],
+        "para_plane_nic_num": str(NUM_NICS),
+        "status": "completed",
+        "group_count": "1",
+    }
+    return _text(head, "group_list", [_lines(group, "instance_list")])
+
+
+def write_c(table: RankTable) -> str:
+    """The table of TensorFlow 1.15 and of ModelArts' `jobstart_hccl.json`: one instance per task, no ranks.
+
+    ValueError for a device above 7. Its readers number the ranks themselves, so prefer A wherever both are read.
+    """
+    _check_old(table)
+    group = {
+        "group_name": "training",
+        "device_count": str(table.num_devices),
+        "instance_count": str(len(table.servers)),
+        "instance_list": [_instance(server) for server in table.servers],
+    }
+    return _text({"status": "completed", "group_count": "1"}, "group_list", [_lines(group, "instance_list")])
+
+
+def _instance(server: Server) -> dict[str, Any]:
+    devices = [{"device_id": str(device.device_id), "device_ip": device.device_ip} for device in server.devices]
+    return {"pod_name": server.pod_name, "server_id": server.server_id, "devices": devices}
+
+
+def _check_old(table: RankTable) -> None:
+    for server in table.servers:
+        for device in server.devices:
+            if device.device_id > LARGEST_OLD_DEVICE_ID:
+                raise ValueError(
+                    f"device {device.device_id} of {server.server_id} cannot be in this shape, which knows 0 to "
+                    f"{LARGEST_OLD_DEVICE_ID}; shape A knows 0 to 15"
+                )
+
+
+def _text(head: dict[str, Any], name: str, items: list[str]) -> str:
+    """JSON that people can read as well: one device or instance per line."""
+    opening = json.dumps(head, ensure_ascii=False)[:-1]
+    return f"{opening}, {json.dumps(name)}: [\n" + ",\n".join(items) + "\n]}\n"
+
+
+def _lines(item: dict[str, Any], name: str) -> str:
+    rest = {key: value for key, value in item.items() if key != name}
+    lines = ",\n".join(f"   {json.dumps(inner, ensure_ascii=False)}" for inner in item[name])
+    return f" {json.dumps(rest, ensure_ascii=False)[:-1]}, {json.dumps(name)}: [\n{lines}]}}"
