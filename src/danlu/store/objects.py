@@ -213,6 +213,8 @@ class _LocalWriter(Writer):
             except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
                 continue
             except (FileExistsError, NotADirectoryError) as error:
+                if not any(parent.is_file() for parent in self.target.parents):
+                    continue  # a folder that was dropped while it was looked at
                 told = f"{self.path}: a folder of this path is an object already; choose another key"
                 raise Conflict(told) from error
             except OSError as error:

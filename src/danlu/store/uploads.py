@@ -39,6 +39,7 @@ class Uploads:
     def file(self, upload_id: str) -> Path:
         """The bytes as a file, for whoever takes them over."""
         path = self._path(upload_id)
+        self._root.mkdir(parents=True, exist_ok=True)
         path.touch()  # an empty object has had no piece
         return path
 
