@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
+from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput
 from danlu.server import sse
 from danlu.server.described import EVENTS
@@ -19,7 +20,7 @@ from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, rows_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
-from danlu.server.state import State
+from danlu.server.state import ServerState, State
 from danlu.spec.job import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState, is_over
@@ -95,30 +96,22 @@ def delete(job: str, who: CurrentUser, state: State) -> Response:
 
 @router.post("/{job}/stop")
 def stop(job: str, who: CurrentUser, state: State) -> JobOut:
-    stopped = state.database.write(service.stop, state, who, job)
-    state.wake_scheduler()
-    return stopped
+    return _change(state, service.stop, who, job)
 
 
 @router.post("/{job}/pause")
 def pause(job: str, who: CurrentUser, state: State) -> JobOut:
-    paused = state.database.write(service.pause, state, who, job)
-    state.wake_scheduler()
-    return paused
+    return _change(state, service.pause, who, job)
 
 
 @router.post("/{job}/resume")
 def resume(job: str, who: CurrentUser, state: State) -> JobOut:
-    resumed = state.database.write(service.resume, state, who, job)
-    state.wake_scheduler()
-    return resumed
+    return _change(state, service.resume, who, job)
 
 
 @router.post("/{job}/start")
 def start(job: str, who: CurrentUser, state: State) -> JobOut:
-    started = state.database.write(service.start_again, state, who, job)
-    state.wake_scheduler()
-    return started
+    return _change(state, service.start_again, who, job)
 
 
 @router.get("/{job}/events")
@@ -138,6 +131,13 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id
     return sse.stream(_changes(state, job_id))
+
+
+def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
+    """Write an intent, and have the scheduler look at it at once."""
+    changed = state.database.write(change, state, who, job)
+    state.wake_scheduler()
+    return changed
 
 
 async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
