@@ -83,10 +83,11 @@ class _Server(uvicorn.Server):
 
 
 def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
-    say(f"Danlu is up on {settings.url} (data in {settings.home})")
+    lines = [f"Danlu is up on {settings.url} (data in {settings.home})"]
     if wants_one:
         link = database.write(make_link, ADMIN, utc_now())
-        say(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+        lines.append(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+    say("\n".join(lines))
 
 
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
