@@ -52,11 +52,12 @@ def _with_tasks(parts: Parts, specs: SpecCache, rows: Sequence[JobRow]) -> list[
     if not rows:
         return []
     keys = [(row.id, row.attempt) for row in rows]
+    specs.add({row.id: row.spec for row in rows})
     with parts.database.reading() as session:
         by_job = attempts.attempts_by_key(session, keys)
         tasks = attempts.tasks_by_key(session, keys)
     return [
         LiveJob(row, spec, by_job[row.id], tuple(tasks[row.id]))
         for row in rows
-        if row.id in by_job and (spec := specs.get(row)) is not None
+        if row.id in by_job and (spec := specs.get(row.id)) is not None
     ]

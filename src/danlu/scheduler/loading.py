@@ -11,14 +11,14 @@ from danlu.scheduler.specs import SpecCache
 from danlu.spec.devices import Device
 from danlu.spec.nodes import NodeInfo
 from danlu.store import attempts, jobs
-from danlu.store.tables import JobRow
 
 
 def load_snapshot(
     session: Session, infos: Mapping[str, NodeInfo], specs: SpecCache
-) -> tuple[Snapshot, dict[str, JobRow]]:
+) -> tuple[Snapshot, dict[str, jobs.QueueRow]]:
     """Return what the policy needs, and the queued rows by id; rows that cannot be read are only among the latter."""
     rows = jobs.queue(session)
+    specs.add(jobs.specs_of(session, specs.unknown(row.id for row in rows)))
     queue = tuple(
         QueuedJob(
             id=row.id,
@@ -28,7 +28,7 @@ def load_snapshot(
             not_before=row.not_before,
         )
         for row in rows
-        if (spec := specs.get(row)) is not None
+        if (spec := specs.get(row.id)) is not None
     )
     snapshot = Snapshot(queue=queue, nodes=_free_nodes(session, infos), ports_in_use=attempts.ports_in_use(session))
     return snapshot, {row.id: row for row in rows}

@@ -22,7 +22,6 @@ from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.store import attempts, jobs, nodes
-from danlu.store.tables import JobRow
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ BUSY_SECONDS = 0.1
 """Pause between looks while something is starting or stopping."""
 
 GATHER_SECONDS = 0.01
-"""After being woken the loop waits this long, so that a burst of requests costs one look."""
+"""After being woken the loop waits at least this long for more of the same."""
 
 QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
@@ -44,7 +43,7 @@ TIDY_SECONDS = 600.0
 QUEUE_SECONDS = 60.0
 """The queue is looked at this often even when nothing seems to have happened."""
 
-QUEUE_SHARE = 0.2
+QUEUE_SHARE = 0.05
 """Serving a long queue may take this share of the time at most, however often the loop is woken."""
 
 
@@ -92,11 +91,13 @@ class Scheduler:
         self._wake.set()
 
     def _run(self) -> None:
-        pause = 0.0
+        pause, ticked_at = 0.0, float("-inf")
         while not self._stopping.is_set():
             if self._wake.wait(pause):
-                self._stopping.wait(GATHER_SECONDS)
+                # at once after a rest; in a burst of requests one look serves many of them
+                self._stopping.wait(max(GATHER_SECONDS, ticked_at + BUSY_SECONDS - time.monotonic()))
             self._wake.clear()
+            ticked_at = time.monotonic()
             try:
                 pause = self.tick()
             except DanluError as error:
@@ -307,7 +308,7 @@ class Scheduler:
             log.warning("%s attempt %s left files behind: %s", item.job.id, item.attempt.number, error)
 
 
-def _says_more(why: Reason, job: JobRow) -> bool:
+def _says_more(why: Reason, job: jobs.QueueRow) -> bool:
     """Whether a reason is news. While a retry waits, how the last attempt failed is worth more than the time alone."""
     if why.code == job.reason_code == "retry_wait":
         return False

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
 from danlu.spec.job import JobSpec, stored_job
-from danlu.store.tables import JobRow
 
 log = logging.getLogger(__name__)
-MAX_SPECS = 20_000
+MAX_SPECS = 200_000
 
 
 class SpecCache:
@@ -20,18 +21,25 @@ class SpecCache:
     def __init__(self) -> None:
         self._specs: OrderedDict[str, JobSpec | None] = OrderedDict()
 
-    def get(self, job: JobRow) -> JobSpec | None:
+    def add(self, values_by_id: Mapping[str, Mapping[str, Any]]) -> None:
+        """Read stored specs; those that were read before stay as they are."""
+        for job_id, values in values_by_id.items():
+            if job_id not in self._specs:
+                self._specs[job_id] = _read(job_id, values)
+        while len(self._specs) > MAX_SPECS:
+            self._specs.popitem(last=False)
+
+    def unknown(self, ids: Iterable[str]) -> list[str]:
+        return [job_id for job_id in ids if job_id not in self._specs]
+
+    def get(self, job_id: str) -> JobSpec | None:
         """The job's spec; None when this version cannot read it, which must not keep other jobs waiting."""
-        if job.id not in self._specs:
-            self._specs[job.id] = _read(job)
-            if len(self._specs) > MAX_SPECS:
-                self._specs.popitem(last=False)
-        return self._specs[job.id]
+        return self._specs.get(job_id)
 
 
-def _read(job: JobRow) -> JobSpec | None:
+def _read(job_id: str, values: Mapping[str, Any]) -> JobSpec | None:
     try:
-        return stored_job(job.spec)
+        return stored_job(values)
     except ValidationError as error:
-        log.error("the stored spec of %s cannot be read: %s", job.id, error)
+        log.error("the stored spec of %s cannot be read: %s", job_id, error)
         return None

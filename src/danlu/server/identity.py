@@ -15,6 +15,7 @@ from danlu.errors import NotAllowed, NotSignedIn
 from danlu.server.state import ServerState, State
 from danlu.spec.job import stored_job
 from danlu.store import attempts, jobs, people
+from danlu.store.tables import UserRow
 
 COOKIE = "danlu_session"
 CSRF_HEADER = "X-Danlu-CSRF"
@@ -37,7 +38,7 @@ def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
     raise NotSignedIn(f"this needs credentials; {_HINT}")
 
 
-def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
+async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
     if isinstance(who, JobIdentity):
         raise NotAllowed(f"the token of {who.job_id} reads its inputs and writes its output, nothing else")
     return who
@@ -56,12 +57,15 @@ def _bearer(state: ServerState, credentials: str) -> Identity:
     key_id, secret = parts
     now = state.now()
     with state.database.reading() as session:
-        key = people.get_key(session, key_id)
-        if key is None or not secrets.same(key.digest, secrets.digest(secret)):
+        found = people.get_key(session, key_id)
+        if found is None:
+            raise NotSignedIn(f"the API key is not known (any more); {_HINT}")
+        key, user = found
+        if not secrets.same(key.digest, secrets.digest(secret)):
             raise NotSignedIn(f"the API key is not known (any more); {_HINT}")
         if key.expires_at is not None and key.expires_at < now:
             raise NotSignedIn(f"the API key expired on {key.expires_at:%Y-%m-%d}; {_HINT}")
-        who = user_identity(session, key.user_id)
+        who = identity_of(session, user)
     if key.last_used_at is None or now - key.last_used_at > TOUCH_EVERY:
         state.database.write(people.touch_key, key_id, now)
     return who
@@ -81,10 +85,13 @@ def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
 
 
 def user_identity(session: Session, user_id: int) -> UserIdentity:
-    user = people.get_user(session, user_id)
+    return identity_of(session, people.get_user(session, user_id))
+
+
+def identity_of(session: Session, user: UserRow | None) -> UserIdentity:
     if user is None or not user.is_active:
         raise NotSignedIn("the account is not active; ask an admin")
-    roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user_id).items()}
+    roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
     return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles)
 
 

@@ -34,7 +34,8 @@ class ServerState:
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
 
-def _state(request: Request) -> ServerState:
+async def _state(request: Request) -> ServerState:
+    # async, so that it costs no trip through the thread pool
     return cast("ServerState", request.app.state.danlu)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
@@ -149,10 +149,32 @@ def settle_waiting(session: Session, at: datetime) -> int:
     return moved
 
 
-def queue(session: Session) -> Sequence[JobRow]:
+class QueueRow(NamedTuple):
+    """What serving the queue needs of a job. Without its spec: a long queue is read often, and specs are long."""
+
+    id: str
+    attempt: int
+    queued_at: datetime
+    not_before: datetime | None
+    reason_code: str
+    reason_message: str
+
+
+def queue(session: Session) -> list[QueueRow]:
     """Queued jobs in the order in which they are looked at."""
-    query = select(JobRow).where(JobRow.state == JobState.QUEUED.value)
-    return session.scalars(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id)).all()
+    columns = [getattr(JobRow, name) for name in QueueRow._fields]
+    query = select(*columns).where(JobRow.state == JobState.QUEUED.value)
+    rows = session.execute(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id))
+    return [QueueRow(*row) for row in rows]
+
+
+def specs_of(session: Session, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The stored specs by job id."""
+    found: dict[str, dict[str, Any]] = {}
+    for first in range(0, len(ids), 500):
+        query = select(JobRow.id, JobRow.spec).where(JobRow.id.in_(ids[first : first + 500]))
+        found.update(session.execute(query).t.all())
+    return found
 
 
 def release(session: Session, token: str) -> None:

@@ -17,7 +17,7 @@ from danlu.server import sse
 from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
-from danlu.server.jobs.view import event_out, job_out, rows_out
+from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
@@ -38,7 +38,9 @@ def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
     checked = state.database.read(service.check, state, who, body.spec)
     row = state.database.write(service.submit, state, who, checked, body.request_id)
     state.wake_scheduler()
-    return state.database.read(job_out, row)
+    if row.attempt:  # a repeated request for a job that has gone on since
+        return state.database.read(job_out, row)
+    return new_job_out(row, project=checked.project, owner=who.name)
 
 
 @router.post("/plan")

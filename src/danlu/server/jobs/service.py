@@ -33,6 +33,7 @@ class Checked:
 
     spec: JobSpec
     project_id: int
+    project: str
     output: str
     """Folder of its results, without the job id."""
 
@@ -41,7 +42,8 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     """Refuse what cannot work, before anything is stored."""
     spec = parse_job(values)
     project_id = default_project(session, who)
-    return Checked(spec, project_id, _check(session, state, who, spec, project_id))
+    output = _check(session, state, who, spec, project_id)
+    return Checked(spec, project_id, people.projects_by_id(session)[project_id], output)
 
 
 def submit(
@@ -230,14 +232,18 @@ def _check(session: Session, state: ServerState, who: UserIdentity, spec: JobSpe
     if tree is not None and not blobs.owned(session, project_id, [tree]):
         raise _bad("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
     output = _output_folder(session, spec, project_id)
-    folder = parse_store_path(output)
+    if spec.output is not None:  # otherwise it is the project's own bucket
+        _check_output(session, who, parse_store_path(output))
+    try_plan(session, spec, output=output, now=state.now())
+    return output
+
+
+def _check_output(session: Session, who: UserIdentity, folder: StorePath) -> None:
     bucket = people.get_bucket(session, folder.bucket)
     try:
         rights.check_write_object(who, folder, bucket.project_id if bucket else None)
     except DanluError as error:
         raise _bad("output", error.message) from error
-    try_plan(session, spec, output=output, now=state.now())
-    return output
 
 
 def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:

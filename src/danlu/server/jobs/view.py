@@ -26,18 +26,25 @@ def rows_out(session: Session, rows: Sequence[JobRecord]) -> list[JobRow]:
 
 
 def job_out(session: Session, row: JobRecord) -> JobOut:
+    """A job in full."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id})
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
+    return _whole(_common(row, projects, owners), row, [_attempt(attempt, tasks) for attempt in made], made)
+
+
+def new_job_out(row: JobRecord, *, project: str, owner: str) -> JobOut:
+    """A job that has just been submitted: nothing of it needs to be looked up."""
+    return _whole(_common(row, {row.project_id: project}, {row.owner_id: owner}), row, [], [])
+
+
+def _whole(
+    common: dict[str, object], row: JobRecord, shown: Sequence[AttemptOut], made: Sequence[AttemptRow]
+) -> JobOut:
+    notes = list(made[-1].notes) if made else []
     return JobOut.model_validate(
-        {
-            **_common(row, projects, owners),
-            "spec": row.spec,
-            "output": row.output,
-            "attempts": [_attempt(attempt, tasks) for attempt in made],
-            "notes": list(made[-1].notes) if made else [],
-        }
+        {**common, "spec": row.spec, "output": row.output, "attempts": list(shown), "notes": notes}
     )
 
 
