@@ -173,7 +173,7 @@ def specs_of(session: Session, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for first in range(0, len(ids), 500):
         query = select(JobRow.id, JobRow.spec).where(JobRow.id.in_(ids[first : first + 500]))
-        found.update(session.execute(query).t.all())
+        found.update((row[0], row[1]) for row in session.execute(query))
     return found
 
 
