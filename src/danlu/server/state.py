@@ -29,7 +29,7 @@ class ServerState:
     logs: Logs
     sealer: Sealer
     now: Callable[[], datetime]
-    wake_scheduler: Callable[[], None]
+    wake_scheduler: Callable[..., None]
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
