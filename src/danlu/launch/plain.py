@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
 from danlu.launch.layout import Layout
@@ -11,6 +12,7 @@ from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Send, TaskPlan
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
+from danlu.spec.roles import WORKER, Group, Member, group_of, groups
 
 SHELL = "/bin/bash"
 VISIBLE_DEVICES = {
@@ -25,16 +27,25 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
     """The variables of TI-ONE that hold in every mode."""
-    devices = job.resources.device.count
+    everyone = groups(job)
     return {
         "NODE_NUM": str(job.nodes),
         "INDEX": str(rank),
-        "GPU_NUM_PER_NODE": str(devices),
-        "GPU_NUM": str(devices * job.nodes),
+        "GPU_NUM_PER_NODE": str(group_of(job, rank).resources.device.count),
+        "GPU_NUM": str(sum(group.count * group.resources.device.count for group in everyone)),
         "CHIEF_IP": placement.tasks[0].address,
-        "NODE_LIST": ",".join(f"{host_name(job_id, place.rank)}:{devices}" for place in placement.tasks),
+        "NODE_LIST": node_list(job_id, everyone),
         "TI_TASK_ID": job_id,
     }
+
+
+def node_list(job_id: str, some: Sequence[Group]) -> str:
+    """The tasks of some groups as `host:devices,host:devices`."""
+    return ",".join(
+        f"{host_name(job_id, index, group.role)}:{group.resources.device.count}"
+        for group in some
+        for index in range(group.count)
+    )
 
 
 def task_plan(
@@ -44,36 +55,37 @@ def task_plan(
     attempt: int,
     placement: Placement,
     place: TaskPlacement,
+    member: Member,
     output: str,
     added: Additions,
 ) -> TaskPlan:
     """One task of an attempt, whatever its mode; `added` is what the mode adds."""
     layout = Layout(place.root)
-    rank = place.rank
+    asked = member.group.resources
     env = {
         **_interface(placement),
-        **_visible_devices(job.resources.device, place.device_ids),
+        **_visible_devices(asked.device, place.device_ids),
         **added.env,
         "TI_INSTANCE_ID": f"{job_id}-{attempt}",
-        **_danlu_env(job, job_id=job_id, attempt=attempt, place=place, layout=layout),
+        **_danlu_env(job, job_id=job_id, attempt=attempt, place=place, member=member),
     }
     hyperparameters = json.dumps(job.hyperparameters, ensure_ascii=False, indent=2) + "\n"
     files = {layout.hyperparameters: hyperparameters, **added.files}
     if job.setup is not None:
         files[layout.setup_script] = job.setup if job.setup.endswith("\n") else job.setup + "\n"
     return TaskPlan(
-        rank=rank,
-        role="worker",
+        rank=place.rank,
+        role=member.role,
         node=place.node,
-        host=host_name(job_id, rank),
+        host=host_name(job_id, member.index, member.role),
         address=place.address,
-        device_type=job.resources.device.type,
+        device_type=asked.device.type,
         device_ids=place.device_ids,
         root=place.root,
-        command=_command(job, layout, added.launcher),
+        command=_command(job, member.group.command or (), layout, added.launcher),
         has_setup=job.setup is not None,
         workdir=layout.code,
-        env={**env, **job.env},
+        env={**env, **job.env, **member.group.env},
         files=files,
         folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
         inputs=_inputs(job, layout),
@@ -81,27 +93,30 @@ def task_plan(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
         ),
-        cpus=job.resources.cpus,
-        memory_bytes=job.resources.memory,
+        cpus=asked.cpus,
+        memory_bytes=asked.memory,
     )
 
 
-def host_name(job_id: str, rank: int) -> str:
+def host_name(job_id: str, index: int, role: str = WORKER) -> str:
     """The name that the tasks of a job know each other by."""
-    return f"{job_id}-worker-{rank}"
+    return f"{job_id}-{role}-{index}"
 
 
-def _danlu_env(job: JobSpec, *, job_id: str, attempt: int, place: TaskPlacement, layout: Layout) -> dict[str, str]:
+def _danlu_env(job: JobSpec, *, job_id: str, attempt: int, place: TaskPlacement, member: Member) -> dict[str, str]:
+    layout, device = Layout(place.root), member.group.resources.device
     return {
         "DANLU_JOB_ID": job_id,
         "DANLU_JOB_NAME": job.name,
         "DANLU_ATTEMPT": str(attempt),
         "DANLU_RANK": str(place.rank),
+        "DANLU_ROLE": member.role,
+        "DANLU_ROLE_INDEX": str(member.index),
         "DANLU_NODES": str(job.nodes),
         "DANLU_NODE": place.node,
-        "DANLU_DEVICE_TYPE": job.resources.device.type,
+        "DANLU_DEVICE_TYPE": device.type,
         "DANLU_DEVICE_IDS": ",".join(map(str, place.device_ids)),
-        "DANLU_DEVICES_PER_NODE": str(job.resources.device.count),
+        "DANLU_DEVICES_PER_NODE": str(device.count),
         "DANLU_ROOT": layout.root,
         "DANLU_DATA_DIR": layout.data,
         "DANLU_CONFIG_DIR": layout.config,
@@ -132,13 +147,12 @@ def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
     return tuple(fetches)
 
 
-def _command(job: JobSpec, layout: Layout, launcher: tuple[str, ...]) -> tuple[str, ...]:
+def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, launcher: tuple[str, ...]) -> tuple[str, ...]:
     """Setup and a shell line share one shell, so that what setup exports reaches the command."""
-    line = job.command
     if launcher:
-        line = (*launcher, *(line if isinstance(line, tuple) else (SHELL, "-c", line)))
-    if job.setup is None and isinstance(line, tuple):
-        return line
+        line = (*launcher, *((SHELL, "-c", line) if isinstance(line, str) else line))
+    if job.setup is None and not isinstance(line, str):
+        return tuple(line)
     command = line if isinstance(line, str) else f"exec {shlex.join(line)}"
     if job.setup is None:
         return (SHELL, "-c", command)
