@@ -53,7 +53,7 @@ class TestApulis:
             contract="apulis",
             launch="ascend",
             resources={"device": "npu:1"},
-            command="t=~/.npu/$DLWS_JOB_ID/hccl_tf.json; grep -c completed $t; echo stale > $t; exit $((2 - DANLU_ATTEMPT))",
+            command="t=~/.npu/$JOB_ID/hccl_tf.json; grep -c completed $t; echo old > $t; exit $((2 - DANLU_ATTEMPT))",
             retry={"max": 1, "backoff": 0},
         )
         assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)

@@ -27,6 +27,9 @@ SHARED = "/data"
 NOT_IN_POD_ENV = ("HOME", "INTERACTIVE", "LS_COLORS", "PATH", "PWD")
 """Apulis leaves these out as well: they belong to the shell that reads the file."""
 
+NUMBERS = 'export DLWS_UID="$(id -u)" DLWS_GID="$(id -g)"'
+"""Known only where the task runs."""
+
 _SCRIPTS = "scripts written for Apulis"
 STARTS = (
     "As on Apulis: /pod.env holds the variables, /home/<user> and /data outlive the job, the log is also in the home "
@@ -162,18 +165,18 @@ def _old_tables(job: JobSpec, job_id: str, placement: Placement) -> dict[str, st
 
 
 def _pod_env(env: Mapping[str, str]) -> str:
-    """Text for `source`. The user's numbers are known only where the task runs."""
+    """Text for `source`."""
     lines = [
         f"export {name}={shlex.quote(value)}"
         for name, value in sorted(env.items())
         if not name.startswith(NOT_IN_POD_ENV)
     ]
-    return "\n".join([*lines, 'export DLWS_UID="$(id -u)" DLWS_GID="$(id -g)"']) + "\n"
+    return "\n".join([*lines, NUMBERS]) + "\n"
 
 
 def _prologue(layout: Layout, *, job_id: str, tables: list[str]) -> list[str]:
     """Lines that make the home folder what it is on Apulis. A table is there whole or not at all."""
-    lines = [sudo.add_to_path(layout), f". {POD_ENV}", f'mkdir -p "$HOME/tensorboard/{job_id}/logs"']
+    lines = [sudo.add_to_path(layout), NUMBERS, f'mkdir -p "$HOME/tensorboard/{job_id}/logs"']
     if tables:
         lines.append(f'mkdir -p "$HOME/.npu/{job_id}"')
     for table in tables:

@@ -40,11 +40,6 @@ while [ $# -gt 0 ]; do
         esac
         letters=$rest
       done ;;
-    *) break ;;
-  esac
-done
-while [ $# -gt 0 ]; do
-  case $1 in
     [A-Za-z_]*=*)
       case ${1%%=*} in *[!A-Za-z0-9_]*) break ;; esac
       export "$1"
@@ -57,7 +52,7 @@ if [ $# -eq 0 ]; then
   exec "${SHELL:-/bin/sh}"
 fi
 [ -z "$wants_shell" ] || exec "${SHELL:-/bin/sh}" -c '"$@"' sh "$@"
-command -v "$1" >/dev/null || refuse "$1: command not found"
+command -v -- "$1" >/dev/null || refuse "$1: command not found"
 exec "$@"
 """
 FILES = {"sudo": "stands in for sudo: runs the command as it is, since a job has nobody else to become"}

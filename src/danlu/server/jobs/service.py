@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
-from danlu.launch import Owner
+from danlu.launch import Owner, explain
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
@@ -84,7 +84,9 @@ def submit(
     return row
 
 
-def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> PlanOut:
+def plan(
+    session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
+) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
     spec = parse_job(values)
     project_id = default_project(session, who)
@@ -93,7 +95,7 @@ def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[s
     made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
-    return plan_out(made, notes)
+    return plan_out(made, notes, explain(spec, made) if is_explained else None)
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
