@@ -86,6 +86,11 @@ class EngineSetup:
     use_own_network: bool = True
     simulate: tuple[DeviceRequest, ...] = ()
     max_tasks: int = 0
+    homes_dir: Path | None = None
+    """Folders of people that outlive jobs; below the work folder when not given. On a cluster: what all nodes mount."""
+
+    shared_dir: Path | None = None
+    """Folders of projects that outlive jobs."""
 
 
 class Engine(ABC):

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from danlu.node import cgroup, linux, network
 from danlu.node.init import descendants, processes
+from danlu.node.log_copy import LogCopy
 from danlu.node.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
 from danlu.node.staging import StagerProcess, has_files
 from danlu.node.verdict import Facts, judge
@@ -51,6 +52,7 @@ class Shim:
         self._boot_id = boot_id()
         self._log = os.open(os.path.join(folder, LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._marks = Marks(folder)
+        self._log_copy = self._begin_copy()
         self._control = os.open(os.path.join(folder, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._wake_up, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
@@ -88,6 +90,16 @@ class Shim:
         self._send_outputs()
         self._finish()
 
+    def _begin_copy(self) -> LogCopy | None:
+        wanted = self._task["log_copy"]
+        if wanted is None:
+            return None
+        try:
+            return LogCopy(os.path.join(self._folder, LOG), wanted["folder"], wanted["path"], uid=self._task["uid"])
+        except OSError as error:
+            self._say(f"the log is not copied to {wanted['path']}: {error}")
+            return None
+
     # inputs
 
     def _fetch_inputs(self) -> None:
@@ -108,8 +120,7 @@ class Shim:
             cpus=self._task["cpus"],
         )
         for problem in problems:
-            with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
-                os.write(self._log, f"danlu: {problem}\n".encode())
+            self._say(problem)
         self._start_init(limits)
         kill_at = None
         while not self._has_ended(self._init_pid):
@@ -123,6 +134,10 @@ class Shim:
         self._kill_all()
         self._ended_at = self._ended_at or time.time()
         self._look_at_the_end(limits)
+
+    def _say(self, problem: str) -> None:
+        with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
+            os.write(self._log, f"danlu: {problem}\n".encode())
 
     def _start_init(self, limits: cgroup.Limits | None) -> None:
         ours, theirs = socket.socketpair()
@@ -208,10 +223,12 @@ class Shim:
         """Gather what the verdict needs, while it can still be seen."""
         if self._facts.exit_code is None:
             self._note_stop()
-        done = self._task["setup_done"]
         disk = os.statvfs(self._folder)
         self._facts = self._facts._replace(
-            setup_is_missing=done is not None and not os.path.exists(done),
+            missed_gate=next(
+                ((gate["name"], gate["reason"]) for gate in self._task["gates"] if not os.path.exists(gate["passed"])),
+                None,
+            ),
             num_oom_kills=limits.num_oom_kills() if limits is not None else 0,
             room_bytes=disk.f_bavail * disk.f_frsize,
             last_line=_last_line(os.path.join(self._folder, LOG)),
@@ -284,6 +301,8 @@ class Shim:
 
     def _finish(self) -> None:
         verdict = judge(self._facts)
+        if self._log_copy is not None:
+            self._log_copy.follow(is_last=True)
         length = os.fstat(self._log).st_size
         self._marks.add(length, time.time())
         self._records.put_until_there_is_room(
@@ -339,6 +358,8 @@ class Shim:
     def _beat(self) -> None:
         with contextlib.suppress(OSError):  # a missed beat is not a death: the lock says who lives
             os.utime(os.path.join(self._folder, STATUS))
+        if self._log_copy is not None:
+            self._log_copy.follow()
         self._marks.add(os.fstat(self._log).st_size, time.time())
 
     def _collect(self) -> None:

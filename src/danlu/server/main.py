@@ -110,6 +110,8 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             use_own_network=settings.own_network,
             simulate=tuple(_simulated(text) for text in settings.simulate),
             max_tasks=settings.max_tasks,
+            homes_dir=settings.homes,
+            shared_dir=settings.shared,
         )
     )
     parts = Parts(

@@ -37,6 +37,14 @@ class ServerSettings(BaseSettings):
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 
+    homes_dir: Path | None = None
+    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
+    several machines it has to be a path that all of them mount."""
+
+    shared_dir: Path | None = None
+    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
+    out. With several machines it has to be a path that all of them mount."""
+
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
@@ -59,6 +67,14 @@ class ServerSettings(BaseSettings):
     def work_dir(self) -> Path:
         """Folders of running tasks."""
         return self.home / "work"
+
+    @property
+    def homes(self) -> Path:
+        return (self.homes_dir or self.home / "homes").expanduser().absolute()
+
+    @property
+    def shared(self) -> Path:
+        return (self.shared_dir or self.home / "shared").expanduser().absolute()
 
     @property
     def objects_dir(self) -> Path:

@@ -165,6 +165,13 @@ class Processes(Word):
     PER_DEVICE = "per_device"
 
 
+class Contract(Word):
+    """Another platform whose scripts are to find what they know."""
+
+    APULIS = "apulis"
+    MODELARTS = "modelarts"
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -263,6 +270,9 @@ class JobSpec(_Frozen):
 
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
+
+    contract: Optional[Contract] = None
+    """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
 
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""

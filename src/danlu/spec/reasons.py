@@ -104,6 +104,12 @@ CATALOGUE: dict[str, Entry] = {
         "Read the log: it begins with the output of setup.",
         False,
     ),
+    "pre_start_failed": Entry(
+        "The ma-pre-start.sh beside the boot file ended with another code than 0.",
+        Fault.USER,
+        "Read the log: it begins with the output of that script.",
+        False,
+    ),
     "command_not_found": Entry(
         "The command does not exist in the job, or may not be executed.",
         Fault.USER,

@@ -45,6 +45,8 @@ class LocalEngine(Engine):
                 use_own_network=setup.use_own_network,
                 simulated_devices=simulated,
                 max_tasks=setup.max_tasks,
+                homes_dir=setup.homes_dir,
+                shared_dir=setup.shared_dir,
             )
         )
 
@@ -53,6 +55,8 @@ class LocalEngine(Engine):
         self.settings = settings
         self._work_dir = settings.work_dir.absolute()
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in settings.kept.values():
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
         self._can = _abilities(settings, found)
@@ -239,7 +243,7 @@ def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
 
 
 def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
-    hidden = (settings.work_dir, *settings.hide)
+    hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
     shown = (settings.python.parent.parent, python.parent.parent, Path(danlu.__file__).parent, *settings.show)
     return sandbox.Machine(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INIT_PATH = "/run/danlu/init.py"
-HOME = "/home/danlu"
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
 LEAST_UID_OF_PEOPLE = 1000

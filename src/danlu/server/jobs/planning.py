@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidSpec
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.scheduler.policy import own_address, place
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.scheduler.snapshot import FreeNode, QueuedJob
@@ -20,7 +20,7 @@ from danlu.store import nodes
 EXAMPLE_ID = "train-000000000000000000"
 
 
-def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> tuple[Plan, list[str]]:
+def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now: datetime) -> tuple[Plan, list[str]]:
     """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
     infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
     check_paths(spec, infos)
@@ -34,7 +34,8 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> 
     else:
         simulated = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
         notes += [f"the devices of {node} are simulated: no such hardware is used" for node in simulated]
-    plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
+    folder = f"{output}{EXAMPLE_ID}/"
+    plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=folder, owner=owner)
     return plan, list(dict.fromkeys(notes))
 
 
@@ -42,6 +43,12 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
     """Absolute paths in a job need a sandbox: without one they would be paths of the machine."""
     if not infos or any(info.has_sandbox for info in infos):
         return
+    if spec.contract is not None:
+        problem = (
+            f"'{spec.contract}' needs paths of its own in the job, and no node here has a sandbox that could provide "
+            f"them; install bubblewrap"
+        )
+        raise InvalidSpec(f"the job cannot be used: contract: {problem}", fields={"contract": problem})
     for target in spec.data.values():
         if target.startswith("/"):
             problem = (

@@ -45,7 +45,7 @@ def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
 
 @router.post("/plan")
 def plan(body: PlanJob, who: CurrentUser, state: State) -> PlanOut:
-    return state.database.read(service.plan, state, who, body.spec)
+    return state.database.read(service.plan, state, who, body.spec, body.explain)
 
 
 @router.post("/stop")

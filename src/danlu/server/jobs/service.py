@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
+from danlu.launch import Owner, explain
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
@@ -42,8 +43,10 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     """Refuse what cannot work, before anything is stored."""
     spec = parse_job(values)
     project_id = default_project(session, who)
-    output = _check(session, state, who, spec, project_id)
-    return Checked(spec, project_id, people.projects_by_id(session)[project_id], output)
+    project = people.projects_by_id(session)[project_id]
+    output = _check(session, who, spec, project_id)
+    try_plan(session, spec, output=output, owner=Owner(user=who.name, project=project), now=state.now())
+    return Checked(spec, project_id, project, output)
 
 
 def submit(
@@ -81,14 +84,18 @@ def submit(
     return row
 
 
-def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> PlanOut:
+def plan(
+    session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
+) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
     spec = parse_job(values)
-    output = _output_folder(session, spec, default_project(session, who))
-    made, notes = try_plan(session, spec, output=output, now=state.now())
+    project_id = default_project(session, who)
+    output = _output_folder(session, spec, project_id)
+    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])
+    made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
-    return plan_out(made, notes)
+    return plan_out(made, notes, explain(spec, made) if is_explained else None)
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
@@ -221,7 +228,7 @@ def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple
     return list(rows.values()), refused
 
 
-def _check(session: Session, state: ServerState, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
+def _check(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
     """Refuse what cannot work, before anything is stored. Return the output folder without the job id."""
     if spec.code is not None and spec.code.path is not None:
         raise _bad("code.path", f"{spec.code.path!r} is a folder of the client, which uploads it and sends code.tree")
@@ -234,7 +241,6 @@ def _check(session: Session, state: ServerState, who: UserIdentity, spec: JobSpe
     output = _output_folder(session, spec, project_id)
     if spec.output is not None:  # otherwise it is the project's own bucket
         _check_output(session, who, parse_store_path(output))
-    try_plan(session, spec, output=output, now=state.now())
     return output
 
 
