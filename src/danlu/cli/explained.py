@@ -37,13 +37,18 @@ def _task_text(task: TaskPlanOut, told: TaskExplanationOut) -> str:
 
     lines = [bold(f"Rank {task.rank}"), f"  {_place(task)}"]
     lines += ["", "  runs", f"    cd {shlex.quote(task.workdir)}", *_indented(shlex.join(task.command))]
-    for source in dict.fromkeys(variable.set_by for variable in told.variables.values()):
+    for source in sorted({variable.set_by for variable in told.variables.values()}, key=_order):
         lines += ["", f"  variables from {source}", *_variables(task.env, told.variables, source)]
     lines += ["", "  files", *_pairs(told.files)]
     lines += ["", "  folders", *_pairs(told.folders)]
     if task.inputs:
         lines += ["", "  fetched before it starts", *(f"    {fetch.source} -> {fetch.to}" for fetch in task.inputs)]
     return "\n".join(lines)
+
+
+def _order(source: str) -> tuple[bool, bool, str]:
+    """What is particular to the job before what every job has, and the job's own last."""
+    return source.startswith("env "), source.startswith("every "), source
 
 
 def _difference(first: TaskPlanOut, task: TaskPlanOut) -> str:

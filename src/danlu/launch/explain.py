@@ -137,6 +137,11 @@ def _folders(task: TaskPlan) -> Iterator[tuple[str, str]]:
 
 def _notes(job: JobSpec) -> Iterator[str]:
     yield ENGINE_ADDS
+    if job.image is not None:
+        yield (
+            f"The command sees the files of {job.image} instead of the machine's, read-only but for its own folders "
+            f"and /tmp; variables that the image sets are below those listed here."
+        )
     if job.setup is not None:
         yield "Setup runs first, in the shell that then starts the command: what it exports reaches the command."
     if job.max_duration is not None:

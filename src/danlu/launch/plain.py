@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from danlu.launch.additions import Additions
 from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
-from danlu.launch.plan import Fetch, Gate, Send, TaskPlan
+from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
 from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
 from danlu.spec.roles import WORKER, Group, Member, group_of, groups
 
 SHELL = "/bin/bash"
+PLAIN_SHELL = "/bin/sh"
+"""For images, which need not have another. Contracts are written for bash, which theirs have."""
+
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"),
@@ -25,21 +28,21 @@ STARTS = (
 )
 TOLD = {
     "NODE_NUM": Told("how many nodes the job has", TIONE),
-    "INDEX": Told("which of them this is, from 0", TIONE),
+    "INDEX": Told("which node of the job this is, from 0", TIONE),
     "GPU_NUM_PER_NODE": Told("devices of the job on each node", TIONE),
     "GPU_NUM": Told("devices of the job on all nodes", TIONE),
     "CHIEF_IP": Told("the address of node 0", TIONE),
     "NODE_LIST": Told("the host name of every node, each with its number of devices", TIONE),
     "TI_TASK_ID": Told("the id of the job", f"{TIONE}, tikit"),
     "TI_INSTANCE_ID": Told("the id of this attempt", f"{TIONE}, tikit"),
-    "CUDA_VISIBLE_DEVICES": Told("the physical ids of the job's GPUs; programs count them from 0", "CUDA"),
+    "CUDA_VISIBLE_DEVICES": Told("the job's GPUs; programs count them from 0", "CUDA, PyTorch"),
     "ASCEND_RT_VISIBLE_DEVICES": Told("the physical ids of the job's NPUs; programs count them from 0", "CANN"),
-    "ASCEND_VISIBLE_DEVICES": Told("the same", "Ascend's container runtime, MindSpore"),
+    "ASCEND_VISIBLE_DEVICES": Told("the physical ids of the job's NPUs", "Ascend's container runtime, MindSpore"),
     "GLOO_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "PyTorch's gloo"),
-    "NCCL_SOCKET_IFNAME": Told("the same", "NCCL"),
-    "HCCL_SOCKET_IFNAME": Told("the same", "HCCL"),
+    "NCCL_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "NCCL"),
+    "HCCL_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "HCCL"),
     "DANLU_JOB_ID": Told("the id of the job", DANLU),
-    "DANLU_JOB_NAME": Told("its name", DANLU),
+    "DANLU_JOB_NAME": Told("the job's name", DANLU),
     "DANLU_ATTEMPT": Told("the number of this attempt, from 1; later ones come after a failure or a pause", DANLU),
     "DANLU_RANK": Told("which task of the job this is, from 0", DANLU),
     "DANLU_ROLE": Told("which role of the job this is: worker, unless it has roles", DANLU),
@@ -136,6 +139,7 @@ def task_plan(
         memory_bytes=asked.memory,
         user=added.user,
         mounts=added.mounts,
+        image=_image(job),
         log_copy=added.log_copy,
     )
 
@@ -152,7 +156,7 @@ def own_environment(
     layout, device = Layout(place.root), member.group.resources.device
     return {
         **_interface(placement),
-        **_visible_devices(device, place.device_ids),
+        **_visible_devices(device, place),
         "TI_INSTANCE_ID": f"{job_id}-{attempt}",
         "DANLU_JOB_ID": job_id,
         "DANLU_JOB_NAME": job.name,
@@ -182,8 +186,10 @@ def _interface(placement: Placement) -> dict[str, str]:
     return dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"), placement.interface)
 
 
-def _visible_devices(device: DeviceRequest, ids: tuple[int, ...]) -> dict[str, str]:
-    return {name: ",".join(map(str, ids)) for name in VISIBLE_DEVICES.get(device.type, ())}
+def _visible_devices(device: DeviceRequest, place: TaskPlacement) -> dict[str, str]:
+    """By uuid where it is known: a number means another device where only some device files are seen."""
+    shown = ",".join(place.device_uuids or map(str, place.device_ids))
+    return dict.fromkeys(VISIBLE_DEVICES.get(device.type, ()), shown)
 
 
 def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
@@ -195,17 +201,25 @@ def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
     return tuple(fetches)
 
 
+def _image(job: JobSpec) -> Image | None:
+    if job.image is None:
+        return None
+    login = job.image_login
+    return Image(name=job.image, username=login.username if login else "", secret=login.secret if login else "")
+
+
 def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:
     """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
+    shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
     if not isinstance(line, str):
         line = (*line, *added.arguments)
     if added.launcher:
-        line = (*added.launcher, *((SHELL, "-c", line) if isinstance(line, str) else line))
+        line = (*added.launcher, *((shell, "-c", line) if isinstance(line, str) else line))
     before = [*_setup_lines(job, layout), *([added.prologue] if added.prologue else [])]
     if not before:
-        return (SHELL, "-c", line) if isinstance(line, str) else line
+        return (shell, "-c", line) if isinstance(line, str) else line
     command = line if isinstance(line, str) else f"exec {shlex.join(line)}"
-    return (SHELL, "-c", "\n".join([*before, command]), *((added.shell_name,) if added.shell_name else ()))
+    return (shell, "-c", "\n".join([*before, command]), *((added.shell_name,) if added.shell_name else ()))
 
 
 def _setup_lines(job: JobSpec, layout: Layout) -> list[str]:

@@ -32,6 +32,15 @@ class Send(_Frozen):
     """Whether files are uploaded while the command runs, or only after its end."""
 
 
+class Image(_Frozen):
+    """Files that the command sees instead of the machine's."""
+
+    name: str
+    username: str = ""
+    secret: str = ""
+    """The name of the secret that is the password, if there is one."""
+
+
 class Mount(_Frozen):
     """A folder that outlives the job."""
 
@@ -89,6 +98,7 @@ class TaskPlan(_Frozen):
     """The name that its processes go by; the engine's own when empty. Tasks of one name may share files."""
 
     mounts: tuple[Mount, ...] = ()
+    image: Image | None = None
     log_copy: str = ""
     """Absolute path in a mount of a file that gets a copy of the log; empty for none."""
 

@@ -5,7 +5,7 @@
 One file that needs nothing else, because it is what a sandbox sees of Danlu. It talks to the shim over a socket, one
 JSON object per line:
 
-    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1}
+    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1, "root": null}
                     {"do": "stop", "grace_seconds": 30}
     init -> shim    {"event": "started", "at": 1700000000.0}
                     {"event": "not_started", "errno": 2, "word": "trian.py"}
@@ -195,6 +195,8 @@ def _become(message: dict[str, Any], fail: int) -> None:
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
+        if message.get("root"):
+            os.chroot(message["root"])
         if message.get("uid") is not None:
             os.setgroups([])
             os.setgid(message["gid"])

@@ -16,6 +16,8 @@ import time
 from typing import Any, NoReturn
 
 from danlu.node import cgroup, linux, network
+from danlu.node.image import FETCHED
+from danlu.node.image_root import mount_root
 from danlu.node.init import descendants, processes
 from danlu.node.log_copy import LogCopy
 from danlu.node.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
@@ -47,7 +49,11 @@ class Shim:
         self._net = net
         with open(os.path.join(folder, TASK)) as file:
             self._task: dict[str, Any] = json.load(file)
-        self._env = {**self._task["env"], **secrets}
+        # the password of a registry is for Danlu, not for the command
+        image = self._task["image"] or {"secret": None}
+        self._image_password = secrets.get(image["secret"], "")
+        own = {name: value for name, value in secrets.items() if name != image["secret"]}
+        self._env = {**self._task["env"], **own}
         self._records = Records(folder, num_reserved=5)
         self._boot_id = boot_id()
         self._log = os.open(os.path.join(folder, LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -77,11 +83,13 @@ class Shim:
         self._out: StagerProcess | None = None
         self._look_for_output_at = 0.0
         self._phase = "starting"
-        self._note("staging" if self._task["inputs"] else "starting")
+        self._note("staging" if self._task["inputs"] or self._task["image"] is not None else "starting")
 
     def run(self) -> None:
         """Return when the exit record is written."""
-        if self._task["inputs"]:
+        if self._task["image"] is not None:
+            self._bring_image()
+        if self._task["inputs"] and self._facts.staging is None and not self._stop_was_asked:
             self._fetch_inputs()
         if self._facts.staging is None and not self._stop_was_asked:
             self._run_command()
@@ -102,8 +110,17 @@ class Shim:
 
     # inputs
 
+    def _bring_image(self) -> None:
+        """Wait for the image. What it says about variables lies below all that the job says."""
+        self._wait_for(StagerProcess.bring_image(self._folder, self._task, self._image_password))
+        if self._facts.staging is None:
+            with open(os.path.join(self._folder, FETCHED)) as file:
+                self._env = {**json.load(file)["env"], **self._env}
+
     def _fetch_inputs(self) -> None:
-        stager = StagerProcess.start(self._folder, "in", self._task)
+        self._wait_for(StagerProcess.start(self._folder, "in", self._task))
+
+    def _wait_for(self, stager: StagerProcess) -> None:
         while not self._has_ended(stager.pid):
             self._wait(also=[])
             if self._stop_was_asked:
@@ -155,6 +172,7 @@ class Shim:
             "workdir": self._task["workdir"],
             "uid": self._task["uid"],
             "gid": self._task["gid"],
+            "root": self._task["image"] and self._task["image"]["root"],
         }
         with contextlib.suppress(OSError):  # it ended before it could listen; its end says so
             ours.sendall(json.dumps(start).encode() + b"\n")
@@ -170,6 +188,8 @@ class Shim:
                 limits.join()
             if self._net is not None:
                 network.enter(self._net)
+            if self._task["image"] is not None:
+                mount_root(self._folder)
             if self._task["wrap"]:
                 linux.die_with_parent(signal.SIGKILL)
                 if os.getppid() != parent:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
+from danlu.launch.placement import simulated_notes
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
@@ -281,6 +282,7 @@ class Scheduler:
             if isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
+                notes += simulated_notes(action.placement)
                 item = begin(parts, action.job_id, action.placement, list(dict.fromkeys(notes)))
                 if item is not None:
                     num_started += 1

@@ -119,11 +119,7 @@ def _fits(spec: JobSpec, node: FreeNode) -> bool:
 
 def _matching(spec: JobSpec, devices: Sequence[Device]) -> list[Device]:
     asked = spec.resources.device
-    return [
-        device
-        for device in devices
-        if device.type == asked.type and (asked.model is None or device.model == asked.model)
-    ]
+    return [device for device in devices if asked.covers(device)]
 
 
 def _take(spec: JobSpec, node: FreeNode) -> tuple[Device, ...]:
@@ -164,6 +160,7 @@ def _placement(job: QueuedJob, chosen: list[tuple[FreeNode, tuple[Device, ...]]]
             device_ids=tuple(device.id for device in taken),
             device_model=taken[0].model if taken else None,
             device_ips=tuple(device.ip for device in taken if device.ip) if all(device.ip for device in taken) else (),
+            device_uuids=tuple(one.uuid for one in taken if one.uuid) if all(one.uuid for one in taken) else (),
             has_simulated_devices=any(device.is_simulated for device in taken),
             root=SANDBOX_ROOT if node.info.has_sandbox else f"{node.info.work_dir}/{job.id}/{job.attempt}/{rank}/ml",
         )

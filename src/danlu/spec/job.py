@@ -31,6 +31,7 @@ from danlu.spec.units import parse_device, parse_duration, parse_size
 MAX_NODES = 4096
 _JOB_ID = re.compile(r"train-[0-9]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,500}")
 _TREE = re.compile(r"[0-9a-f]{64}")
 _ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
 _SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
@@ -76,6 +77,12 @@ def _success(text: str) -> str:
 def _no_nul(text: str) -> str:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise ValueError("a NUL character or a lone surrogate cannot be in a value")
+    return text
+
+
+def _image(text: str) -> str:
+    if not _IMAGE.fullmatch(text):
+        raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
     return text
 
 
@@ -221,6 +228,14 @@ class Code(_Frozen):
         return self
 
 
+class ImageLogin(_Frozen):
+    username: Text
+    """Who the registry knows."""
+
+    secret: EnvName
+    """Which of the job's secrets is the password. The command does not get it."""
+
+
 class Retry(_Frozen):
     max: Annotated[int, Number] = Field(default=0, ge=0, le=100)
     """How often the job is tried again after its first attempt."""
@@ -273,6 +288,12 @@ class JobSpec(_Frozen):
 
     contract: Optional[Contract] = None
     """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
+
+    image: Optional[Annotated[str, AfterValidator(_image)]] = None
+    """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
+
+    image_login: Optional[ImageLogin] = None
+    """How to sign in where the image comes from: see image_login below."""
 
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""
@@ -357,6 +378,16 @@ class JobSpec(_Frozen):
                 raise ValueError(f"{target!r} is the target of two store paths; give each its own")
         return data
 
+    @model_validator(mode="after")
+    def _login_is_complete(self) -> JobSpec:
+        if self.image_login is None:
+            return self
+        if self.image is None:
+            raise ValueError("image_login is given, and no image")
+        if self.image_login.secret not in self.secrets:
+            raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")
+        return self
+
     @field_validator("secrets")
     @classmethod
     def _not_in_env(cls, secrets: dict[str, str], info: ValidationInfo) -> dict[str, str]:
@@ -377,6 +408,7 @@ _KNOWN = {
     "roles.*": Role.model_fields,
     "roles.*.resources": Resources.model_fields,
     "roles.*.resources.device": DeviceRequest.model_fields,
+    "image_login": ImageLogin.model_fields,
 }
 
 

@@ -122,6 +122,18 @@ CATALOGUE: dict[str, Entry] = {
         "Upload it again: `danlu store ls` shows what is there.",
         False,
     ),
+    "image_missing": Entry(
+        "The image does not exist, or may not be fetched with what the job has.",
+        Fault.USER,
+        "Check the name; for a private one give image_login.",
+        False,
+    ),
+    "image_failed": Entry(
+        "The image could not be brought to the node.",
+        Fault.TRANSIENT,
+        "Try again; if it persists, try to fetch it on the node by hand.",
+        True,
+    ),
     "staging_failed": Entry(
         "Inputs could not be fetched from the store.",
         Fault.TRANSIENT,

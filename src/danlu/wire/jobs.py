@@ -138,6 +138,12 @@ class SendOut(Answer):
     while_running: bool
 
 
+class ImageOut(Answer):
+    name: str
+    username: str = ""
+    secret: str = ""
+
+
 class MountOut(Answer):
     kind: str
     name: str
@@ -187,6 +193,8 @@ class TaskPlanOut(Answer):
     outputs: list[SendOut]
     mounts: list[MountOut] = []
     """Folders that outlive the job."""
+
+    image: Optional[ImageOut] = None
 
 
 class PlanOut(Answer):

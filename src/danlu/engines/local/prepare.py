@@ -17,6 +17,7 @@ from danlu.engines.local.settings import LocalSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
+from danlu.node import image_root
 from danlu.node.records import CONTROL, LOG, TASK, TOKEN
 from danlu.node.way_out import NAME_SERVER
 
@@ -41,11 +42,17 @@ class Abilities:
     """The program that leads out of a network of its own; empty when there is none."""
 
     cgroups: Mapping[str, str]
+    image_tool: str
+    """The program that fetches images; empty when jobs with one cannot run."""
+
+    image_problem: str
 
 
-def check_task(task: TaskPlan, folder: TaskFolder, *, has_sandbox: bool) -> None:
+def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     """Refuse what this machine cannot do as planned."""
-    if has_sandbox:
+    if task.image is not None and not can.image_tool:
+        raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
+    if can.machine is not None:
         return
     if task.root != str(folder.ml):
         raise Unsupported(
@@ -154,10 +161,11 @@ def _describe(
 ) -> dict[str, object]:
     folder = TaskFolder(paths.on_host(task.root).parent)
     has_sandbox = can.machine is not None
+    view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
     python = [os.path.realpath(settings.python), "-I", "-S"]
     return {
         "name": f"{plan.job_id}-{plan.attempt}-{task.rank}",
-        "wrap": _wrap(task, folder=folder, paths=paths, kept=settings.kept, can=can),
+        "wrap": [] if view is None or can.machine is None else sandbox.wrap(can.machine, view),
         "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "init.py")],
         "stager": [*python, str(NODE_SCRIPTS / "stager.py")],
         "command": task.command,
@@ -165,6 +173,7 @@ def _describe(
         "workdir": task.workdir,
         "uid": uid,
         "gid": uid,
+        "image": None if view is None else _image(task, folder, view, python=python, settings=settings, can=can),
         "gates": [
             {"name": gate.name, "reason": gate.reason, "passed": str(paths.on_host(gate.passed))} for gate in task.gates
         ],
@@ -192,30 +201,54 @@ def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> dict[str, str] | None
     return None
 
 
-def _wrap(task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities) -> list[str]:
-    if can.machine is None:
-        return []
+def _view(
+    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
+) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
-    resolver = os.path.realpath("/etc/resolv.conf")
-    return sandbox.wrap(
-        can.machine,
-        sandbox.View(
-            host=task.host,
-            writable=(
-                (str(folder.ml), task.root),
-                (str(folder.home), home_of(task)),
-                *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
-                *((str(source), target) for target, source in paths.mounts.items()),
-            ),
-            readable=(
-                *((str(folder.etc / name), f"/etc/{name}") for name in names),
-                *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
-            ),
-            device_type=task.device_type,
-            device_ids=task.device_ids,
-            changes_uid=can.has_own_uid,
+    # in an image it is a file of its own, whatever the machine's is a link to
+    resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
+    return sandbox.View(
+        host=task.host,
+        writable=(
+            (str(folder.ml), task.root),
+            (str(folder.home), home_of(task)),
+            *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
+            *((str(source), target) for target, source in paths.mounts.items()),
         ),
+        readable=(
+            *((str(folder.etc / name), f"/etc/{name}") for name in names),
+            *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
+        ),
+        device_type=task.device_type,
+        device_ids=task.device_ids,
+        changes_uid=can.has_own_uid,
+        image_root="" if task.image is None else str(folder.path / image_root.ROOT),
     )
+
+
+def _image(
+    task: TaskPlan,
+    folder: TaskFolder,
+    view: sandbox.View,
+    *,
+    python: list[str],
+    settings: LocalSettings,
+    can: Abilities,
+) -> dict[str, object] | None:
+    """What the shim needs to bring the task's image here, and room for what is laid over its files."""
+    if task.image is None:
+        return None
+    folders, files = sandbox.mount_points(view)
+    image_root.lay_out(str(folder.path), folders=folders, files=files)
+    return {
+        "name": task.image.name,
+        "username": task.image.username,
+        "secret": task.image.secret,
+        "tool": can.image_tool,
+        "cache": str(settings.work_dir.absolute() / ".images"),
+        "bring": [*python, str(NODE_SCRIPTS / "image.py")],
+        "root": sandbox.IMAGE_ROOT,
+    }
 
 
 def _base_environment(
@@ -224,17 +257,18 @@ def _base_environment(
     """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
     own_bin = str(settings.python.parent)
+    path = f"{own_bin}:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
     return {
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",  # a log that is a file would otherwise arrive in blocks
-        **passed_on,
-        "PATH": f"{own_bin}:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}",
+        # an image has its own programs and libraries, and says itself where they are
+        **({**passed_on, "PATH": path} if task.image is None else {}),
         "HOME": home_of(task) if has_sandbox else str(folder.home),
         "TMPDIR": "/tmp" if has_sandbox else str(folder.tmp),
         "USER": USER,
         "LOGNAME": USER,
-        "SHELL": "/bin/bash",
+        "SHELL": "/bin/bash" if task.image is None else "/bin/sh",
     }
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
+from danlu.launch.placement import simulated_notes
 from danlu.scheduler.policy import own_address, place
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.scheduler.snapshot import FreeNode, QueuedJob
@@ -24,6 +25,7 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
     infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
     check_paths(spec, infos)
+    check_image(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
     found = place(job, tuple(_empty(info) for info in infos), set())
     placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
@@ -32,11 +34,22 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     if isinstance(found, Reason):
         notes.append(f"it would wait: {found.message}")
     else:
-        simulated = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
-        notes += [f"the devices of {node} are simulated: no such hardware is used" for node in simulated]
+        notes += simulated_notes(placement)
     folder = f"{output}{EXAMPLE_ID}/"
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=folder, owner=owner)
     return plan, list(dict.fromkeys(notes))
+
+
+def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
+    """Say early that no node can run a job with an image, and why."""
+    if spec.image is None or any(info.image_tool for info in infos):
+        return
+    why = (
+        "; ".join(f"{info.name}: {info.image_problem or 'its engine runs none'}" for info in infos)
+        or "there is no node"
+    )
+    problem = f"{spec.image!r} cannot be used: {why}"
+    raise InvalidSpec(f"the job cannot be used: image: {problem}", fields={"image": problem})
 
 
 def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
