@@ -50,7 +50,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "People and projects": {
         "users": Command("danlu.cli.users:app", "Let people in, and end their access."),
         "projects": Command("danlu.cli.projects:app", "Projects, their members and their buckets."),
-        "audit": Command("danlu.cli.audit:audit", "Show who changed what."),
+        "audit": Command("danlu.cli.audit:audit", "Show who changed what, when and from where."),
     },
     "Server": {
         "up": Command("danlu.cli.up:up", "Start a server on this machine."),

@@ -21,9 +21,9 @@ def audit(
     limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
     as_json: AsJson = False,
 ) -> None:
-    """Show who changed what, when and from where; the newest last.
+    """Show who changed what, when and from where.
 
-    Admins see everything, owners of projects what was changed there.
+    The newest come last. Admins see everything, owners of projects what was changed there.
 
     \b
     Examples:
