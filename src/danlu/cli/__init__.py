@@ -43,7 +43,14 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "login": Command("danlu.cli.login:login", "Sign in and keep an API key."),
         "logout": Command("danlu.cli.login:logout", "Delete the kept API key, here and on the server."),
         "whoami": Command("danlu.cli.login:whoami", "Show who you are, and where."),
+        "passwd": Command("danlu.cli.login:passwd", "Choose a password."),
+        "register": Command("danlu.cli.register:register", "Ask to be let in."),
         "keys": Command("danlu.cli.keys:app", "List, make and delete API keys."),
+    },
+    "People and projects": {
+        "users": Command("danlu.cli.users:app", "Let people in, and end their access."),
+        "projects": Command("danlu.cli.projects:app", "Projects, their members and their buckets."),
+        "audit": Command("danlu.cli.audit:audit", "Show who changed what, when and from where."),
     },
     "Server": {
         "up": Command("danlu.cli.up:up", "Start a server on this machine."),

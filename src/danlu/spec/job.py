@@ -21,6 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_project_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
@@ -312,6 +313,9 @@ class JobSpec(_Frozen):
 
     hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
     """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
+
+    project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
+    """The project that the job belongs to. When left out: the first of yours that you may submit to."""
 
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Words of your own to find the job by: `danlu ps --tag team=vision`."""
