@@ -153,6 +153,8 @@ class QueueRow(NamedTuple):
     """What serving the queue needs of a job. Without its spec: a long queue is read often, and specs are long."""
 
     id: str
+    project_id: int
+    owner_id: int
     attempt: int
     queued_at: datetime
     not_before: datetime | None

@@ -8,11 +8,14 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidSpec
 from danlu.launch import Placement, Plan, TaskPlacement, make_plan
-from danlu.scheduler.policy import OWN_NETWORK_PORT, own_address, place
-from danlu.scheduler.snapshot import FreeNode, QueuedJob
+from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.placing import OWN_NETWORK_PORT, own_address
+from danlu.scheduler.policy import place
+from danlu.scheduler.snapshot import QueuedJob
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
+from danlu.spec.roles import groups
 from danlu.store import nodes
 
 EXAMPLE_ID = "train-000000000000000000"
@@ -23,8 +26,8 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> 
     infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
     check_paths(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
-    found = place(job, tuple(_empty(info) for info in infos), set())
-    placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
+    found = place(job, [empty_node(info) for info in infos])
+    placement = _anywhere(spec) if isinstance(found, Reason) else found
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
     if isinstance(found, Reason):
@@ -49,28 +52,18 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
             raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
 
 
-def _empty(info: NodeInfo) -> FreeNode:
-    return FreeNode(
-        info=info,
-        devices=info.devices,
-        cpus=info.cpus,
-        memory_bytes=info.memory_bytes,
-        num_tasks=info.max_tasks,
-    )
-
-
 def _anywhere(spec: JobSpec) -> Placement:
     """A placement for showing, when no node can hold the job."""
-    count = spec.resources.device.count if spec.resources.device.is_scarce else 0
+    devices = [group.resources.device for group in groups(spec) for _ in range(group.count)]
     tasks = tuple(
         TaskPlacement(
             rank=rank,
             node=f"node-{rank}",
             address=own_address(rank),
-            device_ids=tuple(range(count)),
-            device_model=spec.resources.device.model,
-            has_simulated_devices=count > 0,
+            device_ids=tuple(range(device.count if device.is_scarce else 0)),
+            device_model=device.model,
+            has_simulated_devices=device.is_scarce,
         )
-        for rank in range(spec.nodes)
+        for rank, device in enumerate(devices)
     )
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")
