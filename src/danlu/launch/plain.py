@@ -6,7 +6,7 @@ import json
 import shlex
 
 from danlu.launch.additions import Additions
-from danlu.launch.layout import Layout
+from danlu.launch.layout import CHECKPOINTS, Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Send, TaskPlan
 from danlu.spec.devices import DeviceRequest
@@ -75,8 +75,8 @@ def task_plan(
         workdir=layout.code,
         env={**env, **job.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
-        inputs=_inputs(job, layout),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model),
+        inputs=(*_inputs(job, layout), *_checkpoints(attempt, layout, output)),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
@@ -107,6 +107,8 @@ def _danlu_env(job: JobSpec, *, job_id: str, attempt: int, place: TaskPlacement,
         "DANLU_CONFIG_DIR": layout.config,
         "DANLU_CODE_DIR": layout.code,
         "DANLU_OUTPUT_DIR": layout.output,
+        "DANLU_CHECKPOINT_DIR": layout.checkpoints,
+        "DANLU_STOP_FILE": layout.stop_file,
         "DANLU_MODEL_DIR": layout.model,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
@@ -130,6 +132,13 @@ def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
     if job.code is not None and job.code.tree is not None:
         fetches.append(Fetch(source=f"tree:{job.code.tree}", to=layout.code))
     return tuple(fetches)
+
+
+def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:
+    """What the attempts before this one saved to go on from."""
+    if attempt == 1:
+        return ()
+    return (Fetch(source=f"{output.rstrip('/')}/{CHECKPOINTS}/", to=layout.checkpoints, is_own=True),)
 
 
 def _command(job: JobSpec, layout: Layout, launcher: tuple[str, ...]) -> tuple[str, ...]:

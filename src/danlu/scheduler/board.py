@@ -80,7 +80,11 @@ def demand_of(job: RunningJob) -> dict[str, float]:
 
 
 class _Round:
-    """One look at the queue. First who is within quota, then who borrows; the project with the smallest share first."""
+    """One look at the queue: firm jobs, then preemptible ones within quota, then those that borrow.
+
+    Nobody comes before a job that could make it go again: a victim would take back what it was told to leave.
+    In each part the project with the smallest share is next.
+    """
 
     def __init__(self, board: Board, now: datetime) -> None:
         self._board = board
@@ -98,18 +102,18 @@ class _Round:
         """Jobs that wait, but not for what the others of their bucket wait for."""
 
     def serve(self) -> Decision:
-        turns = self._board.queue.turns()
-        later: dict[int, list[Bucket]] = {}
-        self._serve(turns, later)
-        if later:
-            for buckets in later.values():
-                heapq.heapify(buckets)
-            self._serve(later, None)
+        firm, preemptible = self._board.queue.turns()
+        beyond: dict[int, list[Bucket]] = {}
+        self._serve(firm, beyond)
+        self._serve(preemptible, beyond)
+        for buckets in beyond.values():
+            heapq.heapify(buckets)
+        self._serve(beyond, None)
         self._let_go()
         return self._decision
 
     def _serve(self, turns: dict[int, list[Bucket]], later: dict[int, list[Bucket]] | None) -> None:
-        """Serve all projects. Who would go beyond its quota is put into `later`; None: that is now."""
+        """Serve all projects. Who would borrow is put into `later`; None: it is their turn."""
         order = [(self._usage.share(project_id), project_id) for project_id in turns]
         heapq.heapify(order)
         while order:

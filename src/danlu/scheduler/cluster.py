@@ -105,7 +105,7 @@ class Cluster:
             self._note(room)
 
     def place(self, shape: Shape, *, extra: Extra | None = None, also: Iterable[Room] = ()) -> list[Taken] | None:
-        """Take a place for every task of the job, or none: spread over nodes first, the fullest that fits before others.
+        """Take a place for every task of the job, or none: spread over nodes, the fullest that fits before others.
 
         `extra` says what counts as free beside what is; `also` are rooms that fit only because of it.
         """

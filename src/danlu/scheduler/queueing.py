@@ -72,16 +72,19 @@ class Queue:
             bucket = buckets[key] = Bucket()
         bucket.add(entry)
 
-    def turns(self) -> dict[int, list[Bucket]]:
-        """For each project its buckets as a heap, the one whose head is first on top."""
-        found: dict[int, list[Bucket]] = {}
+    def turns(self) -> tuple[dict[int, list[Bucket]], dict[int, list[Bucket]]]:
+        """For each project its buckets as a heap, the first one on top: firm jobs, and preemptible ones."""
+        firm: dict[int, list[Bucket]] = {}
+        preemptible: dict[int, list[Bucket]] = {}
         for project_id, buckets in self.projects.items():
             for key in [key for key, bucket in buckets.items() if not bucket.entries]:
                 del buckets[key]
-            if buckets:
-                found[project_id] = list(buckets.values())
-                heapq.heapify(found[project_id])
-        return found
+            for bucket in buckets.values():
+                (preemptible if bucket.head.is_preemptible else firm).setdefault(project_id, []).append(bucket)
+        for turns in (firm, preemptible):
+            for heads in turns.values():
+                heapq.heapify(heads)
+        return firm, preemptible
 
     def __iter__(self) -> Iterator[Entry]:
         for buckets in self.projects.values():

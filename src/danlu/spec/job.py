@@ -243,7 +243,7 @@ class JobSpec(_Frozen):
     """Higher goes first."""
 
     preemptible: bool = False
-    """Whether the job may be told to make room, and runs again later. In return it may use what is idle beyond quotas."""
+    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
 
     retry: Retry = Retry()
     """Whether the job is tried again when an attempt fails: see retry below."""

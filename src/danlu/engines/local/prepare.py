@@ -136,7 +136,11 @@ def _describe(
         "uid": uid,
         "gid": uid,
         "setup_done": str(paths.on_host(layout.setup_done)) if task.has_setup else None,
-        "inputs": [{"source": fetch.source, "to": str(paths.on_host(fetch.to))} for fetch in task.inputs],
+        "stop_file": str(paths.on_host(layout.stop_file)),
+        "inputs": [
+            {"source": fetch.source, "to": str(paths.on_host(fetch.to)), "is_own": fetch.is_own}
+            for fetch in task.inputs
+        ],
         "outputs": [
             {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
             for send in task.outputs
