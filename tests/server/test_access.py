@@ -43,6 +43,7 @@ def filled(path: str) -> str:
         "rank": "0",
         "key_id": "x",
         "upload": "x",
+        "project": "default",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 
