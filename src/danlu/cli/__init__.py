@@ -24,6 +24,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "plan": Command("danlu.cli.plan:plan", "Show what every rank of a job would see."),
         "ps": Command("danlu.cli.ps:ps", "List jobs."),
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
+        "why": Command("danlu.cli.why:why", "Say why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
         "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
         "stop": Command("danlu.cli.lifecycle:stop", "Stop jobs."),
@@ -45,6 +46,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "whoami": Command("danlu.cli.login:whoami", "Show who you are, and where."),
         "passwd": Command("danlu.cli.login:passwd", "Choose a password."),
         "register": Command("danlu.cli.register:register", "Ask to be let in."),
+        "quota": Command("danlu.cli.quota:app", "Show and set how much projects and their people may hold."),
         "keys": Command("danlu.cli.keys:app", "List, make and delete API keys."),
     },
     "People and projects": {

@@ -15,6 +15,7 @@ from danlu.client.keys import Keys
 from danlu.client.pages import pages
 from danlu.client.people import People
 from danlu.client.projects import Projects
+from danlu.client.quotas import Quotas
 from danlu.client.store import Store
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
@@ -43,6 +44,7 @@ class Client:
         self.keys = Keys(self._http)
         self.people = People(self._http)
         self.projects = Projects(self._http)
+        self.quotas = Quotas(self._http)
 
     @property
     def url(self) -> str:

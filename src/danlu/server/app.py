@@ -20,6 +20,7 @@ from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
+from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.state import ServerState
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
@@ -39,6 +40,7 @@ ROUTERS = (
     objects_router,
     people_router,
     projects_router,
+    quotas_router,
     reasons_router,
     trees_router,
     uploads_router,

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
 from danlu.errors import NotAllowed, NotSignedIn
+from danlu.launch.layout import CHECKPOINTS
 from danlu.server.state import ServerState, State
 from danlu.spec.job import stored_job
 from danlu.store import attempts, jobs, people, projects
@@ -137,7 +138,9 @@ def _job_identity(session: Session, token: str) -> JobIdentity:
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
     spec = stored_job(job.spec)
-    reads = tuple(spec.data) + ((spec.code.store,) if spec.code is not None and spec.code.store else ())
+    reads = (f"{job.output}{CHECKPOINTS}", *spec.data)
+    if spec.code is not None and spec.code.store:
+        reads = (*reads, spec.code.store)
     return JobIdentity(
         job_id=job.id,
         attempt=attempt.number,

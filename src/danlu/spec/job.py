@@ -323,6 +323,9 @@ class JobSpec(_Frozen):
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
 
+    preemptible: bool = False
+    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
+
     retry: Retry = Retry()
     """Whether the job is tried again when an attempt fails: see retry below."""
 

@@ -185,6 +185,21 @@ class MemberRow(Base):
     role: Mapped[str] = mapped_column(String(20))
 
 
+class QuotaRow(Base):
+    """How much of a resource a project, or one of its users, may hold. No row: no limit."""
+
+    __tablename__ = "quotas"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """0: the quota of the whole project."""
+
+    resource: Mapped[str] = mapped_column(String(40), primary_key=True)
+    """A device type, `cpus` or `memory` (in bytes)."""
+
+    amount: Mapped[float] = mapped_column(Float)
+
+
 class BucketRow(Base):
     __tablename__ = "buckets"
 
