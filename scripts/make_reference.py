@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.server.settings import ServerSettings
-from danlu.spec.job import Code, JobSpec, LaunchMode, Processes, Resources, Retry
+from danlu.spec.job import Code, Contract, ImageLogin, JobSpec, LaunchMode, Processes, Resources, Retry
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -25,6 +25,9 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 TYPES = {
     "str": "text",
+    "bool": "true or false",
+    "Contract": " or ".join(f"`{contract}`" for contract in Contract),
+    "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
     "int": "whole number",
     "float": "number",
@@ -59,7 +62,13 @@ def pages() -> dict[str, str]:
 
 
 def job() -> str:
-    kinds: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
+    kinds: dict[str, type[BaseModel]] = {
+        "": JobSpec,
+        "resources": Resources,
+        "code": Code,
+        "retry": Retry,
+        "image_login": ImageLogin,
+    }
     lines: list[str] = []
     for title, kind in kinds.items():
         head = [f"## {title}", ""] if title else []

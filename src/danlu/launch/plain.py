@@ -17,6 +17,12 @@ SHELL = "/bin/bash"
 PLAIN_SHELL = "/bin/sh"
 """For images, which need not have another. Contracts are written for bash, which theirs have."""
 
+_WAIT = (
+    'echo "Everything is ready, and the command is not started: danlu shell $DANLU_JOB_ID --rank $DANLU_RANK"\n'
+    "exec tail -f /dev/null"
+)
+"""What runs instead of the command in debug mode. One program to its end: whoever opens a shell gets its variables."""
+
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"),
@@ -195,10 +201,10 @@ def _image(job: JobSpec) -> Image | None:
 def _command(job: JobSpec, layout: Layout, added: Additions) -> tuple[str, ...]:
     """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
     shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
-    line = job.command
-    if isinstance(line, tuple):
+    line = _WAIT if job.debug else job.command
+    if isinstance(line, tuple) and not job.debug:
         line = (*line, *added.arguments)
-    if added.launcher:
+    if added.launcher and not job.debug:
         line = (*added.launcher, *(line if isinstance(line, tuple) else (shell, "-c", line)))
     before = [*_setup_lines(job, layout), *([added.prologue] if added.prologue else [])]
     if not before:

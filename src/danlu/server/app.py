@@ -19,6 +19,7 @@ from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.people.routes import router as people_router
 from danlu.server.state import ServerState
+from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
 from danlu.wire.base import ErrorOut
@@ -32,6 +33,7 @@ ROUTERS = (
     objects_router,
     people_router,
     reasons_router,
+    terminals_router,
     trees_router,
     uploads_router,
 )

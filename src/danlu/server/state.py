@@ -11,6 +11,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from danlu.auth.secrets import Sealer
+from danlu.gateway.terminals import Terminals
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
@@ -30,6 +31,9 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[[], None]
+    terminals: Terminals = field(default_factory=lambda: Terminals({}))
+    """Shells in running tasks that were opened through this server."""
+
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
