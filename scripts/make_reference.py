@@ -29,6 +29,7 @@ TYPES = {
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),
     "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
+    "EnvName": "text",
     "int": "whole number",
     "float": "number",
     "Seconds": "duration",
