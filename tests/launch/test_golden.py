@@ -24,6 +24,7 @@ def placed(num_tasks: int, *, devices: int = 0, is_simulated: bool = False, **ch
             rank=rank,
             node=f"node-{rank}",
             address=f"10.88.0.{rank + 1}",
+            port=changes.get("task_port", 2222),
             device_ids=tuple(range(devices)),
             device_model=changes.get("model"),
             has_simulated_devices=is_simulated,
@@ -86,6 +87,39 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
             "env": {"HCCL_CONNECT_TIMEOUT": 600, "DEVICE_INDEX": 0},
         },
         placed(2, devices=2, is_simulated=True, model="910"),
+    ),
+    "plain_roles": (
+        {
+            "roles": {
+                "actor": {"command": "python act.py", "count": 2, "env": {"SEED": 1}},
+                "learner": {"command": ["python", "learn.py"], "resources": {"device": "cpu:4", "memory": "8GB"}},
+            },
+            "env": {"SEED": 0},
+        },
+        placed(3),
+    ),
+    "ps_worker": (
+        {
+            "launch": "ps_worker",
+            "roles": {
+                "ps": {"command": "python ps.py", "count": 2},
+                "worker": {"command": "python train.py", "count": 2, "resources": {"device": "cpu:2"}},
+            },
+        },
+        placed(4),
+    ),
+    "ps_worker_chief_evaluator": (
+        {
+            "launch": "ps_worker",
+            "setup": "export MODE=fast",
+            "roles": {
+                "evaluator": {"command": "python eval.py"},
+                "ps": {"command": "python ps.py"},
+                "worker": {"command": "python train.py", "count": 2},
+                "chief": {"command": "python train.py --chief", "env": {"SAVE": 1}},
+            },
+        },
+        placed(5),
     ),
     "apulis_1_node_cpu": ({"command": ["bash", "run.sh"], "contract": "apulis"}, placed(1)),
     "apulis_2_nodes_4_npus": (

@@ -21,7 +21,7 @@ from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
-from danlu.server.app import create_app
+from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
@@ -179,7 +179,12 @@ class World:
         """Serve on a free port; the scheduler does not run by itself."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
             config = uvicorn.Config(
-                self.app(), log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+                self.app(),
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

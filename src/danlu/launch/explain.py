@@ -12,21 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
-from danlu.launch import ascend, contracts, ddp, plain
+from danlu.launch import ascend, contracts, ddp, plain, ps_worker
 from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
 from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode
+from danlu.spec.roles import group_of, success_rule
 
 MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.PLAIN: plain,
     LaunchMode.DDP: ddp,
     LaunchMode.ASCEND: ascend,
+    LaunchMode.PS_WORKER: ps_worker,
 }
 OWN = "env of the job file"
-HOW_IT_SUCCEEDS = (
-    "The job has succeeded when the command has ended with 0 in every task. One that fails ends the others."
-)
 ENGINE_ADDS = (
     "PATH, HOME, USER, SHELL, LANG, TERM, TMPDIR and PYTHONUNBUFFERED are set where the task runs, when the plan has "
     "no others."
@@ -67,10 +66,20 @@ def explain(job: JobSpec, plan: Plan) -> Explanation:
     """Say what everything in a plan is for. Raises KeyError for what nobody wrote a line about."""
     return Explanation(
         starts=tuple(str(module.STARTS) for _, module in _modules(job)),
-        succeeds=HOW_IT_SUCCEEDS,
+        succeeds=_succeeds(job),
         notes=tuple(_notes(job)),
         tasks=tuple(_explain_task(job, task) for task in plan.tasks),
     )
+
+
+def _succeeds(job: JobSpec) -> str:
+    rule = success_rule(job)
+    one_fails = "One that fails ends the others."
+    if rule.needs_all and len(rule.ranks) == job.nodes:
+        return f"The job has succeeded when the command has ended with 0 in every task. {one_fails}"
+    if not rule.needs_all:
+        return "The job has succeeded when the command has ended with 0 in one task; the others are then ended."
+    return f"The job has succeeded when {rule.name} has ended with 0; the other tasks are then ended. {one_fails}"
 
 
 def _modules(job: JobSpec) -> Iterator[tuple[str, ModuleType]]:
@@ -82,20 +91,21 @@ def _modules(job: JobSpec) -> Iterator[tuple[str, ModuleType]]:
 
 def _explain_task(job: JobSpec, task: TaskPlan) -> TaskExplanation:
     sources = [*_modules(job), ("every job", plain)]
+    own = {*job.env, *group_of(job, task.rank).env}
     return TaskExplanation(
         rank=task.rank,
-        variables={name: _variable(job, name, sources) for name in sorted(task.env)},
+        variables={name: _variable(own, name, sources) for name in sorted(task.env)},
         files={path: _file(path, sources) for path in sorted(task.files)},
         folders=dict(_folders(task)),
     )
 
 
-def _variable(job: JobSpec, name: str, sources: list[tuple[str, ModuleType]]) -> Explained:
+def _variable(own: set[str], name: str, sources: list[tuple[str, ModuleType]]) -> Explained:
     for source, module in sources:
         told = find_told(module.TOLD, name)
         if told is not None:
-            return Explained(told.what, told.read_by, OWN if name in job.env else source)
-    if name in job.env:
+            return Explained(told.what, told.read_by, OWN if name in own else source)
+    if name in own:
         return Explained("what the job file says", "your code", OWN)
     raise KeyError(f"no line tells what {name} is for")
 

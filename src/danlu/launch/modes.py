@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from danlu.errors import InvalidSpec
-from danlu.launch import ascend, ddp, plain
+from danlu.errors import InvalidSpec, Unsupported
+from danlu.launch import ascend, ddp, plain, ps_worker
 from danlu.launch.additions import Additions
 from danlu.launch.contracts import add_contract
 from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement
 from danlu.launch.plan import Plan
+from danlu.spec import roles
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 
 Mode = Callable[..., list[Additions]]
@@ -20,6 +21,7 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.PLAIN: plain.add,
     LaunchMode.DDP: ddp.add,
     LaunchMode.ASCEND: ascend.add,
+    LaunchMode.PS_WORKER: ps_worker.add,
 }
 
 
@@ -30,7 +32,10 @@ def make_plan(
 
     `output` is the folder in the store that takes the results, job id included.
     """
+    roles.check(job)
     _check_processes(job)
+    if job.launch not in MODES:
+        raise Unsupported(f"launch: {job.launch} cannot be started by this version")
     additions = add_contract(
         job,
         MODES[job.launch](job, job_id=job_id, placement=placement),
@@ -46,10 +51,11 @@ def make_plan(
             attempt=attempt,
             placement=placement,
             place=place,
+            member=member,
             output=output,
             added=added,
         )
-        for place, added in zip(placement.tasks, additions, strict=True)
+        for place, member, added in zip(placement.tasks, roles.members(job), additions, strict=True)
     )
     return Plan(job_id=job_id, attempt=attempt, grace_seconds=job.grace, tasks=tasks)
 

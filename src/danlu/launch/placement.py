@@ -17,6 +17,9 @@ class TaskPlacement(BaseModel):
     address: str
     """What the other tasks of the attempt reach it by."""
 
+    port: int = 0
+    """A port on its address that is free for this task; 0 in placements of older versions."""
+
     device_ids: tuple[int, ...] = ()
     device_model: str | None = None
     device_ips: tuple[str, ...] = ()

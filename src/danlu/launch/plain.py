@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
 from danlu.launch.layout import Layout
@@ -12,6 +13,7 @@ from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
 from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
+from danlu.spec.roles import WORKER, Group, Member, group_of, groups
 
 SHELL = "/bin/bash"
 PLAIN_SHELL = "/bin/sh"
@@ -49,6 +51,8 @@ TOLD = {
     "DANLU_JOB_NAME": Told("the job's name", DANLU),
     "DANLU_ATTEMPT": Told("the number of this attempt, from 1; later ones come after a failure or a pause", DANLU),
     "DANLU_RANK": Told("which task of the job this is, from 0", DANLU),
+    "DANLU_ROLE": Told("which role of the job this is: worker, unless it has roles", DANLU),
+    "DANLU_ROLE_INDEX": Told("which task of that role, from 0", DANLU),
     "DANLU_NODES": Told("how many tasks the job has", DANLU),
     "DANLU_NODE": Told("the machine that the task is on", DANLU),
     "DANLU_DEVICE_TYPE": Told("cpu, gpu or npu", DANLU),
@@ -75,16 +79,25 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
     """The variables of TI-ONE that hold in every mode."""
-    devices = job.resources.device.count
+    everyone = groups(job)
     return {
         "NODE_NUM": str(job.nodes),
         "INDEX": str(rank),
-        "GPU_NUM_PER_NODE": str(devices),
-        "GPU_NUM": str(devices * job.nodes),
+        "GPU_NUM_PER_NODE": str(group_of(job, rank).resources.device.count),
+        "GPU_NUM": str(sum(group.count * group.resources.device.count for group in everyone)),
         "CHIEF_IP": placement.tasks[0].address,
-        "NODE_LIST": ",".join(f"{host_name(job_id, place.rank)}:{devices}" for place in placement.tasks),
+        "NODE_LIST": node_list(job_id, everyone),
         "TI_TASK_ID": job_id,
     }
+
+
+def node_list(job_id: str, some: Sequence[Group]) -> str:
+    """The tasks of some groups as `host:devices,host:devices`."""
+    return ",".join(
+        f"{host_name(job_id, index, group.role)}:{group.resources.device.count}"
+        for group in some
+        for index in range(group.count)
+    )
 
 
 def task_plan(
@@ -94,13 +107,14 @@ def task_plan(
     attempt: int,
     placement: Placement,
     place: TaskPlacement,
+    member: Member,
     output: str,
     added: Additions,
 ) -> TaskPlan:
     """One task of an attempt, whatever its mode; `added` is what the mode adds."""
     layout = Layout(place.root)
-    rank = place.rank
-    own = own_environment(job, job_id=job_id, attempt=attempt, placement=placement, place=place)
+    asked = member.group.resources
+    own = own_environment(job, job_id=job_id, attempt=attempt, placement=placement, place=place, member=member)
     env = {**own, **added.env}
     hyperparameters = json.dumps(job.hyperparameters, ensure_ascii=False, indent=2) + "\n"
     files = {layout.hyperparameters: hyperparameters, **added.files}
@@ -108,18 +122,18 @@ def task_plan(
         files[layout.setup_script] = job.setup if job.setup.endswith("\n") else job.setup + "\n"
     setup = () if job.setup is None else (Gate(name="setup", reason="setup_failed", passed=layout.setup_done),)
     return TaskPlan(
-        rank=rank,
-        role="worker",
+        rank=place.rank,
+        role=member.role,
         node=place.node,
-        host=host_name(job_id, rank),
+        host=host_name(job_id, member.index, member.role),
         address=place.address,
-        device_type=job.resources.device.type,
+        device_type=asked.device.type,
         device_ids=place.device_ids,
         root=place.root,
-        command=_command(job, layout, added),
+        command=_command(job, member.group.command or (), layout, added),
         gates=(*setup, *added.gates),
         workdir=layout.code,
-        env={**env, **job.env},
+        env={**env, **job.env, **member.group.env},
         files=files,
         folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
         inputs=_inputs(job, layout),
@@ -127,8 +141,8 @@ def task_plan(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
         ),
-        cpus=job.resources.cpus,
-        memory_bytes=job.resources.memory,
+        cpus=asked.cpus,
+        memory_bytes=asked.memory,
         user=added.user,
         mounts=added.mounts,
         image=_image(job),
@@ -136,29 +150,31 @@ def task_plan(
     )
 
 
-def host_name(job_id: str, rank: int) -> str:
+def host_name(job_id: str, index: int, role: str = WORKER) -> str:
     """The name that the tasks of a job know each other by."""
-    return f"{job_id}-worker-{rank}"
+    return f"{job_id}-{role}-{index}"
 
 
 def own_environment(
-    job: JobSpec, *, job_id: str, attempt: int, placement: Placement, place: TaskPlacement
+    job: JobSpec, *, job_id: str, attempt: int, placement: Placement, place: TaskPlacement, member: Member
 ) -> dict[str, str]:
     """The variables that Danlu sets in every mode, whatever the mode adds."""
-    layout = Layout(place.root)
+    layout, device = Layout(place.root), member.group.resources.device
     return {
         **_interface(placement),
-        **_visible_devices(job.resources.device, place),
+        **_visible_devices(device, place),
         "TI_INSTANCE_ID": f"{job_id}-{attempt}",
         "DANLU_JOB_ID": job_id,
         "DANLU_JOB_NAME": job.name,
         "DANLU_ATTEMPT": str(attempt),
         "DANLU_RANK": str(place.rank),
+        "DANLU_ROLE": member.role,
+        "DANLU_ROLE_INDEX": str(member.index),
         "DANLU_NODES": str(job.nodes),
         "DANLU_NODE": place.node,
-        "DANLU_DEVICE_TYPE": job.resources.device.type,
+        "DANLU_DEVICE_TYPE": device.type,
         "DANLU_DEVICE_IDS": ",".join(map(str, place.device_ids)),
-        "DANLU_DEVICES_PER_NODE": str(job.resources.device.count),
+        "DANLU_DEVICES_PER_NODE": str(device.count),
         "DANLU_ROOT": layout.root,
         "DANLU_DATA_DIR": layout.data,
         "DANLU_CONFIG_DIR": layout.config,
@@ -198,17 +214,18 @@ def _image(job: JobSpec) -> Image | None:
     return Image(name=job.image, username=login.username if login else "", secret=login.secret if login else "")
 
 
-def _command(job: JobSpec, layout: Layout, added: Additions) -> tuple[str, ...]:
+def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:
     """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
     shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
-    line = _WAIT if job.debug else job.command
-    if isinstance(line, tuple) and not job.debug:
+    if job.debug:
+        line, added = _WAIT, added._replace(launcher=())
+    if not isinstance(line, str):
         line = (*line, *added.arguments)
-    if added.launcher and not job.debug:
-        line = (*added.launcher, *(line if isinstance(line, tuple) else (shell, "-c", line)))
+    if added.launcher:
+        line = (*added.launcher, *((shell, "-c", line) if isinstance(line, str) else line))
     before = [*_setup_lines(job, layout), *([added.prologue] if added.prologue else [])]
     if not before:
-        return line if isinstance(line, tuple) else (shell, "-c", line)
+        return (shell, "-c", line) if isinstance(line, str) else line
     command = line if isinstance(line, str) else f"exec {shlex.join(line)}"
     return (shell, "-c", "\n".join([*before, command]), *((added.shell_name,) if added.shell_name else ()))
 

@@ -61,8 +61,8 @@ class Scheduler:
         self._told_to_stop: dict[tuple[str, int], float] = {}
         self._start_again_at: dict[tuple[str, int], float] = {}
         self._nodes_at = self._tidied_at = float("-inf")
-        self._queue_changed = True
-        self._queue_due = self._queue_not_before = float("-inf")
+        self._queue_changed = self._live_changed = True
+        self._queue_due = self._queue_not_before = self._watch_due = float("-inf")
         self._pause = BUSY_SECONDS
         self._infos: dict[str, NodeInfo] = {}
 
@@ -86,9 +86,11 @@ class Scheduler:
         except DanluError as error:
             log.warning("claims run out by themselves: %s", error)
 
-    def wake(self) -> None:
-        """Say that something in the queue changed."""
+    def wake(self, *, only_queue: bool = False) -> None:
+        """Say that something is wanted of a job; `only_queue` when it is a new one, so that no other is looked at."""
         self._queue_changed = True
+        if not only_queue:
+            self._live_changed = True
         self._wake.set()
 
     def _run(self) -> None:
@@ -100,7 +102,7 @@ class Scheduler:
             self._wake.clear()
             ticked_at = time.monotonic()
             try:
-                pause = self.tick()
+                pause = self.tick(watch=self._live_changed or ticked_at >= self._watch_due)
             except DanluError as error:
                 log.warning("the scheduler tries again in a second: %s", error)
                 pause = 1.0
@@ -109,21 +111,27 @@ class Scheduler:
                 log.exception("the scheduler met an error it does not know, and goes on")
                 pause = 1.0
 
-    def tick(self) -> float:
-        """Look once at everything; return how long nothing is expected to happen."""
+    def tick(self, *, watch: bool = True) -> float:
+        """Look once at everything, or at the queue alone; return how long nothing is expected to happen."""
         self._refresh_nodes()
         self._tidy_up()
+        if watch:
+            self._live_changed = False
+            self._pause = self._watch_all()
+            self._watch_due = time.monotonic() + self._pause
+        if self._serve_queue_if_due():
+            self._pause = BUSY_SECONDS
+            self._watch_due = time.monotonic() + self._pause
+        return max(0.0, min(self._watch_due - time.monotonic(), self._until_queue()))
+
+    def _watch_all(self) -> float:
+        """Look at all live attempts; return in how many seconds to look again."""
         live = load_live(self._parts, self._specs)
         is_quiet = self._watch(live)
-        num_started = self._serve_queue_if_due()
+        if not live:
+            return IDLE_SECONDS
         is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
-        if num_started or is_moving or not is_quiet:
-            self._pause = BUSY_SECONDS
-        elif live:
-            self._pause = min(self._pause * 1.3, QUIET_SECONDS)
-        else:
-            self._pause = IDLE_SECONDS
-        return min(self._pause, self._until_queue())
+        return BUSY_SECONDS if is_moving or not is_quiet else min(self._pause * 1.3, QUIET_SECONDS)
 
     def _until_queue(self) -> float:
         due = self._queue_not_before if self._queue_changed else self._queue_due

@@ -9,14 +9,14 @@ from datetime import datetime
 from danlu.launch import Placement, TaskPlacement
 from danlu.launch.placement import SANDBOX_ROOT
 from danlu.launch.ranktable import rules
+from danlu.scheduler.ports import all_ports, give_ports
 from danlu.scheduler.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.reasons import Reason, reason
+from danlu.spec.roles import groups
 from danlu.spec.units import show_duration, show_size
 
-OWN_NETWORK_PORT = 23456
-HOST_PORTS = range(23500, 32000)
 LOOPBACK = "127.0.0.1"
 CLOCK_SLACK_SECONDS = 1.0
 """Clocks of several servers may differ by this much."""
@@ -33,7 +33,7 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
         if early is not None:
             actions.append(early)
             continue
-        shape = (job.spec.nodes, job.spec.launch, job.spec.resources)
+        shape = (job.spec.launch, *((group.count, group.resources) for group in groups(job.spec)))
         if shape in refused:  # the same request a moment ago did not fit either
             actions.append(Wait(job.id, refused[shape]))
             continue
@@ -43,7 +43,7 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
             actions.append(Wait(job.id, found))
             continue
         placement, nodes = found
-        ports.add(placement.master_port)
+        ports.update(all_ports(placement))
         actions.append(Start(job.id, placement))
     return actions
 
@@ -68,16 +68,17 @@ def place(
         return reason("no_nodes")
     left = {node.info.name: node for node in nodes}
     chosen: list[tuple[FreeNode, tuple[Device, ...]]] = []
-    for _ in range(job.spec.nodes):
-        used = {node.info.name for node, _ in chosen}
-        candidates = [node for node in left.values() if _may_share(node, used) and _fits(job.spec, node)]
-        if not candidates:
-            return _shortage(job.spec, nodes)
-        # spread over nodes first; then the fullest that fits, so that large gaps stay for large jobs
-        best = min(candidates, key=lambda node: (node.info.name in used, len(node.devices), node.info.name))
-        taken = _take(job.spec, best)
-        chosen.append((best, taken))
-        left[best.info.name] = _without(job.spec, best, taken)
+    for part in _alike(job.spec):
+        for _ in range(part.nodes):
+            used = {node.info.name for node, _ in chosen}
+            candidates = [node for node in left.values() if _may_share(node, used) and _fits(part, node)]
+            if not candidates:
+                return _shortage(part, nodes if not chosen else tuple(left.values()))
+            # spread over nodes first; then the fullest that fits, so that large gaps stay for large jobs
+            best = min(candidates, key=lambda node: (node.info.name in used, len(node.devices), node.info.name))
+            taken = _take(part, best)
+            chosen.append((best, taken))
+            left[best.info.name] = _without(part, best, taken)
     return _placement(job, chosen, ports_in_use), tuple(left.values())
 
 
@@ -92,6 +93,14 @@ def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
         told = f"attempt {job.attempt - 1} failed; the next one starts at {job.not_before:%H:%M:%S} UTC"
         return Wait(job.id, reason("retry_wait", told))
     return None
+
+
+def _alike(spec: JobSpec) -> list[JobSpec]:
+    """The job as several jobs whose nodes are alike, one for each group."""
+    return [
+        spec.model_copy(update={"nodes": group.count, "resources": group.resources, "roles": {}})
+        for group in groups(spec)
+    ]
 
 
 def _may_share(node: FreeNode, used: set[str]) -> bool:
@@ -141,11 +150,13 @@ def _without(spec: JobSpec, node: FreeNode, taken: tuple[Device, ...]) -> FreeNo
 
 def _placement(job: QueuedJob, chosen: list[tuple[FreeNode, tuple[Device, ...]]], ports_in_use: set[int]) -> Placement:
     own_network = all(node.info.has_own_network for node, _ in chosen)
+    master_port, task_ports = give_ports(len(chosen), has_own_network=own_network, in_use=ports_in_use)
     tasks = tuple(
         TaskPlacement(
             rank=rank,
             node=node.info.name,
             address=own_address(rank) if own_network else LOOPBACK,
+            port=task_ports[rank],
             device_ids=tuple(device.id for device in taken),
             device_model=taken[0].model if taken else None,
             device_ips=tuple(device.ip for device in taken if device.ip) if all(device.ip for device in taken) else (),
@@ -155,8 +166,7 @@ def _placement(job: QueuedJob, chosen: list[tuple[FreeNode, tuple[Device, ...]]]
         )
         for rank, (node, taken) in enumerate(chosen)
     )
-    port = OWN_NETWORK_PORT if own_network else next(port for port in HOST_PORTS if port not in ports_in_use)
-    return Placement(tasks=tasks, master_port=port, interface="lo")
+    return Placement(tasks=tasks, master_port=master_port, interface="lo")
 
 
 def own_address(rank: int) -> str:

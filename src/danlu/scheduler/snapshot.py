@@ -42,7 +42,7 @@ class Snapshot:
 
     nodes: tuple[FreeNode, ...]
     ports_in_use: frozenset[int] = field(default_factory=frozenset)
-    """Master ports of live attempts."""
+    """Ports of live attempts and of their tasks."""
 
 
 @dataclass(frozen=True, slots=True)

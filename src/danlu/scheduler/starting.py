@@ -20,6 +20,7 @@ from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.scheduler.parts import Parts
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
+from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.store import attempts, jobs, people
 from danlu.store.tables import AttemptRow, JobRow, TaskRow
@@ -52,9 +53,8 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 last_lines=[],
                 started_at=now,
             )
-            attempts.add_attempt(
-                session, attempt, _task_rows(spec, job_id, number, placement), spec.resources.device.type
-            )
+            types = [member.group.resources.device.type for member in members(spec)]
+            attempts.add_attempt(session, attempt, _task_rows(spec, job_id, number, placement), types)
             nodes = ", ".join(dict.fromkeys(task.node for task in placement.tasks))
             moved = jobs.move_job(
                 session,
@@ -125,14 +125,14 @@ def _task_rows(spec: JobSpec, job_id: str, number: int, placement: Placement) ->
             job_id=job_id,
             attempt=number,
             rank=place.rank,
-            role="worker",
+            role=member.role,
             node=place.node,
             device_ids=list(place.device_ids),
-            cpus=spec.resources.cpus or 0.0,
-            memory_bytes=spec.resources.memory or 0,
+            cpus=member.group.resources.cpus or 0.0,
+            memory_bytes=member.group.resources.memory or 0,
             state=TaskState.STARTING.value,
         )
-        for place in placement.tasks
+        for place, member in zip(placement.tasks, members(spec), strict=True)
     ]
 
 

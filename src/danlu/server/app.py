@@ -26,6 +26,9 @@ from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
+MAX_HEAD_BYTES = 1 << 20
+"""The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
+
 ROUTERS = (
     jobs_router,
     logs_router,

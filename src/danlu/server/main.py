@@ -23,7 +23,7 @@ from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.gateway.terminals import Terminals
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
-from danlu.server.app import create_app
+from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
@@ -63,7 +63,14 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         state, scheduler = _wire(settings, database)
         app = create_app(state, scheduler, ready=lambda: _greet(settings, database, wants_one, say))
         server = _Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"),
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=2,
+                lifespan="on",
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            ),
             stopping=state.stopping,
         )
         server.run(sockets=[listener])

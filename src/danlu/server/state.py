@@ -30,7 +30,7 @@ class ServerState:
     logs: Logs
     sealer: Sealer
     now: Callable[[], datetime]
-    wake_scheduler: Callable[[], None]
+    wake_scheduler: Callable[..., None]
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
 

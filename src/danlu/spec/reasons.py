@@ -65,6 +65,12 @@ CATALOGUE: dict[str, Entry] = {
     # on the way
     "starting": Entry("Tasks are being started and inputs fetched.", Fault.NOBODY, "Wait.", False),
     "running": Entry("The command runs on every node.", Fault.NOBODY, "`danlu logs -f` follows it.", False),
+    "finishing": Entry(
+        "The tasks that decide about the job's success ended well, and the others are told to end.",
+        Fault.NOBODY,
+        "Wait. `success` in the job says who decides.",
+        False,
+    ),
     "stopping": Entry("The job was told to end and has its grace period.", Fault.NOBODY, "Wait.", False),
     "unreachable": Entry(
         "The node does not answer. The job is not ended: it may well be running.",

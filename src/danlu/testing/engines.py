@@ -101,6 +101,7 @@ def place(node: NodeInfo, *, job_id: str, num_tasks: int) -> Placement:
                 rank=rank,
                 node=node.name,
                 address=f"10.88.0.{rank + 1}" if node.has_own_network else "127.0.0.1",
+                port=23457 + rank,
                 root="/opt/ml" if node.has_sandbox else f"{node.work_dir}/{job_id}/1/{rank}/ml",
             )
             for rank in range(num_tasks)

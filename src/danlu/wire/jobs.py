@@ -71,6 +71,9 @@ class JobRow(Answer):
     reason: Reason
     nodes: int
     device: str
+    on: str = ""
+    """Nodes and devices in a word, by role when the job has roles: `2x gpu:1 worker, 1x cpu:1 ps`."""
+
     launch: str
     attempt: int
     """Number of the newest attempt; 0 before the first."""

@@ -9,11 +9,13 @@ from sqlalchemy.orm import Session
 from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import simulated_notes
-from danlu.scheduler.policy import OWN_NETWORK_PORT, own_address, place
+from danlu.scheduler.policy import own_address, place
+from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.scheduler.snapshot import FreeNode, QueuedJob
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
+from danlu.spec.roles import Member, members
 from danlu.store import nodes
 
 EXAMPLE_ID = "train-000000000000000000"
@@ -81,16 +83,19 @@ def _empty(info: NodeInfo) -> FreeNode:
 
 def _anywhere(spec: JobSpec) -> Placement:
     """A placement for showing, when no node can hold the job."""
-    count = spec.resources.device.count if spec.resources.device.is_scarce else 0
-    tasks = tuple(
-        TaskPlacement(
-            rank=rank,
-            node=f"node-{rank}",
-            address=own_address(rank),
-            device_ids=tuple(range(count)),
-            device_model=spec.resources.device.model,
-            has_simulated_devices=count > 0,
-        )
-        for rank in range(spec.nodes)
-    )
+    tasks = tuple(_imagined(member) for member in members(spec))
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")
+
+
+def _imagined(member: Member) -> TaskPlacement:
+    device = member.group.resources.device
+    count = device.count if device.is_scarce else 0
+    return TaskPlacement(
+        rank=member.rank,
+        node=f"node-{member.rank}",
+        address=own_address(member.rank),
+        port=TASK_PORT,
+        device_ids=tuple(range(count)),
+        device_model=device.model,
+        has_simulated_devices=count > 0,
+    )

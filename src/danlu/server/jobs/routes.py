@@ -37,7 +37,7 @@ WATCH_SECONDS = 0.25
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
     checked = state.database.read(service.check, state, who, body.spec)
     row = state.database.write(service.submit, state, who, checked, body.request_id)
-    state.wake_scheduler()
+    state.wake_scheduler(only_queue=True)
     if row.attempt:  # a repeated request for a job that has gone on since
         return state.database.read(job_out, row)
     return new_job_out(row, project=checked.project, owner=who.name)

@@ -26,6 +26,7 @@ from danlu.wire.logs import LogEnd
 router = APIRouter(prefix="/jobs", tags=["logs"])
 FOLLOW_SECONDS = 0.15
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
+Start = Annotated[str, Query(max_length=40)]
 Offset = Annotated[int, Query(ge=0, le=2**60)]
 
 
@@ -65,7 +66,7 @@ def lines(
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     rank: Annotated[Optional[list[Rank]], Query(max_length=4096)] = None,
-    start: Annotated[Optional[list[str]], Query(alias="from", max_length=4096)] = None,
+    start: Annotated[Optional[list[Start]], Query(alias="from", max_length=4096)] = None,
     follow: bool = False,
     tail: Annotated[Optional[int], Query(ge=0, le=10_000_000)] = None,
     since: Annotated[Optional[float], Query(ge=0, le=253_402_300_799, allow_inf_nan=False)] = None,
