@@ -50,9 +50,9 @@ def exec_(
     command: list[str] = typer.Argument(..., metavar="-- COMMAND...", help="What to run, word for word."),
     rank: int = Rank,
 ) -> None:
-    """Run a command in a running task, beside the task's own.
+    """Run a command in a running task.
 
-    What it prints comes out here, its errors too; what is written to this command's input reaches it. Its exit
+    It runs beside the task's own. What it prints comes out here, its errors too; what is written to this command's input reaches it. Its exit
     code is this command's.
 
     \b
