@@ -52,8 +52,8 @@ def exec_(
 ) -> None:
     """Run a command in a running task.
 
-    It runs beside the task's own. What it prints comes out here, its errors too; what is written to this command's input reaches it. Its exit
-    code is this command's.
+    It runs beside the task's own. What it prints comes out here, its errors too; what is written to this
+    command's input reaches it. Its exit code is this command's.
 
     \b
     Examples:
