@@ -15,6 +15,7 @@ from danlu.client.terminals import Size, Terminal
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobRow
+from danlu.wire.why import WhyOut
 
 _POLL_SECONDS = 1.0
 
@@ -143,6 +144,10 @@ class Job:
     def events(self) -> Iterator[EventOut]:
         """What happened to the job, oldest first."""
         return pages(self._http, f"/jobs/{self.id}/events", EventOut)
+
+    def why(self) -> WhyOut:
+        """Why it waits, in full: what is missing, who is ahead, which limit, when there is room, what would help."""
+        return self._http.get(f"/jobs/{self.id}/why", WhyOut)
 
     def stop(self) -> Job:
         """Ask for its end. Returns at once; `wait()` waits for it. Quiet when the job is over."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
-from danlu.launch.layout import Layout
+from danlu.launch.layout import CHECKPOINTS, Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
 from danlu.launch.told import DANLU, TIONE, Told
@@ -135,8 +135,8 @@ def task_plan(
         workdir=layout.code,
         env={**env, **job.env, **member.group.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
-        inputs=_inputs(job, layout),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model),
+        inputs=(*_inputs(job, layout), *_checkpoints(attempt, layout, output)),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
@@ -180,6 +180,8 @@ def own_environment(
         "DANLU_CONFIG_DIR": layout.config,
         "DANLU_CODE_DIR": layout.code,
         "DANLU_OUTPUT_DIR": layout.output,
+        "DANLU_CHECKPOINT_DIR": layout.checkpoints,
+        "DANLU_STOP_FILE": layout.stop_file,
         "DANLU_MODEL_DIR": layout.model,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
@@ -212,6 +214,13 @@ def _image(job: JobSpec) -> Image | None:
         return None
     login = job.image_login
     return Image(name=job.image, username=login.username if login else "", secret=login.secret if login else "")
+
+
+def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:
+    """What the attempts before this one saved to go on from."""
+    if attempt == 1:
+        return ()
+    return (Fetch(source=f"{output.rstrip('/')}/{CHECKPOINTS}/", to=layout.checkpoints, is_own=True),)
 
 
 def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:

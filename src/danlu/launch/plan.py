@@ -20,6 +20,9 @@ class Fetch(_Frozen):
     to: str
     """Absolute path in the task."""
 
+    is_own: bool = False
+    """What earlier attempts of the job left: it need not be there, and is not sent again."""
+
 
 class Send(_Frozen):
     """A folder of the task whose files are brought to the store."""

@@ -21,8 +21,9 @@ from danlu.node.image import FETCHED
 from danlu.node.image_root import mount_root
 from danlu.node.init import descendants, processes
 from danlu.node.log_copy import LogCopy
+from danlu.node.notice import leave_notice
 from danlu.node.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
-from danlu.node.staging import StagerProcess, has_files
+from danlu.node.staging import StagerProcess, has_files, note_fetched
 from danlu.node.verdict import Facts, judge
 
 TICK_SECONDS = 1.0
@@ -128,6 +129,7 @@ class Shim:
             if self._stop_was_asked:
                 stager.kill()
         self._facts = self._facts._replace(staging=stager.result(self._ended[stager.pid]))
+        note_fetched(self._folder, self._task)
 
     # the command
 
@@ -376,6 +378,8 @@ class Shim:
         at = time.monotonic() + grace_seconds
         self._stop_was_asked = True
         self._last_grace_seconds = grace_seconds
+        if self._task.get("stop_file"):
+            leave_notice(self._folder, self._task["stop_file"], grace_seconds)
         self._stop_at = at if self._stop_at is None else min(at, self._stop_at)
         if self._init is not None:
             with contextlib.suppress(OSError):  # it is ending already

@@ -9,7 +9,7 @@ import signal
 from typing import Any, NoReturn
 
 from danlu.node import linux
-from danlu.node.records import STAGER_LOG
+from danlu.node.records import FETCHED, STAGER_LOG
 
 
 class StagerProcess:
@@ -86,6 +86,30 @@ class StagerProcess:
 def kept_in(folder: str) -> str:
     """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
     return f"the files are kept in {folder}"
+
+
+def note_fetched(folder: str, task: dict[str, Any]) -> None:
+    """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
+    found: dict[str, list[int]] = {}
+    for item in task["inputs"]:
+        for parent, _, names in os.walk(item["to"]) if item.get("is_own") else ():
+            for name in names:
+                path = os.path.join(parent, name)
+                seen = os.lstat(path)
+                found[os.path.relpath(path, folder)] = [seen.st_size, seen.st_mtime_ns, seen.st_ino]
+    if found:
+        with open(os.path.join(folder, FETCHED), "w") as file:
+            json.dump(found, file)
+
+
+def read_fetched(folder: str) -> dict[str, list[int]]:
+    """Path from the task's folder -> size, time of change and inode when it was fetched."""
+    try:
+        with open(os.path.join(folder, FETCHED)) as file:
+            found: dict[str, list[int]] = json.load(file)
+    except (OSError, ValueError):
+        return {}  # then it is sent once more, which does no harm but to the network
+    return found
 
 
 def has_files(folder: str) -> bool:

@@ -15,8 +15,9 @@ from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.preempting import preempt
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
-from danlu.scheduler.snapshot import GiveUp, Start, Wait
+from danlu.scheduler.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
@@ -287,6 +288,8 @@ class Scheduler:
                 if item is not None:
                     num_started += 1
                     self._launch(item)
+            elif isinstance(action, Evict):
+                num_started += preempt(parts, action)  # something moves
             elif isinstance(action, GiveUp):
                 self._give_up(action)
             elif _says_more(action.why, rows[action.job_id]):

@@ -24,7 +24,7 @@ from danlu.gateway.terminals import Terminals
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import MAX_HEAD_BYTES, create_app
-from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
+from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import DeviceRequest
@@ -70,6 +70,9 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
                 timeout_graceful_shutdown=2,
                 lifespan="on",
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+                # whoever may say where a request comes from may say so for throttling and for the audit trail
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=settings.trusted_proxies,
             ),
             stopping=state.stopping,
         )
@@ -93,8 +96,8 @@ class _Server(uvicorn.Server):
 def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
     lines = [f"Danlu is up on {settings.url} (data in {settings.home})"]
     if wants_one:
-        link = database.write(make_link, ADMIN, utc_now())
-        lines.append(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+        link = database.write(first_admin_link, utc_now())
+        lines.append(f"Sign in, once, within a day: {settings.people_url}/signin?token={link}")
     say("\n".join(lines))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -21,6 +22,33 @@ class ServerSettings(BaseSettings):
 
     port: int = Field(default=8400, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
+
+    public_url: str = ""
+    """Address at which people reach this server when a proxy stands before it, such as https://danlu.example.org."""
+
+    trusted_proxies: str = ""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For is believed; nobody's when left out."""
+
+    registration: Literal["open", "approval", "closed"] = "approval"
+    """Whether those who register are let in at once, wait for an admin, or are refused."""
+
+    join_project: str = ""
+    """Project that those become members of who are let in without an admin (open registration, OIDC)."""
+
+    oidc_issuer: str = ""
+    """Address of an OpenID Connect provider that people can sign in with; none when left out."""
+
+    oidc_client_id: str = ""
+    """Name under which the provider knows this server."""
+
+    oidc_client_secret_file: Path | None = None
+    """File with the secret that goes with the client id; for a public client none."""
+
+    oidc_name: str = "OpenID Connect"
+    """What the button on the sign-in page says."""
+
+    oidc_people: Literal["active", "approval", "known"] = "approval"
+    """Who comes from the provider for the first time is let in, waits for an admin, or is refused unless known here."""
 
     database_url: str = ""
     """SQLAlchemy URL; SQLite in the data folder when left out."""
@@ -79,6 +107,11 @@ class ServerSettings(BaseSettings):
     @property
     def objects_dir(self) -> Path:
         return self.home / "store"
+
+    @property
+    def people_url(self) -> str:
+        """Where people reach the server; links begin with it."""
+        return self.public_url.rstrip("/") or self.url
 
     @property
     def url(self) -> str:

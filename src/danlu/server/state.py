@@ -11,6 +11,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from danlu.auth.secrets import Sealer
+from danlu.auth.turns import Turns
 from danlu.gateway.terminals import Terminals
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
@@ -31,6 +32,9 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[..., None]
+    password_turns: Turns = field(default_factory=Turns)
+    """A password's hash takes a core for a moment; strangers must not take them all."""
+
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
 

@@ -21,6 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_project_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
@@ -313,6 +314,9 @@ class JobSpec(_Frozen):
     hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
     """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
 
+    project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
+    """The project that the job belongs to. When left out: the first of yours that you may submit to."""
+
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Words of your own to find the job by: `danlu ps --tag team=vision`."""
 
@@ -321,6 +325,9 @@ class JobSpec(_Frozen):
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
+
+    preemptible: bool = False
+    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
 
     retry: Retry = Retry()
     """Whether the job is tried again when an attempt fails: see retry below."""
@@ -408,10 +415,10 @@ _KNOWN = {
     "resources.device": DeviceRequest.model_fields,
     "code": Code.model_fields,
     "retry": Retry.model_fields,
-    "image_login": ImageLogin.model_fields,
     "roles.*": Role.model_fields,
     "roles.*.resources": Resources.model_fields,
     "roles.*.resources.device": DeviceRequest.model_fields,
+    "image_login": ImageLogin.model_fields,
 }
 
 

@@ -48,6 +48,38 @@ CATALOGUE: dict[str, Entry] = {
         "Wait, stop a job that holds it, or ask for less.",
         False,
     ),
+    "quota_project": Entry(
+        "The project's quota has no room for the job.",
+        Fault.USER,
+        "Wait for the project's jobs, ask an admin for a larger quota, or submit it with `preemptible: true`: "
+        "`danlu quota show` tells what is used.",
+        False,
+    ),
+    "quota_user": Entry(
+        "Its owner's quota in the project has no room for the job.",
+        Fault.USER,
+        "Wait for your own jobs, ask an owner of the project for a larger quota, or submit it with "
+        "`preemptible: true`: `danlu quota show` tells what is used.",
+        False,
+    ),
+    "making_room": Entry(
+        "Jobs that hold what it asks for are ending: preemptible ones make room for it.",
+        Fault.NOBODY,
+        "Wait: they have their grace to save their work.",
+        False,
+    ),
+    "reserved": Entry(
+        "The job has waited long for room, so nodes are kept for it as they become free.",
+        Fault.NOBODY,
+        "Wait: it starts when the jobs that run there have ended; `danlu why` tells when that is, if anybody knows.",
+        False,
+    ),
+    "preempted": Entry(
+        "The job made room for another one, and runs again: same output, same checkpoints, same place in the queue.",
+        Fault.NOBODY,
+        "Wait. A script that saves checkpoints goes on where it was.",
+        False,
+    ),
     "no_such_node": Entry(
         "No node, even an empty one, has what the job asks for.",
         Fault.USER,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
@@ -44,14 +44,14 @@ def own(session: Session, project_id: int, digest: str, at: datetime) -> None:
         session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at))
 
 
-def owned(session: Session, project_id: int, digests: Iterable[str]) -> set[str]:
-    """Return those of the digests that the project has sent."""
+def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
+    """Return those of the digests that one of the projects has sent; None: any project."""
     wanted = list(set(digests))
     found: set[str] = set()
     for first in range(0, len(wanted), 500):
-        query = select(BlobOwnerRow.digest).where(
-            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted[first : first + 500])
-        )
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(wanted[first : first + 500]))
+        if project_ids is not None:
+            query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
     return found
 

@@ -178,7 +178,11 @@ def _describe(
             {"name": gate.name, "reason": gate.reason, "passed": str(paths.on_host(gate.passed))} for gate in task.gates
         ],
         "log_copy": _log_copy(task, settings.kept),
-        "inputs": [{"source": fetch.source, "to": str(paths.on_host(fetch.to))} for fetch in task.inputs],
+        "stop_file": str(paths.on_host(Layout(task.root).stop_file)),
+        "inputs": [
+            {"source": fetch.source, "to": str(paths.on_host(fetch.to)), "is_own": fetch.is_own}
+            for fetch in task.inputs
+        ],
         "outputs": [
             {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
             for send in task.outputs

@@ -9,9 +9,11 @@ from sqlalchemy.orm import Session
 from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import simulated_notes
-from danlu.scheduler.policy import own_address, place
+from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.placing import own_address
+from danlu.scheduler.policy import place
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
-from danlu.scheduler.snapshot import FreeNode, QueuedJob
+from danlu.scheduler.snapshot import QueuedJob
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
@@ -27,8 +29,8 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     check_paths(spec, infos)
     check_image(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
-    found = place(job, tuple(_empty(info) for info in infos), set())
-    placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
+    found = place(job, [empty_node(info) for info in infos])
+    placement = _anywhere(spec) if isinstance(found, Reason) else found
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
     if isinstance(found, Reason):
@@ -69,16 +71,6 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
                 f"write a path relative to DANLU_DATA_DIR, or install bubblewrap"
             )
             raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
-
-
-def _empty(info: NodeInfo) -> FreeNode:
-    return FreeNode(
-        info=info,
-        devices=info.devices,
-        cpus=info.cpus,
-        memory_bytes=info.memory_bytes,
-        num_tasks=info.max_tasks,
-    )
 
 
 def _anywhere(spec: JobSpec) -> Placement:

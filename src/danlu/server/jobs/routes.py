@@ -18,6 +18,7 @@ from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
+from danlu.server.jobs.why import why as why_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
@@ -27,6 +28,7 @@ from danlu.spec.states import JobState, is_over
 from danlu.store import jobs
 from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, ReasonOut, SelectedOut, SelectJobs, SubmitJob
+from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
@@ -114,6 +116,13 @@ def resume(job: str, who: CurrentUser, state: State) -> JobOut:
 @router.post("/{job}/start")
 def start(job: str, who: CurrentUser, state: State) -> JobOut:
     return _change(state, service.start_again, who, job)
+
+
+@router.get("/{job}/why")
+def why(job: str, who: CurrentUser, state: State) -> WhyOut:
+    """What is missing, who is ahead, which limit holds it, when there is room, and what would let it start."""
+    with state.database.reading() as session:
+        return why_out(session, service.find(session, who, job), state.now())
 
 
 @router.get("/{job}/events")
