@@ -8,8 +8,9 @@ from tests.launch.test_golden import CASES, plan_of
 from danlu.launch import explain
 from danlu.launch.contracts import MODULES
 from danlu.launch.explain import MODES, find_told
+from danlu.launch.modes import MODES as STARTED
 from danlu.launch.told import Told
-from danlu.spec.job import Contract, JobSpec, LaunchMode, parse_job
+from danlu.spec.job import Contract, JobSpec, parse_job
 
 
 def job_of(case: str) -> JobSpec:
@@ -27,7 +28,7 @@ def test_every_variable_and_file_of_a_plan_has_its_line(case: str) -> None:
 
 
 def test_every_mode_and_contract_has_its_tables() -> None:
-    assert set(MODES) == set(LaunchMode)
+    assert set(MODES) == set(STARTED)
     assert set(MODULES) == set(Contract)
     for module in (*MODES.values(), *MODULES.values()):
         assert module.STARTS.endswith(".")

@@ -26,6 +26,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
         "why": Command("danlu.cli.why:why", "Say why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
+        "shell": Command("danlu.cli.shell:shell", "Open a shell in a running task."),
+        "exec": Command("danlu.cli.shell:exec_", "Run a command in a running task."),
         "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
         "stop": Command("danlu.cli.lifecycle:stop", "Stop jobs."),
         "pause": Command("danlu.cli.lifecycle:pause", "Stop a job for now; it keeps its id and its output."),

@@ -21,10 +21,11 @@ from danlu.launch.ranktable import write_b, write_c
 from danlu.launch.ranktable.write import LARGEST_OLD_DEVICE_ID
 from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode, Processes
-from danlu.spec.roles import members
+from danlu.spec.roles import PS, WORKER, Member, members
 
 POD_ENV = "/pod.env"
 SHARED = "/data"
+MASTER = "master"
 NOT_IN_POD_ENV = ("HOME", "INTERACTIVE", "LS_COLORS", "PATH", "PWD")
 """Apulis leaves these out as well: they belong to the shell that reads the file."""
 
@@ -81,7 +82,7 @@ def add(
         layout = Layout(place.root)
         env = {
             **before.env,
-            **_environment(job, job_id=job_id, placement=placement, place=place, owner=owner, user=user),
+            **_environment(job, job_id=job_id, placement=placement, member=member, owner=owner, user=user),
         }
         own = {f"{layout.config}/{name}": text for name, text in tables.items()}
         pod_env = _pod_env(
@@ -118,10 +119,11 @@ def _check(job: JobSpec) -> None:
 
 
 def _environment(
-    job: JobSpec, *, job_id: str, placement: Placement, place: TaskPlacement, owner: Owner, user: str
+    job: JobSpec, *, job_id: str, placement: Placement, member: Member, owner: Owner, user: str
 ) -> dict[str, str]:
-    is_one = len(placement.tasks) == 1
-    device = job.resources.device
+    everyone = members(job)
+    place, device = placement.tasks[member.rank], member.group.resources.device
+    command = member.group.command
     env = {
         "HOME": f"/home/{user}",
         "USER": user,
@@ -129,30 +131,35 @@ def _environment(
         "DLWS_JOB_ID": job_id,
         "DLWS_VC_NAME": owner.project,
         "DLWS_USER_NAME": user,
-        "DLWS_ROLE_NAME": "master" if is_one else "worker",
-        "DLWS_ROLE_IDX": str(place.rank),
-        "DLWS_NUM_PS": "0",
-        "DLWS_NUM_WORKER": str(len(placement.tasks)),
+        "DLWS_ROLE_NAME": _role(member, everyone),
+        "DLWS_ROLE_IDX": str(member.index),
+        "DLWS_NUM_PS": str(sum(other.role == PS for other in everyone)),
+        "DLWS_NUM_WORKER": str(sum(other.role == WORKER for other in everyone)),
         "DLWS_NUM_GPU_PER_WORKER": str(device.count if device.is_scarce else 0),
         "DLWS_GPU_TYPE": ":".join(part for part in (device.type, device.model) if part),
         "DLWS_IS_NPU_JOB": "true" if device.type == NPU else "false",
-        "DLWS_LAUNCH_CMD": job.command if isinstance(job.command, str) else shlex.join(job.command or ()),
+        "DLWS_LAUNCH_CMD": command if isinstance(command, str) else shlex.join(command or ()),
         "POD_IP": place.address,
-        "POD_NAME": plain.host_name(job_id, place.rank),
+        "POD_NAME": plain.host_name(job_id, member.index, member.role),
         "DLWS_SD_SELF_IP": place.address,
     }
-    if not is_one:
-        env["DLWS_WORKER_NUM"] = str(len(placement.tasks))
-    for other in placement.tasks:
-        name = f"DLWS_SD_{'master' if is_one else 'worker'}{other.rank}"
-        env |= {f"{name}_IP": other.address, f"{name}_HOST_IP": other.address}
-        if device.type == NPU:
-            env[f"{name}_NPU_IP_LIST"] = _npu_ips(other)
+    if len(everyone) > 1:
+        env["DLWS_WORKER_NUM"] = env["DLWS_NUM_WORKER"]
+    for other, its_place in zip(everyone, placement.tasks, strict=True):
+        name = f"DLWS_SD_{_role(other, everyone)}{other.index}"
+        env |= {f"{name}_IP": its_place.address, f"{name}_HOST_IP": its_place.address}
+        if other.group.resources.device.type == NPU:
+            env[f"{name}_NPU_IP_LIST"] = _npu_ips(its_place)
     if place.device_ids:
         env["VISIBLE_IDS"] = ",".join(map(str, place.device_ids))
     if device.type == NPU:
         env["NPU_IPS"] = _npu_ips(place)
     return env
+
+
+def _role(member: Member, everyone: tuple[Member, ...]) -> str:
+    """Apulis' name for a role: a job of one task is its own master."""
+    return MASTER if len(everyone) == 1 else member.role
 
 
 def _npu_ips(place: TaskPlacement) -> str:

@@ -139,6 +139,8 @@ def _folders(task: TaskPlan) -> Iterator[tuple[str, str]]:
 
 def _notes(job: JobSpec) -> Iterator[str]:
     yield ENGINE_ADDS
+    if job.debug:
+        yield "Debug: everything is made ready and the command is not started; `danlu shell` opens a shell there."
     if job.image is not None:
         yield (
             f"The command sees the files of {job.image} instead of the machine's, read-only but for its own folders "

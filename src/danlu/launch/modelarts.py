@@ -85,6 +85,8 @@ def add(
 
 def _check(job: JobSpec) -> str:
     """Refuse what is not a job of ModelArts; return the boot file."""
+    if job.roles:
+        _refuse("roles", "ModelArts starts one boot file everywhere; leave roles out")
     if not isinstance(job.command, tuple):
         _refuse(
             "command", "with contract: modelarts it is a list of words with the boot file, such as [python3, train.py]"

@@ -19,6 +19,12 @@ SHELL = "/bin/bash"
 PLAIN_SHELL = "/bin/sh"
 """For images, which need not have another. Contracts are written for bash, which theirs have."""
 
+_WAIT = (
+    'echo "Everything is ready, and the command is not started: danlu shell $DANLU_JOB_ID --rank $DANLU_RANK"\n'
+    "exec tail -f /dev/null"
+)
+"""What runs instead of the command in debug mode. One program to its end: whoever opens a shell gets its variables."""
+
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"),
@@ -222,6 +228,8 @@ def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]
 def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:
     """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
     shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
+    if job.debug:
+        line, added = _WAIT, added._replace(launcher=())
     if not isinstance(line, str):
         line = (*line, *added.arguments)
     if added.launcher:

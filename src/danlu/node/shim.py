@@ -16,6 +16,7 @@ import time
 from typing import Any, NoReturn
 
 from danlu.node import cgroup, linux, network
+from danlu.node.door import Door
 from danlu.node.image import FETCHED
 from danlu.node.image_root import mount_root
 from danlu.node.init import descendants, processes
@@ -69,6 +70,7 @@ class Shim:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         linux.adopt_orphans()
+        self._door = Door(folder)
 
         self._started_at: float | None = None
         self._ended_at: float | None = None
@@ -233,6 +235,8 @@ class Shim:
             self._note("running")
         elif event["event"] == "not_started":
             self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
+        elif event["event"] == "executed":
+            self._door.ended(event)
         elif event["event"] == "ended" and self._ended_at is None:
             self._ended_at = float(event["at"])
             self._facts = self._facts._replace(exit_code=int(event["code"]))
@@ -348,12 +352,14 @@ class Shim:
     def _wait(self, *, also: list[socket.socket], until: float | None = None) -> None:
         """Sleep until something happens or a tick has passed, and take note of it."""
         timeout = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - time.monotonic()))
-        watched: list[int | socket.socket] = [self._wake_up, self._control, *also]
+        watched: list[int | socket.socket | Door] = [self._wake_up, self._control, self._door, *also]
         ready = select.select(watched, [], [], timeout)[0]
         if self._wake_up in ready:
             os.read(self._wake_up, 4096)
         if self._control in ready:
             self._obey(os.read(self._control, 4096))
+        if self._door in ready:
+            self._door.answer(self._init if self._facts.did_start else None)
         if self._is_terminated:
             self._is_terminated = False
             self._stop(float(self._task["grace_seconds"]))

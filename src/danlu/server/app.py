@@ -22,6 +22,7 @@ from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.state import ServerState
+from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
 from danlu.server.users.routes import router as users_router
@@ -42,6 +43,7 @@ ROUTERS = (
     projects_router,
     quotas_router,
     reasons_router,
+    terminals_router,
     trees_router,
     uploads_router,
     users_router,

@@ -20,6 +20,7 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.base import EngineSetup
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
+from danlu.gateway.terminals import Terminals
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import MAX_HEAD_BYTES, create_app
@@ -137,6 +138,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
+        terminals=Terminals(parts.engines),
     )
     return state, scheduler
 

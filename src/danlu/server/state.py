@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from danlu.auth.secrets import Sealer
 from danlu.auth.turns import Turns
+from danlu.gateway.terminals import Terminals
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
@@ -33,6 +34,9 @@ class ServerState:
     wake_scheduler: Callable[..., None]
     password_turns: Turns = field(default_factory=Turns)
     """A password's hash takes a core for a moment; strangers must not take them all."""
+
+    terminals: Terminals = field(default_factory=lambda: Terminals({}))
+    """Shells in running tasks that were opened through this server."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""

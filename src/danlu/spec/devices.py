@@ -26,10 +26,6 @@ class DeviceRequest(BaseModel):
         """Whether ids are given out. CPU processes are only counted, the operating system shares the cores."""
         return self.type != CPU
 
-    def covers(self, device: Device) -> bool:
-        """Whether a device is such a one. A model may be asked for by its beginning: `910b` covers `910b3`."""
-        return device.type == self.type and (self.model is None or (device.model or "").startswith(self.model))
-
 
 class Device(BaseModel):
     """One device of a node."""

@@ -81,8 +81,8 @@ def _no_nul(text: str) -> str:
     return text
 
 
-def _image(text: str) -> str:
-    if not _IMAGE.fullmatch(text):
+def _image(text: Optional[str]) -> Optional[str]:
+    if text is not None and not _IMAGE.fullmatch(text):
         raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
     return text
 
@@ -290,7 +290,7 @@ class JobSpec(_Frozen):
     contract: Optional[Contract] = None
     """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
 
-    image: Optional[Annotated[str, AfterValidator(_image)]] = None
+    image: Annotated[Optional[str], AfterValidator(_image)] = None
     """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
 
     image_login: Optional[ImageLogin] = None
@@ -319,6 +319,9 @@ class JobSpec(_Frozen):
 
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Words of your own to find the job by: `danlu ps --tag team=vision`."""
+
+    debug: bool = False
+    """Prepare everything and do not start the command: `danlu shell` opens a shell where it would have run."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""

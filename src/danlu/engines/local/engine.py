@@ -14,8 +14,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import danlu
-from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import (
+    Channel,
+    Credentials,
+    Engine,
+    EngineSetup,
+    Handle,
+    LogMark,
+    NodeInfo,
+    Observation,
+    TerminalSize,
+)
 from danlu.engines.local import sandbox
+from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
@@ -95,6 +106,9 @@ class LocalEngine(Engine):
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:
             _tell(TaskFolder.of(self._work_dir, handle), f"stop {grace_seconds:.3f}\n")
+
+    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
+        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal)
 
     def forget(self, job_id: str, attempt: int) -> None:
         gang = GangFolder.of(self._work_dir, job_id, attempt)
