@@ -47,7 +47,6 @@ def filled(path: str) -> str:
         "registration": "x",
         "user": "admin",
         "upload": "x",
-        "project": "default",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 
