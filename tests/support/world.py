@@ -194,11 +194,11 @@ class World:
 
 
 @contextmanager
-def make_world(folder: Path, *nodes: NodeInfo) -> Iterator[World]:
+def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterator[World]:
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(sqlite_url(settings.server_dir / "danlu.db"))
+    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
     migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
