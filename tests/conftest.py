@@ -16,6 +16,7 @@ from danlu.testing.serving import RunningServer
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests share what is in tests/fakes and tests/support
 
 from tests.support.databases import KINDS, Databases
+from tests.support.stores import S3Servers
 from tests.support.world import Api, World, make_world
 
 
@@ -44,6 +45,12 @@ def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databa
     made.drop()
 
 
+@pytest.fixture(scope="session")
+def s3_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Servers]:
+    with S3Servers(tmp_path_factory.mktemp("s3")) as servers:
+        yield servers
+
+
 @pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> str:
     """What a world's database is. A module whose tests are to run on both has one of this name with parameters."""
@@ -53,13 +60,14 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def world(request: pytest.FixtureRequest, tmp_path: Path, database_kind: str) -> Iterator[World]:
     """Everything but processes: the engine does what the test says."""
-    url = ""
-    if database_kind == "postgresql":
-        chosen = Databases(database_kind, tmp_path, request.getfixturevalue("postgres"))
-        url = chosen.url()
-        request.addfinalizer(chosen.drop)
-    with make_world(tmp_path / "data", database_url=url) as made:
+    if database_kind == "sqlite":
+        with make_world(tmp_path / "data") as made:
+            yield made
+        return
+    chosen = Databases(database_kind, tmp_path, request.getfixturevalue("postgres"))
+    with make_world(tmp_path / "data", database_url=chosen.url()) as made:
         yield made
+    chosen.drop()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
-
 from tests.support.databases import Databases
 
 from danlu.spec.states import TaskState
@@ -123,9 +122,7 @@ class TestTail:
 
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"\n\n", b"x" * 70_000]), max_size=8), st.integers(1, 6))
-    def test_equals_the_naive_way(
-        self, logs: Logs, pieces: list[bytes], num_lines: int
-    ) -> None:
+    def test_equals_the_naive_way(self, logs: Logs, pieces: list[bytes], num_lines: int) -> None:
         forget(logs)
         data = b"".join(pieces)
         add(logs, data)

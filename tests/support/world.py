@@ -33,9 +33,9 @@ from danlu.spec.nodes import NodeInfo
 from danlu.store import migrate, people
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
+from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
-from danlu.store.objects import LocalObjects
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut

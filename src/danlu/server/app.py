@@ -62,7 +62,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     )
     app.state.danlu = state
     failures.install(app)
-    app.add_middleware(KnownHosts, host=state.settings.host)
+    app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:
         api.include_router(router)

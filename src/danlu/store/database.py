@@ -111,7 +111,11 @@ def _make_engine(text: str) -> Engine:
     if url.get_backend_name() != "sqlite":
         options = " ".join(f"-c {name}={value}" for name, value in _POSTGRES_OPTIONS.items())
         return create_engine(
-            url, pool_pre_ping=True, pool_size=20, max_overflow=20, connect_args={"options": options, "connect_timeout": 10}
+            url,
+            pool_pre_ping=True,
+            pool_size=20,
+            max_overflow=20,
+            connect_args={"options": options, "connect_timeout": 10},
         )
     engine = create_engine(url, pool_size=20, max_overflow=40, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
@@ -127,7 +131,9 @@ def _checked(text: str) -> URL:
         backend = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError) as error:
         # not the value: it may hold a password
-        raise InvalidInput(f"database_url cannot be read; {right}", fields={"database_url": "cannot be read"}) from error
+        raise InvalidInput(
+            f"database_url cannot be read; {right}", fields={"database_url": "cannot be read"}
+        ) from error
     if backend not in ("sqlite", "postgresql"):
         told = f"{backend!r} is not a database that Danlu knows; {right}"
         raise InvalidInput(f"database_url: {told}", fields={"database_url": told})

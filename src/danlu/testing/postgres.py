@@ -78,23 +78,43 @@ def running_postgres() -> Iterator[Postgres]:
     user = _unprivileged()
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    become = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    uid, gid, groups = (None, None, None) if user is None else (user.pw_uid, user.pw_gid, [user.pw_gid])
     data = folder / "data"
-    init = [binaries / "initdb", "-D", data, "-U", "danlu", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
+    init = [
+        str(binaries / "initdb"),
+        "-D",
+        str(data),
+        "-U",
+        "danlu",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-sync",
+        "--locale=C",
+    ]
     try:
         made = subprocess.run(
-            [*init, "--locale-provider=icu", "--icu-locale=en-US"], capture_output=True, cwd=folder, check=False, **become
+            [*init, "-E", "UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"],
+            capture_output=True,
+            cwd=folder,
+            check=False,
+            user=uid,
+            group=gid,
+            extra_groups=groups,
         )
         if made.returncode != 0:
             raise RuntimeError(f"initdb failed: {made.stderr.decode(errors='replace')}")
         options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                [binaries / "postgres", "-D", data, "-k", folder, *options],
+                [str(binaries / "postgres"), "-D", str(data), "-k", str(folder), *options],
                 stdout=log,
                 stderr=log,
                 cwd=folder,
-                **become,
+                user=uid,
+                group=gid,
+                extra_groups=groups,
             )
         try:
             _wait_for(folder, process)
