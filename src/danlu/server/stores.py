@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from danlu.errors import InvalidInput
+from danlu.scheduler.parts import utc_now
 from danlu.server.settings import ServerSettings
-from danlu.store.blobs import Blobs
+from danlu.store.blobs import BUCKET, Blobs
+from danlu.store.cleaning import Places
 from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
@@ -50,6 +52,23 @@ def make_uploads(settings: ServerSettings) -> Uploads:
 
 def make_logs(settings: ServerSettings, database: Database) -> Logs:
     return Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
+
+
+def cleaning_places(settings: ServerSettings, database: Database) -> Places:
+    """All that clean-up looks at."""
+    inner = make_inner(settings)
+    return Places(
+        database=database,
+        objects=make_objects(settings),
+        blobs=Blobs(inner),
+        inner=inner,
+        uploads=make_uploads(settings),
+        logs=make_logs(settings, database),
+        log_dir=settings.server_dir / "logs",
+        partial_dirs=(settings.objects_dir, settings.server_dir / BUCKET, settings.spool_dir),
+        log_days=settings.log_days,
+        now=utc_now,
+    )
 
 
 def s3_place(settings: ServerSettings) -> S3Place | None:

@@ -11,6 +11,9 @@ from danlu.errors import Conflict
 from danlu.store.tables import FactRow
 
 DATA_FOLDER, SEALING_KEY, OBJECTS = "data_folder", "sealing_key", "objects"
+MOVED = "moved"
+"""Where everything went. No server starts on this database any more."""
+
 _TOLD = {
     DATA_FOLDER: "servers on one database share one data folder, with its logs and the folders of running jobs",
     SEALING_KEY: "copy server/secret.key from the data folder of the first server: job secrets are sealed with it",
@@ -21,6 +24,8 @@ _TOLD = {
 def agree(session: Session, mine: Mapping[str, str]) -> None:
     """Note these facts where none is known, and raise Conflict where another one is."""
     known = {row.name: row for row in session.scalars(select(FactRow))}
+    if MOVED in known:
+        raise Conflict(f"this database was moved to {known[MOVED].value}; set DANLU_SERVER_DATABASE_URL to it")
     for name, value in mine.items():
         if name not in known:
             session.add(FactRow(name=name, value=value))

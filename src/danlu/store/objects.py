@@ -7,7 +7,7 @@ puts: not every service has them, and locks are the database's matter.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -104,6 +104,10 @@ class Objects(ABC):
     def delete_below(self, path: StorePath) -> int:
         """Delete every object whose key begins with the path's; return how many."""
 
+    def unfinished(self) -> Iterator[Unfinished]:
+        """Uploads in parts that a service keeps though nobody may come back to them."""
+        return iter(())
+
     def grants(self) -> Grants | None:
         """What gives others a short-lived right to move bytes by themselves; None when all go through the server."""
         return None
@@ -113,6 +117,16 @@ class Objects(ABC):
 class Part:
     size: int
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An upload in parts that was begun and not finished."""
+
+    key: str
+    id: str
+    begun_at: datetime
+    drop: Callable[[], None]
 
 
 class Grants(ABC):

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from danlu.store.objects import (
     Objects,
     OpenObject,
     Part,
+    Unfinished,
     Writer,
     check_prefix,
     checked_key,
@@ -150,6 +152,12 @@ class S3Objects(Objects):
             num_deleted += len(page.objects)
             if page.next is None:
                 return num_deleted
+
+    def unfinished(self) -> Iterator[Unfinished]:
+        for key, upload, begun_at in self._service.unfinished(self._prefix):
+            yield Unfinished(
+                key[len(self._prefix) :], upload, begun_at, drop=partial(self._service.drop_parts, key, upload)
+            )
 
     def grants(self) -> Grants | None:
         return _S3Grants(self, self._service, self._key) if self._is_direct else None

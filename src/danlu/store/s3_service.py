@@ -40,15 +40,6 @@ class S3Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An upload in parts that was begun and not finished."""
-
-    key: str
-    id: str
-    begun_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
     headers: Mapping[str, str]
@@ -108,15 +99,16 @@ class S3Service:
         except NotFound:
             return
 
-    def unfinished(self) -> Iterator[Unfinished]:
-        """Uploads in parts that nobody has finished or dropped."""
-        query = {"uploads": "", "prefix": self._place.prefix}
+    def unfinished(self, prefix: str) -> Iterator[tuple[str, str, datetime]]:
+        """Uploads in parts that nobody has finished or dropped: key, name, and when they were begun."""
+        query = {"uploads": "", "prefix": prefix}
         while True:
             root = self._ask(
                 "GET", "", query={name: value for name, value in query.items() if value or name == "uploads"}
             )
             for item in root.iterfind("Upload"):
-                yield Unfinished(_text(item, "Key"), _text(item, "UploadId"), _time(_text(item, "Initiated")))
+                if _text(item, "Key").startswith(prefix):
+                    yield _text(item, "Key"), _text(item, "UploadId"), _time(_text(item, "Initiated"))
             if _text(root, "IsTruncated") != "true":
                 return
             query["key-marker"] = _text(root, "NextKeyMarker")
