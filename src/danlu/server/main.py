@@ -25,10 +25,12 @@ from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import create_app
+from danlu.server.cleaner import clean_now_and_then
 from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.server.stores import (
+    cleaning_places,
     make_blobs,
     make_logs,
     make_objects,
@@ -71,6 +73,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
             uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"),
             stopping=state.stopping,
         )
+        clean_now_and_then(cleaning_places(settings, database), state.stopping)
         server.run(sockets=[listener])
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
