@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.batches.routes import router as batches_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
@@ -26,6 +27,7 @@ from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
 ROUTERS = (
+    batches_router,
     jobs_router,
     logs_router,
     nodes_router,
