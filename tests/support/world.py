@@ -33,9 +33,9 @@ from danlu.spec.nodes import NodeInfo
 from danlu.store import migrate, people
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
+from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
-from danlu.store.objects import LocalObjects
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
@@ -202,11 +202,11 @@ class World:
 
 
 @contextmanager
-def make_world(folder: Path, *nodes: NodeInfo) -> Iterator[World]:
+def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterator[World]:
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(sqlite_url(settings.server_dir / "danlu.db"))
+    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
     migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
