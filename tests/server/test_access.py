@@ -42,6 +42,7 @@ def filled(path: str) -> str:
         "key:path": "a",
         "digest": "a" * 64,
         "rank": "0",
+        "terminal": "x",
         "key_id": "x",
         "project": "default",
         "registration": "x",

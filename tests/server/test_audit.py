@@ -17,6 +17,11 @@ from danlu.store.tables import AuditRow
 
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",
+    ("POST", "/buckets/{bucket}/reads"): "changes nothing",
+    ("POST", "/jobs/{job}/terminals"): "needs a task that runs: tests/e2e/test_debug.py",
+    ("POST", "/jobs/{job}/terminals/{terminal}/input"): "of a shell whose opening is noted",
+    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a shell whose opening is noted",
+    ("DELETE", "/jobs/{job}/terminals/{terminal}"): "of a shell whose opening is noted",
     ("POST", "/buckets/{bucket}/uploads"): "bytes that are not an object yet; the commit is noted",
     ("PUT", "/uploads/{upload}"): "bytes that are not an object yet; the commit is noted",
     ("DELETE", "/uploads/{upload}"): "bytes that never became an object",

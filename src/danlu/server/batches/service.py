@@ -9,8 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
 from danlu.errors import DanluError, InvalidInput, NotFound, TooLarge
-from danlu.server.objects.service import readable_all, writable_all
+from danlu.server.objects.service import note_object, readable_all, writable_all
 from danlu.server.state import ServerState
+from danlu.spec.audit import Action
 from danlu.spec.paths import StorePath
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
@@ -44,6 +45,11 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
 
     done = state.pool.map(store, files, paths, _slices(files, rest))
     refused = [problem for problem in done if problem is not None]
+    kept = {file.key for file in files} - {problem.key for problem in refused}
+    for path in paths:
+        if not isinstance(path, DanluError) and path.key in kept:
+            note_object(state, who, Action.OBJECT_PUT, path, count=len(kept))
+            break
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 

@@ -80,13 +80,15 @@ def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name:
     projects.delete_bucket(session, name)
 
 
-def note_object(state: ServerState, who: Identity, action: Action, path: StorePath) -> None:
+def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
     """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
     if isinstance(who, JobIdentity):
         return
     project_id = _project_of(state, path.bucket)
     thing = f"bucket/{path.bucket}"
-    state.database.write(note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key)
+    state.database.write(
+        note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key, count=count
+    )
 
 
 def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:

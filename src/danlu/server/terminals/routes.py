@@ -13,9 +13,11 @@ from fastapi.responses import Response
 
 from danlu.errors import WrongState
 from danlu.gateway.terminals import Output, Task
+from danlu.server.audit.service import note
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.state import State
+from danlu.spec.audit import Action
 from danlu.store import attempts
 from danlu.wire.terminals import OpenTerminal, TerminalInput, TerminalOut, TerminalOutput, TerminalSizeIn
 
@@ -43,6 +45,8 @@ def open_terminal(job: str, body: OpenTerminal, who: CurrentUser, state: State) 
         command=body.command or SHELL,
         size=size,
     )
+    at, thing = state.now(), f"job/{row.id}"
+    state.database.write(note, who, Action.SHELL_OPEN, thing, at=at, project_id=row.project_id, rank=body.rank)
     return TerminalOut(id=name, job=row.id, rank=body.rank)
 
 
