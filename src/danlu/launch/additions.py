@@ -13,3 +13,6 @@ class Additions(NamedTuple):
 
     launcher: tuple[str, ...] = ()
     """Words that come before those of the command."""
+
+    spared: tuple[str, ...] = ()
+    """Programs that a stop does not signal: they end when what they started does."""

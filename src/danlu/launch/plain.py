@@ -83,6 +83,7 @@ def task_plan(
         device_ids=place.device_ids,
         root=place.root,
         command=_command(job, member.group.command or (), layout, added.launcher),
+        spared=added.spared,
         has_setup=job.setup is not None,
         workdir=layout.code,
         env={**env, **job.env, **member.group.env},

@@ -5,7 +5,8 @@
 One file that needs nothing else, because it is what a sandbox sees of Danlu. It talks to the shim over a socket, one
 JSON object per line:
 
-    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1}
+    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1,
+                     "spared": ["mpirun"]}
                     {"do": "stop", "grace_seconds": 30}
     init -> shim    {"event": "started", "at": 1700000000.0}
                     {"event": "not_started", "errno": 2, "word": "trian.py"}
@@ -42,6 +43,7 @@ class Init:
         self._main = 0
         self._kill_at: float | None = None
         self._is_alone = False
+        self._spared: list[str] = []
         self._actions: dict[str, Callable[[dict[str, Any]], None]] = {"start": self._start, "stop": self._stop}
 
     def run(self) -> None:
@@ -88,6 +90,7 @@ class Init:
     def _start(self, message: dict[str, Any]) -> None:
         if self._kill_at is not None:
             return
+        self._spared = message["spared"]
         failed, fail = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
@@ -104,7 +107,7 @@ class Init:
     def _stop(self, message: dict[str, Any]) -> None:
         at = time.monotonic() + float(message["grace_seconds"])
         if self._kill_at is None:
-            self._terminate()
+            self._terminate(spared=self._spared)
         self._kill_at = at if self._kill_at is None else min(at, self._kill_at)
         if not self._main:
             self._is_alone = True
@@ -123,16 +126,17 @@ class Init:
                 self._tell(event="ended", code=_exit_code(status), at=time.time())
                 if self._kill_at is None:
                     self._kill_at = time.monotonic() + AFTER_END_SECONDS
-                    self._terminate()
+                    self._terminate(spared=[])
 
-    def _terminate(self) -> None:
+    def _terminate(self, *, spared: list[str]) -> None:
         """Signal every process once, and none that a handler starts afterwards to save its work.
 
-        They are halted first: a list of processes that run is out of date as soon as it is read.
+        They are halted first: a list of processes that run is out of date as soon as it is read. Spared programs are
+        left to end when what they started does.
         """
         halted: set[int] = set()
         for _ in range(20):
-            new = [pid for pid in self._members() if pid not in halted]
+            new = [pid for pid in self._members() if pid not in halted and _name(pid) not in spared]
             if not new:
                 break
             for pid in new:
@@ -208,6 +212,14 @@ def _become(message: dict[str, Any], fail: int) -> None:
         code, text = errno.EINVAL, str(error)
     os.write(fail, json.dumps({"errno": code, "word": word, "message": text}).encode())
     os._exit(126 if code == errno.EACCES else 127)
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
 
 
 def _signal(pid: int, number: int) -> None:
