@@ -10,8 +10,8 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.auth.turns import Turns
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
@@ -31,9 +31,7 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[[], None]
-    password_turns: Turns = field(default_factory=Turns)
-    """A password's hash takes a core for a moment; strangers must not take them all."""
-
+    passwords: Passwords = field(default_factory=Passwords)
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
