@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select, text
 from tests.support.rights import API, RULES, Case, expected, path_of
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
+from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
 from danlu.spec.audit import Action
@@ -36,6 +37,23 @@ CHANGING = sorted(route for route in RULES if route[0] not in ("GET", "HEAD") an
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with make_scene(tmp_path_factory.mktemp("audit")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    with share_world(tmp_path_factory.mktemp("shared")) as made:
+        yield made
+
+
+@pytest.fixture
+def world(shared: Shared) -> World:
+    return shared.fresh()
+
+
+@pytest.fixture
+def api(world: World, shared: Shared) -> Iterator[Api]:
+    with shared.api() as made:
         yield made
 
 

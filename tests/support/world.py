@@ -14,10 +14,12 @@ from typing import Any
 
 import httpx
 import uvicorn
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from tests.fakes.engine import FakeEngine
 
 from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
@@ -39,6 +41,9 @@ from danlu.store.logs import Logs
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
+
+CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+"""Passwords that take no time; those of a real server take a core for a moment."""
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -96,6 +101,7 @@ class World:
             sealer=self.sealer,
             now=self.clock,
             wake_scheduler=self.scheduler.wake,
+            passwords=CHEAP,
         )
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)

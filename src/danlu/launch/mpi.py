@@ -41,7 +41,6 @@ TOLD = {
     "DANLU_HOSTFILE": Told("the file that names all tasks with their slots", DANLU),
     "OMPI_ALLOW_RUN_AS_ROOT": Told("lets mpirun run as root, who in a job is nobody outside of it", _OPEN_MPI),
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": Told("the second half of that", _OPEN_MPI),
-    "OMPI_MCA_odls_base_sigkill_timeout": Told("seconds that ranks have to end: the job's grace", _OPEN_MPI),
     "OMPI_MCA_hwloc_base_binding_policy": Told("ranks are not bound to cores, which jobs share", _OPEN_MPI),
     "OMPI_MCA_oob_tcp_if_include": Told("the network interface that the tasks' addresses are on", _OPEN_MPI),
     "OMPI_MCA_btl_tcp_if_include": Told("the network interface that ranks talk over", _OPEN_MPI),

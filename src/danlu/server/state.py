@@ -11,8 +11,8 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.auth.turns import Turns
 from danlu.gateway.terminals import Terminals
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
@@ -35,9 +35,7 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[..., None]
-    password_turns: Turns = field(default_factory=Turns)
-    """A password's hash takes a core for a moment; strangers must not take them all."""
-
+    passwords: Passwords = field(default_factory=Passwords)
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
 
