@@ -44,6 +44,10 @@ jpeg_error_mgr *set_up(ErrorManager &errors) {
     return base;
 }
 
+// libjpeg-turbo writes rows that begin on a 32-byte boundary past the caches, and we read them at once: a quarter of
+// the time went into waiting for them to come back. So rows begin in the middle of a cache line.
+uint8_t *misaligned(uint8_t *p) { return p + ((80 - (reinterpret_cast<uintptr_t>(p) & 63)) & 63); }
+
 bool looks_like_jpeg(const uint8_t *data, size_t size) {
     return size > 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF;
 }
@@ -131,11 +135,12 @@ Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint
         down.rebase(top);
 
         // Weights beyond the last column are zero, but the kernels read there.
-        const size_t stride = (static_cast<size_t>(columns) + static_cast<size_t>(across.taps()) + 8) * 4;
-        if (rows_.size() < 2 * stride) rows_.resize(2 * stride);
+        const size_t used = (static_cast<size_t>(columns) + static_cast<size_t>(across.taps()) + 8) * 4;
+        const size_t stride = (used + 63) & ~size_t{63};
+        if (rows_.size() < 2 * stride + 64) rows_.resize(2 * stride + 64);
         resizer_.start_rows(num_rows);
         if (top > 0) jpeg_skip_scanlines(&c, static_cast<JDIMENSION>(top));
-        uint8_t *first = rows_.data(), *second = first + stride;
+        uint8_t *first = misaligned(rows_.data()), *second = first + stride;
         for (int row = 0; row < num_rows; row += 2) {
             JSAMPROW target = first;
             while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
