@@ -84,8 +84,8 @@ struct Kernels {
     bool (*decode_runs)(Run *runs, int num_runs, const HuffmanTable *dc, const HuffmanTable *ac, const McuLayout &);
     // Positions of 0xFF bytes in [from, to); returns how many were written, at most `room`; stops early when full.
     size_t (*find_ff)(const uint8_t *data, size_t from, size_t to, uint32_t *positions, size_t room, size_t *scanned_to);
-    // These four may be absent: then libjpeg does it all. `coefficients` are zero again afterwards.
-    void (*inverse_dct)(int16_t *coefficients, const uint8_t *ends, int num_mcus, int num_blocks, const BlockTarget *targets);
+    // These four may be absent: then libjpeg does it all. `coefficients` are zero again afterwards. False: some are too large.
+    bool (*inverse_dct)(int16_t *coefficients, const uint8_t *ends, int num_mcus, int num_blocks, const BlockTarget *targets);
     // `n` samples to 2 * n; the sample before the first and the one behind the last are read too. They may read and write
     // `pixel_padding` bytes too far.
     void (*upsample_2x1)(const uint8_t *from, int n, uint8_t *to);

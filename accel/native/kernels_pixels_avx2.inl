@@ -72,12 +72,13 @@ inline void store_two_rows(uint8_t *to, size_t stride, __m128i rows) {
     _mm_storeh_pi((__m64 *)(to + stride), _mm_castsi128_ps(rows));
 }
 
-// Two blocks that need not have anything in common.
-inline void idct_pair(const int16_t *a, const int16_t *b, const int16_t *quantise_a, const int16_t *quantise_b, uint8_t *to_a,
+// Two blocks that need not have anything in common. Returns the magnitudes in their first rows, or-ed into `seen`.
+inline __m256i idct_pair(__m256i seen, const int16_t *a, const int16_t *b, const int16_t *quantise_a, const int16_t *quantise_b, uint8_t *to_a,
                       size_t stride_a, uint8_t *to_b, size_t stride_b) {
     __m256i r[8];
     for (int i = 0; i < 8; i++)
         r[i] = _mm256_mullo_epi16(two_rows(a + 8 * i, b + 8 * i), two_rows(quantise_a + 8 * i, quantise_b + 8 * i));
+    seen = _mm256_or_si256(seen, _mm256_abs_epi16(r[0]));
     idct_pass<11>(r);
     transpose(r);
     idct_pass<18>(r);
@@ -100,6 +101,7 @@ inline void idct_pair(const int16_t *a, const int16_t *b, const int16_t *quantis
         store_two_rows(to_b + (4 * (size_t)i) * stride_b, stride_b, _mm256_extracti128_si256(upper, 1));
         store_two_rows(to_b + (4 * (size_t)i + 2) * stride_b, stride_b, _mm256_extracti128_si256(lower, 1));
     }
+    return seen;
 }
 
 inline void fill_block(int value, uint8_t *to, size_t stride) {
@@ -108,21 +110,24 @@ inline void fill_block(int value, uint8_t *to, size_t stride) {
     for (int i = 0; i < 8; i++) memcpy(to + (size_t)i * stride, &row, 8);
 }
 
-void inverse_dct(int16_t *coefficients, const uint8_t *ends, int num_mcus, int num_blocks, const BlockTarget *targets) {
+bool inverse_dct(int16_t *coefficients, const uint8_t *ends, int num_mcus, int num_blocks, const BlockTarget *targets) {
     struct Waiting {
         const int16_t *from, *quantisation;
         uint8_t *to;
         size_t stride;
     } waiting{nullptr, nullptr, nullptr, 0};
     const int16_t *from = coefficients;
+    __m256i seen = _mm256_setzero_si256();
     for (int mcu = 0; mcu < num_mcus; mcu++) {
         for (int b = 0; b < num_blocks; b++, from += 64) {
             const BlockTarget &target = targets[b];
             uint8_t *to = target.to + (size_t)mcu * target.step;
             if (*ends++ == 1) {
-                fill_block((int16_t)(from[0] * target.quantisation[0]), to, target.stride);
+                const int value = (int16_t)(from[0] * target.quantisation[0]);
+                seen = _mm256_or_si256(seen, _mm256_set1_epi16((short)(value < 0 ? -value : value)));
+                fill_block(value, to, target.stride);
             } else if (waiting.from) {
-                idct_pair(waiting.from, from, waiting.quantisation, target.quantisation, waiting.to, waiting.stride, to,
+                seen = idct_pair(seen, waiting.from, from, waiting.quantisation, target.quantisation, waiting.to, waiting.stride, to,
                           target.stride);
                 waiting.from = nullptr;
             } else {
@@ -132,9 +137,12 @@ void inverse_dct(int16_t *coefficients, const uint8_t *ends, int num_mcus, int n
     }
     if (waiting.from) {
         uint8_t nobody[64];
-        idct_pair(waiting.from, waiting.from, waiting.quantisation, waiting.quantisation, waiting.to, waiting.stride, nobody, 8);
+        seen = idct_pair(seen, waiting.from, waiting.from, waiting.quantisation, waiting.quantisation, waiting.to, waiting.stride,
+                         nobody, 8);
     }
     memset(coefficients, 0, (size_t)num_mcus * (size_t)num_blocks * 128);
+    // No picture has them, and libjpeg-turbo has a shortcut that wraps around there.
+    return _mm256_testz_si256(seen, _mm256_set1_epi16((short)0xE000));
 }
 
 inline __m256i widened(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)p)); }

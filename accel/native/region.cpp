@@ -51,8 +51,9 @@ int RegionDecoder::want(int left, int right, int top) {
     whole_ = BitState{};
 
     const auto num_blocks = static_cast<size_t>(num_mcus_) * static_cast<size_t>(scan_->layout().num_blocks);
-    // After damage there may be something left in it.
-    coefficients_.assign(std::max(coefficients_.size(), num_blocks * 64), 0);
+    if (!is_zero_) std::fill(coefficients_.begin(), coefficients_.end(), int16_t{0});
+    is_zero_ = true;
+    grow(coefficients_, num_blocks * 64);
     grow(ends_, num_blocks);
     grow(chroma_, 2 * (static_cast<size_t>(right_ - left_) + 2 * pixel_padding));
     size_t total = 0;
@@ -122,6 +123,7 @@ bool RegionDecoder::decode_mcu_row() {
             at = end;
         }
     }
+    is_zero_ = false;
     if (!k.decode_runs(runs_.data(), static_cast<int>(runs_.size()), scan_->dc(), scan_->ac(), scan_->layout())) return false;
     if (interval == 0) whole_ = runs_[0].bits;
 
@@ -135,7 +137,8 @@ bool RegionDecoder::decode_mcu_row() {
                                            8 * static_cast<size_t>(plane.horizontal), plane.quantisation};
             }
     }
-    k.inverse_dct(coefficients_.data(), ends_.data(), num_mcus_, scan_->layout().num_blocks, targets);
+    if (!k.inverse_dct(coefficients_.data(), ends_.data(), num_mcus_, scan_->layout().num_blocks, targets)) return false;
+    is_zero_ = true;
     repeat_edges(planes_[1], mcu_row);
     repeat_edges(planes_[2], mcu_row);
     return true;

@@ -50,7 +50,8 @@ class RegionDecoder {
     int64_t reached_ = 0;   // without restart markers: the MCU where `whole_` stands
     BitState whole_;
     std::vector<uint8_t> clean_, pixels_, ends_, chroma_;
-    std::vector<int16_t> coefficients_; // all zero between rows
+    std::vector<int16_t> coefficients_; // all zero between rows of MCUs, unless a row was damaged
+    bool is_zero_ = true;
     std::vector<Run> runs_;
     size_t clean_used_ = 0;
 };
