@@ -47,7 +47,7 @@ def filled(path: str) -> str:
         "registration": "x",
         "user": "admin",
         "upload": "x",
-        "project": "default",
+        "terminal": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 
