@@ -78,6 +78,11 @@ class TestExec:
         assert run(waiting, "sh", "-c", "sleep 0.1 & exit 0")[0] == 0
         assert waiting.refresh().state is JobState.RUNNING
 
+    def test_who_goes_in_is_noted(self, waiting: Job, client: Client) -> None:
+        run(waiting, "true", rank=1)
+        entered = next(event for event in client.audit(action="job.enter") if event.object == f"job/{waiting.id}")
+        assert (entered.actor, entered.details) == ("admin", {"rank": 1})
+
     def test_there_is_no_third_task(self, waiting: Job) -> None:
         with pytest.raises(WrongState, match="it has ranks 0 to 1"):
             waiting.terminal(2)

@@ -107,13 +107,13 @@ class Scene:
 
 @contextmanager
 def make_scene(folder: Path) -> Iterator[Scene]:
-    with make_world(folder, make_node(npus=64, cpus=256, max_tasks=256)) as world:
-        with world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
-            scene = Scene(world, http)
-            _people(scene)
-            _things(scene)
-            scene.remember()
-            yield scene
+    node = make_node(npus=64, cpus=256, max_tasks=256)
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+        scene = Scene(world, http)
+        _people(scene)
+        _things(scene)
+        scene.remember()
+        yield scene
 
 
 def _people(scene: Scene) -> None:
@@ -141,8 +141,8 @@ def _people(scene: Scene) -> None:
         )
         registrations.add_registration(session, row)
         scene.registration = row.id
-    for role, name in PEOPLE.items():
-        scene.keys[role], scene.key_ids[role] = _key(world, name)
+    for kind, name in PEOPLE.items():
+        scene.keys[kind], scene.key_ids[kind] = _key(world, name)
     scene.keys["anonymous"] = ""
     scene.keys["pending"] = "dk-00000000000000aa.never-had-one"
     scene.keys["disabled"], _ = _key(world, "dora")
@@ -236,10 +236,3 @@ def _uploads(scene: Scene) -> None:
         made = world.database.write(upload_service.begin, world.state, who, path, body)
         scene.uploads[role] = made.id
         world.state.uploads.append(made.id, 0, b"x")
-
-
-def put_password(scene: Scene, name: str) -> None:
-    with scene.world.database.writing() as session:
-        user = people.user_by_name(session, name)
-        assert user is not None
-        people.set_password(session, user.id, hash_password(PASSWORD))

@@ -80,6 +80,8 @@ class Credentials:
     server_url: str
     token: str = field(repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    owner_id: int | None = None
+    """Number of the person whose job it is. Engines that give jobs a user id of their own give one per person."""
 
 
 @dataclass(frozen=True)

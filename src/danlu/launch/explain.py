@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
-from danlu.launch import ascend, contracts, ddp, plain, ps_worker
+from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker
 from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
 from danlu.launch.told import Told
@@ -24,6 +24,8 @@ MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.DDP: ddp,
     LaunchMode.ASCEND: ascend,
     LaunchMode.PS_WORKER: ps_worker,
+    LaunchMode.MPI: mpi,
+    LaunchMode.HOROVOD: mpi,
 }
 OWN = "env of the job file"
 ENGINE_ADDS = (

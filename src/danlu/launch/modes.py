@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from danlu.errors import InvalidSpec, Unsupported
-from danlu.launch import ascend, ddp, plain, ps_worker
+from danlu.errors import InvalidSpec
+from danlu.launch import ascend, ddp, mpi, plain, ps_worker
 from danlu.launch.additions import Additions
 from danlu.launch.contracts import add_contract
 from danlu.launch.owner import Owner
@@ -22,6 +22,8 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.DDP: ddp.add,
     LaunchMode.ASCEND: ascend.add,
     LaunchMode.PS_WORKER: ps_worker.add,
+    LaunchMode.MPI: mpi.add,
+    LaunchMode.HOROVOD: mpi.add,
 }
 
 
@@ -34,8 +36,6 @@ def make_plan(
     """
     roles.check(job)
     _check_processes(job)
-    if job.launch not in MODES:
-        raise Unsupported(f"launch: {job.launch} cannot be started by this version")
     additions = add_contract(
         job,
         MODES[job.launch](job, job_id=job_id, placement=placement),

@@ -95,7 +95,9 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
         )
         secrets = parts.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
         token = parts.sealer.token(job.id, attempt.number)
-        engine.start(plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets))
+        engine.start(
+            plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets, owner_id=job.owner_id)
+        )
     except EngineUnavailable as error:
         if (parts.now() - attempt.started_at).total_seconds() > START_SECONDS:
             return reason("start_timeout", error.message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,8 @@ from danlu.node.way_out import NAME_SERVER
 
 NODE_SCRIPTS = Path(danlu.node.__file__).parent
 USER = "danlu"
-FIRST_UID, NUM_UIDS = 1_000_000_000, 100_000_000
-"""User ids of jobs: far above what people and systems use."""
+FIRST_UID = 1_000_000_000
+"""User ids of jobs begin here: far above what people and systems use on their machines."""
 
 PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "ASCEND_HOME_PATH")
 
@@ -72,8 +71,7 @@ def prepare_task(
     plan: Plan, task: TaskPlan, *, folder: TaskFolder, credentials: Credentials, settings: LocalSettings, can: Abilities
 ) -> None:
     """Write the folder. Whatever an interrupted try left there is overwritten."""
-    # tasks of one name share the files of its home, so they are one user
-    uid = job_uid(f"user {task.user}" if task.mounts else plan.job_id) if can.has_own_uid else None
+    uid = user_uid(credentials.owner_id) if can.has_own_uid else None
     folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     paths = _Paths(task, folder)
     for path in (folder.ml, folder.home, folder.tmp, folder.etc, folder.mounts):
@@ -101,9 +99,9 @@ def prepare_task(
     _write_private(folder.path / TASK, json.dumps(description))
 
 
-def job_uid(name: str) -> int:
-    """The user id of a job's processes: the same for all of its attempts, so that it can read its own files."""
-    return FIRST_UID + zlib.crc32(name.encode()) % NUM_UIDS
+def user_uid(owner_id: int | None) -> int:
+    """The user id of all processes of a person's jobs: the same for ever, so that files can outlive a job."""
+    return FIRST_UID + (owner_id or 0)
 
 
 def home_of(task: TaskPlan) -> str:
