@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -53,3 +54,6 @@ def test_the_command_line_explains(server: RunningServer) -> None:
     assert done.returncode == 0, done.stderr
     assert "Rank 1\n  a worker on " in done.stdout
     assert "Rank 0" not in done.stdout
+    done = subprocess.run([*done.args, "--json"], capture_output=True, text=True, env=env, check=True)
+    shown = json.loads(done.stdout)
+    assert [[task["rank"] for task in part["tasks"]] for part in (shown, shown["explanation"])] == [[1], [1]]

@@ -49,7 +49,10 @@ def plan(
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:
             raise InvalidInput(f"there is no rank {rank}: the job has ranks 0 to {len(found.tasks) - 1}")
-        found = found.model_copy(update={"tasks": tasks})
+        told = found.explanation
+        if told is not None:
+            told = told.model_copy(update={"tasks": [task for task in told.tasks if task.rank == rank]})
+        found = found.model_copy(update={"tasks": tasks, "explanation": told})
     if as_json:
         print_json(found)
     elif explain:
