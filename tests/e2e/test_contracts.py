@@ -109,6 +109,11 @@ class TestModelArts:
         ({"contract": "modelarts", "command": ["bash", "run.sh"]}, "command", "one that ends with .py is"),
         ({"contract": "modelarts", "command": ["python", "../t.py"]}, "command", "has to be in the code folder"),
         ({"contract": "modelarts", "env": {"MA_HOME": "/"}}, "env", "names that begin with MA_ are the platform's"),
+        (
+            {"contract": "modelarts", "command": None, "resources": {}, "roles": {"worker": {"command": "x"}}},
+            "roles",
+            "ModelArts starts one boot file everywhere",
+        ),
         ({"contract": "aws"}, "contract", "known: apulis, modelarts"),
     ],
 )

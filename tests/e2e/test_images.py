@@ -78,6 +78,15 @@ def test_files_of_the_image_cannot_be_changed_and_its_root_cannot_be_left(client
     assert told[-1] == "1"
 
 
+def test_a_shell_sees_the_image_too(client: Client, image: str) -> None:
+    job = client.jobs.submit(name="waits", image=image, debug=True, setup="export FROM_SETUP=yes", command="true")
+    next(job.logs(follow=True))
+    with job.terminal(command=["sh", "-c", "cat /etc/motd; echo $FLAVOUR $FROM_SETUP; id -un"]) as terminal:
+        assert b"".join(terminal.output()).decode().split("\n") == ["this is the image", "busybox yes", "danlu", ""]
+    job.stop()
+    assert job.wait(timeout=60).state is JobState.STOPPED
+
+
 def test_too_much_memory_has_a_reason_of_its_own(client: Client, image: str) -> None:
     (node,) = client.nodes()
     if any("Memory limits are not enforced" in note for note in node.missing):

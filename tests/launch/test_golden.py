@@ -135,6 +135,17 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         },
         placed(2, devices=4, is_simulated=True, model="910"),
     ),
+    "apulis_ps_worker": (
+        {
+            "launch": "ps_worker",
+            "contract": "apulis",
+            "roles": {
+                "ps": {"count": 1, "command": "python ps.py"},
+                "worker": {"count": 2, "command": ["python", "work.py"], "resources": {"device": "gpu:2"}},
+            },
+        },
+        placed(3),
+    ),
     "modelarts_2_nodes_2_npus": (
         {
             "command": ["python", "resnet/train.py"],

@@ -48,6 +48,7 @@ def filled(path: str) -> str:
         "registration": "x",
         "user": "admin",
         "upload": "x",
+        "terminal": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

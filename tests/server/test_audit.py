@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import select, text
 from tests.support.rights import API, RULES, Case, expected, path_of
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
-from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
 from danlu.spec.audit import Action
@@ -18,11 +17,10 @@ from danlu.store.tables import AuditRow
 
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",
-    ("POST", "/buckets/{bucket}/reads"): "changes nothing",
-    ("POST", "/jobs/{job}/terminals"): "needs a task that runs: tests/e2e/test_debug.py",
-    ("POST", "/jobs/{job}/terminals/{terminal}/input"): "of a shell whose opening is noted",
-    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a shell whose opening is noted",
-    ("DELETE", "/jobs/{job}/terminals/{terminal}"): "of a shell whose opening is noted",
+    ("POST", "/jobs/{job}/terminals"): "needs a task that runs; tests/e2e/test_debug.py looks for the note",
+    ("POST", "/jobs/{job}/terminals/{terminal}/input"): "going in is noted, not what is typed there",
+    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a window",
+    ("DELETE", "/jobs/{job}/terminals/{terminal}"): "going in is noted",
     ("POST", "/buckets/{bucket}/uploads"): "bytes that are not an object yet; the commit is noted",
     ("PUT", "/uploads/{upload}"): "bytes that are not an object yet; the commit is noted",
     ("DELETE", "/uploads/{upload}"): "bytes that never became an object",
@@ -37,23 +35,6 @@ CHANGING = sorted(route for route in RULES if route[0] not in ("GET", "HEAD") an
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with make_scene(tmp_path_factory.mktemp("audit")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
-    with share_world(tmp_path_factory.mktemp("shared")) as made:
-        yield made
-
-
-@pytest.fixture
-def world(shared: Shared) -> World:
-    return shared.fresh()
-
-
-@pytest.fixture
-def api(world: World, shared: Shared) -> Iterator[Api]:
-    with shared.api() as made:
         yield made
 
 

@@ -36,7 +36,7 @@ def _task_text(task: TaskPlanOut, told: TaskExplanationOut) -> str:
     from danlu.cli.output import bold
 
     lines = [bold(f"Rank {task.rank}"), f"  {_place(task)}"]
-    lines += ["", "  runs", f"    cd {shlex.quote(task.workdir)}", *_indented(shlex.join(task.command))]
+    lines += ["", f"  runs in {task.workdir}", *_command(task.command)]
     for source in sorted({variable.set_by for variable in told.variables.values()}, key=_order):
         lines += ["", f"  variables from {source}", *_variables(task.env, told.variables, source)]
     lines += ["", "  files", *_pairs(told.files)]
@@ -58,7 +58,7 @@ def _difference(first: TaskPlanOut, task: TaskPlanOut) -> str:
     lines = [bold(f"Rank {task.rank}"), f"  {_place(task)}"]
     changed = {name: value for name, value in sorted(task.env.items()) if first.env.get(name) != value}
     if task.command != first.command:
-        lines += ["  runs", *_indented(shlex.join(task.command))]
+        lines += ["  runs", *_command(task.command)]
     if changed:
         lines += [f"  as rank {first.rank}, but", *(f"    {name}={value}" for name, value in changed.items())]
     return "\n".join(lines)
@@ -88,8 +88,11 @@ def _short(value: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..."
 
 
-def _indented(text: str) -> list[str]:
-    return [f"    {line}" for line in text.split("\n")]
+def _command(words: list[str]) -> list[str]:
+    """A script as it is written, and words as a shell would have them."""
+    if len(words) > 2 and words[1] == "-c":
+        return [f"    {words[0]}, which reads", *(f"      {line}" for line in words[2].split("\n"))]
+    return [f"    {line}" for line in shlex.join(words).split("\n")]
 
 
 def _wrapped(text: str, *, indent: int = 2) -> list[str]:

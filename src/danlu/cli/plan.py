@@ -49,7 +49,10 @@ def plan(
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:
             raise InvalidInput(f"there is no rank {rank}: the job has ranks 0 to {len(found.tasks) - 1}")
-        found = found.model_copy(update={"tasks": tasks})
+        told = found.explanation
+        if told is not None:
+            told = told.model_copy(update={"tasks": [task for task in told.tasks if task.rank == rank]})
+        found = found.model_copy(update={"tasks": tasks, "explanation": told})
     if as_json:
         print_json(found)
     elif explain:
@@ -74,6 +77,9 @@ def _task_text(task: TaskPlanOut) -> str:
     lines = [bold(f"rank {task.rank} ({task.role})") + "  " + ", ".join(part for part in place if part.split()[1:])]
     lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
     lines += ["  environment", *(f"    {name}={value}" for name, value in sorted(task.env.items()))]
+    if task.image is not None:
+        lines.append(f"  image {task.image.name}")
+    lines += [f"  folder {mount.to} ({mount.kind} of {mount.name}, outlives the job)" for mount in task.mounts]
     for path, text in sorted(task.files.items()):
         lines += [f"  file {path}", *_indent(_beginning(text.rstrip("\n")))]
     if task.inputs:

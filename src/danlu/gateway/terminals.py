@@ -6,7 +6,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -79,17 +79,17 @@ class Terminal:
 
 
 class Terminals:
-    def __init__(self, engines: Mapping[str, Engine], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, engines: Mapping[str, Engine], *, patience_seconds: float = LEFT_ALONE_SECONDS) -> None:
         self._engines = engines
-        self._clock = clock
+        self._patience_seconds = patience_seconds
         self._open: dict[str, Terminal] = {}
         self._lock = threading.Lock()
+        self._is_looking = False
 
     def open(
         self, engine: str, task: Task, *, user_id: int, command: Sequence[str], size: tuple[int, int] | None
     ) -> str:
         """Start a command in a task; return the name by which it is read and written."""
-        self._close_those_left_alone()
         found = self._engines.get(engine)
         if not isinstance(found, CanOpenChannels):
             raise Unsupported(f"engine {engine!r} cannot open a shell in a running task")
@@ -101,6 +101,9 @@ class Terminals:
         name = secrets.token_urlsafe(12)
         with self._lock:
             self._open[name] = terminal
+            if not self._is_looking:
+                self._is_looking = True
+                threading.Thread(target=self._look_after, name="terminals", daemon=True).start()
         threading.Thread(target=terminal.copy, name=f"terminal of {handle.job_id}", daemon=True).start()
         return name
 
@@ -117,7 +120,14 @@ class Terminals:
         if found is not None:
             found.channel.close()
 
-    def _close_those_left_alone(self) -> None:
-        for name, terminal in list(self._open.items()):
-            if self._clock() - terminal.read_at > LEFT_ALONE_SECONDS:
-                self.close(name)
+    def _look_after(self) -> None:
+        """Close what was left alone, until nothing is open."""
+        while True:
+            time.sleep(self._patience_seconds / 8)
+            for name, terminal in list(self._open.items()):
+                if time.monotonic() - terminal.read_at > self._patience_seconds:
+                    self.close(name)
+            with self._lock:
+                if not self._open:
+                    self._is_looking = False
+                    return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from danlu.errors import InvalidSpec
 from danlu.launch import apulis, modelarts
 from danlu.launch.additions import Additions
 from danlu.launch.owner import Owner
@@ -25,8 +24,5 @@ def add_contract(
     """Add what the job's contract asks for; nothing when it has none. Raise InvalidSpec for what it cannot be."""
     if job.contract is None:
         return added
-    if job.roles:
-        problem = f"jobs of {job.contract} have one command for all nodes; give command and nodes instead"
-        raise InvalidSpec(f"the job cannot be used: roles: {problem}", fields={"roles": problem})
     add: Add = MODULES[job.contract].add
     return add(job, added, job_id=job_id, attempt=attempt, placement=placement, owner=owner)

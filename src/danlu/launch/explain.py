@@ -16,7 +16,7 @@ from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker
 from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
 from danlu.launch.told import Told
-from danlu.spec.job import JobSpec, LaunchMode
+from danlu.spec.job import JobSpec, LaunchMode, Processes
 from danlu.spec.roles import group_of, success_rule
 
 MODES: dict[LaunchMode, ModuleType] = {
@@ -145,6 +145,12 @@ def _notes(job: JobSpec) -> Iterator[str]:
         yield (
             f"The command sees the files of {job.image} instead of the machine's, read-only but for its own folders "
             f"and /tmp; variables that the image sets are below those listed here."
+        )
+    if job.processes is Processes.PER_DEVICE:
+        yield (
+            "The variables above are those of a task. Each of its processes has its own RANK_ID, DEVICE_ID, "
+            "DEVICE_INDEX and ASCEND_DEVICE_ID, and RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE for PyTorch: "
+            "processes.json lists them, and where the log of each process goes."
         )
     if job.setup is not None:
         yield "Setup runs first, in the shell that then starts the command: what it exports reaches the command."

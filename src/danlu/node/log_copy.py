@@ -17,7 +17,7 @@ MAX_PIECES = 16
 """Per look, so that a chatty task does not keep its shim from listening."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class LogCopy:
@@ -82,4 +82,5 @@ def _open_below(home: int, path: str) -> int:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
         os.close(target)
         raise OSError(f"{path} is not a file of its own")
+    os.ftruncate(target, 0)
     return target

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 from typing import Any, NoReturn
 
@@ -70,7 +71,7 @@ class Shim:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         linux.adopt_orphans()
-        self._door = Door(folder)
+        self._door = self._open_door()
 
         self._started_at: float | None = None
         self._ended_at: float | None = None
@@ -109,6 +110,13 @@ class Shim:
             return LogCopy(os.path.join(self._folder, LOG), wanted["folder"], wanted["path"], uid=self._task["uid"])
         except OSError as error:
             self._say(f"the log is not copied to {wanted['path']}: {error}")
+            return None
+
+    def _open_door(self) -> Door | None:
+        try:
+            return Door(self._folder)
+        except OSError as error:  # such as a file system without sockets; the task itself needs none
+            print(f"no shell can be opened in this task: {error}", file=sys.stderr, flush=True)
             return None
 
     # inputs
@@ -236,7 +244,7 @@ class Shim:
             self._note("running")
         elif event["event"] == "not_started":
             self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
-        elif event["event"] == "executed":
+        elif event["event"] == "executed" and self._door is not None:
             self._door.ended(event)
         elif event["event"] == "ended" and self._ended_at is None:
             self._ended_at = float(event["at"])
@@ -353,13 +361,14 @@ class Shim:
     def _wait(self, *, also: list[socket.socket], until: float | None = None) -> None:
         """Sleep until something happens or a tick has passed, and take note of it."""
         timeout = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - time.monotonic()))
-        watched: list[int | socket.socket | Door] = [self._wake_up, self._control, self._door, *also]
+        doors = [self._door] if self._door is not None else []
+        watched: list[int | socket.socket | Door] = [self._wake_up, self._control, *doors, *also]
         ready = select.select(watched, [], [], timeout)[0]
         if self._wake_up in ready:
             os.read(self._wake_up, 4096)
         if self._control in ready:
             self._obey(os.read(self._control, 4096))
-        if self._door in ready:
+        if self._door is not None and self._door in ready:
             self._door.answer(self._init if self._facts.did_start else None)
         if self._is_terminated:
             self._is_terminated = False

@@ -12,6 +12,7 @@ class Action(Word):
     BUCKET_MAKE = "bucket.make"
     BUCKET_MOVE = "bucket.move"
     JOB_DELETE = "job.delete"
+    JOB_ENTER = "job.enter"
     JOB_PAUSE = "job.pause"
     JOB_RESUME = "job.resume"
     JOB_START = "job.start"

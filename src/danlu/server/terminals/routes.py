@@ -11,14 +11,11 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.errors import WrongState
-from danlu.gateway.terminals import Output, Task
-from danlu.server.audit.service import note
+from danlu.gateway.terminals import Output
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.state import State
-from danlu.spec.audit import Action
-from danlu.store import attempts
+from danlu.server.terminals.service import enter
 from danlu.wire.terminals import OpenTerminal, TerminalInput, TerminalOut, TerminalOutput, TerminalSizeIn
 
 router = APIRouter(prefix="/jobs/{job}/terminals", tags=["terminals"])
@@ -30,24 +27,15 @@ SHELL = ("/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; else e
 @router.post("", status_code=201)
 def open_terminal(job: str, body: OpenTerminal, who: CurrentUser, state: State) -> TerminalOut:
     """Start a command in a task that runs, beside its own; a shell when none is named."""
-    with state.database.reading() as session:
-        row = service.find_to_change(session, who, job)
-        tasks = attempts.tasks_by_key(session, [(row.id, row.attempt)]).get(row.id, [])
-    node = next((task.node for task in tasks if task.rank == body.rank), None)
-    if node is None:
-        told = f"ranks 0 to {len(tasks) - 1}" if tasks else "no task yet"
-        raise WrongState(f"{row.id} has no task {body.rank}: it has {told}")
-    size = None if body.size is None else (body.size.rows, body.size.columns)
+    found = state.database.write(enter, state, who, job, body.rank)
     name = state.terminals.open(
-        row.engine,
-        Task(row.id, row.attempt, body.rank, node),
+        found.engine,
+        found.task,
         user_id=who.user_id,
         command=body.command or SHELL,
-        size=size,
+        size=None if body.size is None else (body.size.rows, body.size.columns),
     )
-    at, thing = state.now(), f"job/{row.id}"
-    state.database.write(note, who, Action.SHELL_OPEN, thing, at=at, project_id=row.project_id, rank=body.rank)
-    return TerminalOut(id=name, job=row.id, rank=body.rank)
+    return TerminalOut(id=name, job=found.task.job_id, rank=body.rank)
 
 
 @router.get("/{terminal}/output")
