@@ -48,7 +48,6 @@ def filled(path: str) -> str:
         "registration": "x",
         "user": "admin",
         "upload": "x",
-        "terminal": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -57,7 +57,6 @@ def everybody(people: str, tokens: str = "403 403") -> dict[str, str]:
 
 
 SEE = {"own": "2 2 2 2 404", "others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
-NO_TERMINAL = dict.fromkeys(SEE, "404 404 404 404 404")
 CHANGE_JOB = {
     "own": "2 2 2 403 404",
     "others": "2 2 403 403 404",
@@ -120,14 +119,6 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
-    # these jobs have no tasks: 409 says so to whoever may enter them
-    ("POST", "/jobs/{job}/terminals"): Rule(
-        {relation: line.replace("2", "409") for relation, line in CHANGE_JOB.items()}, body(rank=0)
-    ),
-    ("GET", "/jobs/{job}/terminals/{terminal}/output"): Rule(NO_TERMINAL),
-    ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NO_TERMINAL, body(data="")),
-    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NO_TERMINAL, body(rows=1, columns=1)),
-    ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NO_TERMINAL),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
@@ -340,7 +331,6 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "key:path": key_of(case, rule.key),
         "digest": digest,
         "upload": uploads.get(relation, "x"),
-        "terminal": "x",
         "key_id": scene.key_ids["foreigner"] if relation == "foreign" else keys.get(relation, "x"),
         "project": project_of(case, rule.project),
         "registration": scene.registration if relation == "others" else "x",

@@ -33,7 +33,6 @@ class Action(Word):
     REGISTRATION_REJECT = "registration.reject"
     SESSION_CLOSE = "session.close"
     SESSION_OPEN = "session.open"
-    SHELL_OPEN = "shell.open"
     USER_CHANGE = "user.change"
     USER_DISABLE = "user.disable"
     USER_ENABLE = "user.enable"
