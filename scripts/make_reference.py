@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.server.settings import ServerSettings
-from danlu.spec.job import Code, JobSpec, LaunchMode, Processes, Resources, Retry, Role
+from danlu.spec.job import Code, Contract, ImageLogin, JobSpec, LaunchMode, Processes, Resources, Retry, Role
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -25,7 +25,11 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 TYPES = {
     "str": "text",
+    "bool": "true or false",
+    "Contract": " or ".join(f"`{contract}`" for contract in Contract),
+    "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
+    "EnvName": "text",
     "int": "whole number",
     "float": "number",
     "Seconds": "duration",
@@ -67,6 +71,7 @@ def job() -> str:
         "role": Role,
         "code": Code,
         "retry": Retry,
+        "image_login": ImageLogin,
     }
     lines: list[str] = []
     for title, kind in kinds.items():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import danlu.node
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import SANDBOX_ROOT
 from danlu.spec.job import parse_job
 
@@ -123,6 +123,42 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         },
         placed(5),
     ),
+    "apulis_1_node_cpu": ({"command": ["bash", "run.sh"], "contract": "apulis"}, placed(1)),
+    "apulis_2_nodes_4_npus": (
+        {
+            "command": "sudo -E bash -c 'source /pod.env && ./run.sh'",
+            "nodes": 2,
+            "launch": "ascend",
+            "contract": "apulis",
+            "resources": {"device": "npu:4"},
+            "env": {"MODE": "it's fast"},
+        },
+        placed(2, devices=4, is_simulated=True, model="910"),
+    ),
+    "apulis_ps_worker": (
+        {
+            "launch": "ps_worker",
+            "contract": "apulis",
+            "roles": {
+                "ps": {"count": 1, "command": "python ps.py"},
+                "worker": {"count": 2, "command": ["python", "work.py"], "resources": {"device": "gpu:2"}},
+            },
+        },
+        placed(3),
+    ),
+    "modelarts_2_nodes_2_npus": (
+        {
+            "command": ["python", "resnet/train.py"],
+            "nodes": 2,
+            "launch": "ascend",
+            "processes": "per_device",
+            "contract": "modelarts",
+            "resources": {"device": "npu:2"},
+            "data": {"store://main/imagenet": "data_url", "store://main/more": "deep/er"},
+            "hyperparameters": {"epoch_size": 5, "run_distribute": True, "layers": [1, 2], "name": "it's"},
+        },
+        placed(2, devices=2, is_simulated=True),
+    ),
     "mpi": (
         {
             "launch": "mpi",
@@ -153,12 +189,13 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         placed(2, node="here", address="127.0.0.1", root="/srv/danlu/job/1", port=23500, task_port=23501),
     ),
 }
+OWNER = Owner(user="lilei", project="vision")
 
 
 def plan_of(case: str) -> Plan:
     values, placement = CASES[case]
     job = parse_job({"name": "shapes", "secrets": {"HF_TOKEN": "hunter2"}, **values})
-    return make_plan(job, job_id=JOB_ID, attempt=1, placement=placement, output=OUTPUT)
+    return make_plan(job, job_id=JOB_ID, attempt=1, placement=placement, output=OUTPUT, owner=OWNER)
 
 
 def readable(plan: Plan) -> dict[str, Any]:

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch import Placement, Plan, TaskPlacement, explain, make_plan
 from danlu.launch.modes import MODES
 from danlu.spec.job import JobSpec, LaunchMode, parse_job
 from danlu.spec.roles import MPI_MODES, members
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
 names = st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True).filter(lambda name: not name.startswith("DANLU_"))
+
+
+_CONTRACTS: dict[LaunchMode, list[str | None]] = {LaunchMode.PS_WORKER: [None]}
+_PROCESSES = {None: ["per_node", "per_device"], "apulis": ["per_node"], "modelarts": ["per_device"]}
 
 
 @st.composite
@@ -39,10 +43,11 @@ def jobs(draw: st.DrawFn) -> JobSpec:
     device = draw(st.sampled_from(["npu"] if is_ascend else ["cpu", "gpu", "npu"]))
     values: dict[str, Any] = {
         "name": "job",
-        "command": draw(st.lists(words, min_size=1, max_size=4).filter(lambda line: bool(line[0].strip()))),
+        "command": [*draw(st.lists(words, min_size=1, max_size=4).filter(lambda line: bool(line[0].strip()))), "t.py"],
         "nodes": draw(st.integers(1, 4)),
         "launch": mode.value,
-        "processes": draw(st.sampled_from(["per_node", "per_device"])) if is_ascend else "per_node",
+        "contract": (contract := draw(st.sampled_from(_CONTRACTS.get(mode, [None, "apulis", "modelarts"])))),
+        "processes": draw(st.sampled_from(_PROCESSES[contract])) if is_ascend else "per_node",
         "resources": {"device": f"{device}:{draw(st.sampled_from([1, 2, 4, 8]) if is_ascend else st.integers(1, 8))}"},
         "env": draw(st.dictionaries(names, words, max_size=3)),
         "hyperparameters": draw(st.dictionaries(words, st.integers() | words, max_size=3)),
@@ -69,6 +74,15 @@ def plan_of(job: JobSpec) -> Plan:
     )
     placement = Placement(tasks=tasks, master_port=23456)
     return make_plan(job, job_id="train-1", attempt=3, placement=placement, output="store://main/jobs/train-1/")
+
+
+@given(jobs())
+def test_everything_in_a_plan_is_explained(job: JobSpec) -> None:
+    plan = plan_of(job)
+    told = explain(job, plan)
+    for task, about in zip(plan.tasks, told.tasks, strict=True):
+        assert set(about.variables) == set(task.env)
+        assert set(about.files) == set(task.files)
 
 
 @given(jobs())

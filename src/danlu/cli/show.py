@@ -123,6 +123,7 @@ def _commands(job: JobOut) -> str:
     elif job.state is JobState.PAUSED:
         commands += [f"danlu resume {job.id}", f"danlu stop {job.id}"]
     else:
+        commands += [f"danlu why {job.id}"] if job.state is JobState.QUEUED else []
         commands += [f"danlu wait {job.id}", f"danlu stop {job.id}"]
     return paint("\n".join(commands), 2)
 

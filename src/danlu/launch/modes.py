@@ -7,6 +7,8 @@ from collections.abc import Callable
 from danlu.errors import InvalidSpec
 from danlu.launch import ascend, ddp, mpi, plain, ps_worker
 from danlu.launch.additions import Additions
+from danlu.launch.contracts import add_contract
+from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement
 from danlu.launch.plan import Plan
 from danlu.spec import roles
@@ -25,14 +27,23 @@ MODES: dict[LaunchMode, Mode] = {
 }
 
 
-def make_plan(job: JobSpec, *, job_id: str, attempt: int, placement: Placement, output: str) -> Plan:
+def make_plan(
+    job: JobSpec, *, job_id: str, attempt: int, placement: Placement, output: str, owner: Owner | None = None
+) -> Plan:
     """Say what would be started. Pure: no I/O, no clock, no randomness.
 
     `output` is the folder in the store that takes the results, job id included.
     """
     roles.check(job)
     _check_processes(job)
-    additions = MODES[job.launch](job, job_id=job_id, placement=placement)
+    additions = add_contract(
+        job,
+        MODES[job.launch](job, job_id=job_id, placement=placement),
+        job_id=job_id,
+        attempt=attempt,
+        placement=placement,
+        owner=owner or Owner(),
+    )
     tasks = tuple(
         plain.task_plan(
             job,

@@ -16,6 +16,7 @@ from danlu.launch import plain
 from danlu.launch.additions import Additions
 from danlu.launch.layout import Layout
 from danlu.launch.placement import SANDBOX_ROOT, Placement, TaskPlacement
+from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import CPU
 from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.roles import LAUNCHER, Member, members
@@ -24,6 +25,39 @@ PROGRAMS = ("rsh.py", "rsh_agent.py", "rsh_wire.py")
 CLIENT = "danlu-rsh"
 DAEMONS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", CLIENT)
 """Told to end, each of them kills its ranks a second later. Ranks are told themselves, and have the job's grace."""
+STARTS = (
+    "The command runs once, on the launcher. Its mpirun starts the ranks in all tasks through an agent of Danlu's own, "
+    "which takes the place of sshd; the other tasks wait for it until the launcher ends."
+)
+_OPEN_MPI = "Open MPI"
+TOLD = {
+    "NODE_NUM": Told("how many tasks have slots", TIONE),
+    "GPU_NUM_PER_NODE": Told("slots of the first of them", TIONE),
+    "GPU_NUM": Told("slots of all tasks: what to give mpirun as -np", TIONE),
+    "NODE_LIST": Told("the host name of every task with slots, and how many", TIONE),
+    "NODE_IP_SLOT_LIST": Told("the same with addresses: what to give mpirun as -H", TIONE),
+    "MASTER_ADDR": Told("where rank 0 is", "PyTorch"),
+    "MASTER_PORT": Told("a port there that is free", "PyTorch"),
+    "DANLU_HOSTFILE": Told("the file that names all tasks with their slots", DANLU),
+    "OMPI_ALLOW_RUN_AS_ROOT": Told("lets mpirun run as root, who in a job is nobody outside of it", _OPEN_MPI),
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": Told("the second half of that", _OPEN_MPI),
+    "OMPI_MCA_hwloc_base_binding_policy": Told("ranks are not bound to cores, which jobs share", _OPEN_MPI),
+    "OMPI_MCA_oob_tcp_if_include": Told("the network interface that the tasks' addresses are on", _OPEN_MPI),
+    "OMPI_MCA_btl_tcp_if_include": Told("the network interface that ranks talk over", _OPEN_MPI),
+    "OMPI_MCA_orte_default_hostfile": Told("the hostfile, for an mpirun without -H", _OPEN_MPI),
+    "OMPI_MCA_plm_rsh_agent": Told("how mpirun reaches the other tasks", _OPEN_MPI),
+    "OMPI_MCA_mpi_yield_when_idle": Told("a rank that waits lets others work", _OPEN_MPI),
+    "OMPI_MCA_pml": Told("the way of sending that Horovod's guide asks for", _OPEN_MPI),
+    "OMPI_MCA_btl": Told("what ranks may talk over", _OPEN_MPI),
+    "HOROVOD_GLOO_IFACE": Told("the network interface that the tasks' addresses are on", "Horovod"),
+}
+FILES = {
+    "hostfile": "every task with its slots, as mpirun reads it",
+    "rsh.json": "where the agents of the tasks listen; who may call them is decided by the attempt's token",
+    "rsh.py": "Danlu's agent and its client, which mpirun calls in place of ssh",
+    "rsh_agent.py": "the part of it that takes commands",
+    "rsh_wire.py": "the part of it that carries input, output and signals",
+}
 
 
 class Node(NamedTuple):

@@ -11,8 +11,18 @@ import json
 from danlu.launch import plain
 from danlu.launch.additions import Additions
 from danlu.launch.placement import Placement
+from danlu.launch.told import Told
 from danlu.spec.job import JobSpec
 from danlu.spec.roles import EVALUATOR, Member, members
+
+STARTS = (
+    "The command of each role runs once on each of its nodes. Every task finds in TF_CONFIG who the parameter servers "
+    "and workers are, and which of them it is itself."
+)
+TOLD = {
+    "TF_CONFIG": Told("the addresses of all tasks by role, and this task's own role and index, as JSON", "TensorFlow"),
+}
+FILES: dict[str, str] = {}
 
 
 def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:

@@ -14,7 +14,17 @@ from danlu.scheduler.culprit import mpi_culprit
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.starting import START_SECONDS
-from danlu.scheduler.verdict import Failure, Seen, end_of, finished, first_failure, is_met, progress, retry_after
+from danlu.scheduler.verdict import (
+    PREEMPTED,
+    Failure,
+    Seen,
+    end_of,
+    finished,
+    first_failure,
+    is_met,
+    progress,
+    retry_after,
+)
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
@@ -253,13 +263,19 @@ def _settle(
     jobs.add_event(session, job.id, number, kind=state.value, message=why.message, at=now)
     if state is AttemptState.SUCCEEDED:
         jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=ended_at)
+    elif state is AttemptState.STOPPED and wants_run and why.code == PREEMPTED:
+        # queued_at stays: it keeps its place
+        told = f"{why.message}; it runs again when there is room"
+        jobs.move_job(session, job, JobState.QUEUED, reason(PREEMPTED, told))
+        jobs.add_event(session, job.id, number, kind="queued", message=told, at=now)
     elif state is AttemptState.STOPPED and wants_run:
         # somebody resumed it, or started it again, while it was still stopping
         jobs.move_job(session, job, JobState.QUEUED, reason("submitted"), queued_at=now)
     elif state is AttemptState.STOPPED and job.desired == Desired.PAUSE.value:
         jobs.move_job(session, job, JobState.PAUSED, reason("paused"), ended_at=ended_at)
     elif state is AttemptState.STOPPED:
-        jobs.move_job(session, job, JobState.STOPPED, why, ended_at=ended_at)
+        end = reason("stopped_by_user") if why.code == PREEMPTED else why
+        jobs.move_job(session, job, JobState.STOPPED, end, ended_at=ended_at)
     elif wants_run and pause is not None:
         count = f"retry {job.num_retries + 1} of {live.spec.retry.max}"
         told = f"{why.message}; tried again in {show_duration(pause)} ({count})"

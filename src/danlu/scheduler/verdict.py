@@ -12,9 +12,10 @@ from danlu.spec.roles import Rule
 from danlu.spec.states import AttemptState, TaskState, task_ended
 
 MAX_BACKOFF_SECONDS = 3600.0
+PREEMPTED = "preempted"
 _SIGNALS = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE"}
 _FAILED = {TaskState.FAILED, TaskState.LOST}
-_STOP_CODES = {"stopped_by_user", "paused"}
+_STOP_CODES = {"stopped_by_user", "paused", PREEMPTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,12 @@ def progress(tasks: Sequence[Seen]) -> AttemptState:
 
 def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None = None) -> tuple[AttemptState, Reason]:
     """How an attempt ended whose tasks have all ended. `stop_cause`: why it was told to stop, if it was."""
+    if stop_cause is not None and stop_cause.code == PREEMPTED:
+        # it had done its work before it heard; whatever else it did on the way out is not its failure
+        is_done = all(task.now.state is TaskState.SUCCEEDED for task in tasks) or (
+            rule is not None and is_met(tasks, rule)
+        )
+        return (AttemptState.SUCCEEDED, reason("done")) if is_done else (AttemptState.STOPPED, stop_cause)
     if stop_cause is not None:
         return _end_of_stopped(stop_cause)
     if rule is not None and is_met(tasks, rule):

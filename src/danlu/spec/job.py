@@ -21,6 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_project_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
@@ -31,6 +32,7 @@ from danlu.spec.units import parse_device, parse_duration, parse_size
 MAX_NODES = 4096
 _JOB_ID = re.compile(r"train-[0-9]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,500}")
 _TREE = re.compile(r"[0-9a-f]{64}")
 _ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
 _SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
@@ -76,6 +78,12 @@ def _success(text: str) -> str:
 def _no_nul(text: str) -> str:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise ValueError("a NUL character or a lone surrogate cannot be in a value")
+    return text
+
+
+def _image(text: Optional[str]) -> Optional[str]:
+    if text is not None and not _IMAGE.fullmatch(text):
+        raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
     return text
 
 
@@ -165,6 +173,13 @@ class Processes(Word):
     PER_DEVICE = "per_device"
 
 
+class Contract(Word):
+    """Another platform whose scripts are to find what they know."""
+
+    APULIS = "apulis"
+    MODELARTS = "modelarts"
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -212,6 +227,14 @@ class Code(_Frozen):
         if self.tree is not None and not _TREE.fullmatch(self.tree):
             raise ValueError(f"{self.tree!r} is not a tree digest; 64 hexadecimal digits would be right")
         return self
+
+
+class ImageLogin(_Frozen):
+    username: Text
+    """Who the registry knows."""
+
+    secret: EnvName
+    """Which of the job's secrets is the password. The command does not get it."""
 
 
 class Retry(_Frozen):
@@ -264,6 +287,15 @@ class JobSpec(_Frozen):
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
 
+    contract: Optional[Contract] = None
+    """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
+
+    image: Annotated[Optional[str], AfterValidator(_image)] = None
+    """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
+
+    image_login: Optional[ImageLogin] = None
+    """How to sign in where the image comes from: see image_login below."""
+
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""
 
@@ -282,11 +314,20 @@ class JobSpec(_Frozen):
     hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
     """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
 
+    project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
+    """The project that the job belongs to. When left out: the first of yours that you may submit to."""
+
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Words of your own to find the job by: `danlu ps --tag team=vision`."""
 
+    debug: bool = False
+    """Prepare everything and do not start the command: `danlu shell` opens a shell where it would have run."""
+
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
+
+    preemptible: bool = False
+    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
 
     retry: Retry = Retry()
     """Whether the job is tried again when an attempt fails: see retry below."""
@@ -347,6 +388,16 @@ class JobSpec(_Frozen):
                 raise ValueError(f"{target!r} is the target of two store paths; give each its own")
         return data
 
+    @model_validator(mode="after")
+    def _login_is_complete(self) -> JobSpec:
+        if self.image_login is None:
+            return self
+        if self.image is None:
+            raise ValueError("image_login is given, and no image")
+        if self.image_login.secret not in self.secrets:
+            raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")
+        return self
+
     @field_validator("secrets")
     @classmethod
     def _not_in_env(cls, secrets: dict[str, str], info: ValidationInfo) -> dict[str, str]:
@@ -367,6 +418,7 @@ _KNOWN = {
     "roles.*": Role.model_fields,
     "roles.*.resources": Resources.model_fields,
     "roles.*.resources.device": DeviceRequest.model_fields,
+    "image_login": ImageLogin.model_fields,
 }
 
 

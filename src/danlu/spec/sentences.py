@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Optional
 
 LONGEST_VALUE = 60
-PRIVATE = ("secrets", "password", "token")
+PRIVATE = ("secrets", "password", "new_password", "current", "token")
 """Fields whose values are never repeated."""
 
 _MAPPINGS = {

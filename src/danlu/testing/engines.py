@@ -66,6 +66,7 @@ class Starter:
     engine: Engine
     server_url: str = "http://127.0.0.1:9"
     token: str = "a-token"
+    owner_id: int = 1
     started: list[Started] = field(default_factory=list)
 
     def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
@@ -80,7 +81,7 @@ class Starter:
         return self.start_plan(self.plan(command, **fields), secrets=secrets)
 
     def start_plan(self, plan: Plan, *, secrets: dict[str, str] | None = None) -> Started:
-        credentials = Credentials(server_url=self.server_url, token=self.token, secrets=secrets or {})
+        credentials = Credentials(self.server_url, self.token, secrets=secrets or {}, owner_id=self.owner_id)
         one = Started(self.engine, plan, self.engine.start(plan, credentials))
         self.started.append(one)
         return one

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from danlu.launch import Plan
+from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
@@ -60,8 +61,9 @@ def event_out(row: EventRow) -> EventOut:
     return EventOut(id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message)
 
 
-def plan_out(plan: Plan, notes: Sequence[str]) -> PlanOut:
-    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes)})
+def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None) -> PlanOut:
+    told = None if explanation is None else asdict(explanation)
+    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes), "explanation": told})
 
 
 def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
