@@ -100,3 +100,26 @@ def test_a_launcher_of_its_own_has_no_slots(client: Client) -> None:
     )
     assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job.id, client)
     assert sorted(said(job.id, client)) == ["worker-0", "worker-1"]
+
+
+def test_horovod_jobs_find_an_ssh_that_needs_no_sshd(client: Client) -> None:
+    """What horovodrun does, by hand: it asks every host through ssh, and then calls mpirun."""
+    job = client.jobs.submit(
+        name="horovod",
+        command="""
+        for host in ${NODE_IP_SLOT_LIST//,/ }; do
+            ssh -o PasswordAuthentication=no -o StrictHostKeyChecking=no ${host%:*} 'echo $DANLU_ROLE by ssh' || exit 1
+        done
+        mpirun --allow-run-as-root -np $GPU_NUM -H $NODE_IP_SLOT_LIST -bind-to none -map-by slot \\
+            bash -c 'echo $DANLU_ROLE $OMPI_COMM_WORLD_LOCAL_RANK by mpirun'
+        """,
+        launch="horovod",
+        nodes=2,
+    )
+    assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job.id, client)
+    assert sorted(said(job.id, client)) == [
+        "launcher 0 by mpirun",
+        "launcher by ssh",
+        "worker 0 by mpirun",
+        "worker by ssh",
+    ]
