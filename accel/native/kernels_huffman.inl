@@ -1,4 +1,4 @@
-// Baseline Huffman decoding. The chain that limits speed is: look up the next 12 bits, shift by the length found there.
+// Baseline Huffman decoding. The chain that limits speed is: look up the next 11 bits, shift by the length found there.
 // Everything else (cutting out the value, its sign, the store) hangs off that chain and costs little.
 
 const uint8_t natural_order[128] = {
@@ -24,7 +24,7 @@ inline uint64_t load_big_endian(const uint8_t *p) {
         count |= 56;                          \
     } while (0)
 
-// A code of more than 12 bits: search by length. Returns an entry of the lookup's form, 0 if there is no such code.
+// A code of more than 11 bits: search by length. Returns an entry of the lookup's form, 0 if there is no such code.
 inline uint32_t long_code(const HuffmanTable &table, uint64_t bits, bool is_dc) {
     const int32_t head = (int32_t)(bits >> 48);
     int length = lookup_bits + 1;

@@ -46,7 +46,7 @@ bool verify_record(const Item &item, const std::vector<uint8_t> &buffer, bool ch
 }
 
 Pool::Pool(int threads, int readers) : has_readers_(readers > 0), max_ready_(static_cast<size_t>(readers) * 2 + 32) {
-    own_huffman_works(); // found out before any thread asks
+    own_parts(); // found out before any thread asks
     for (int i = 0; i < readers; i++) threads_.emplace_back([this] { read_loop(); });
     for (int i = 0; i < threads; i++) threads_.emplace_back([this] { decode_loop(); });
 }
@@ -134,7 +134,7 @@ void Pool::read_loop() {
 
 void Pool::decode_loop() {
     Decoder decoder;
-    decoder.allow_own_huffman(own_huffman_works());
+    decoder.allow(own_parts());
     std::vector<uint8_t> record;
     while (true) {
         Job job;
@@ -176,6 +176,7 @@ void Pool::process(Job &job, Decoder &decoder, std::vector<uint8_t> &record) {
         status = decoder.run(image, item.image_bytes, batch.recipe, item.key, out, batch.geometry[job.position]);
         statistics_.library_huffman += decoder.counts.library_huffman;
         statistics_.sliced += decoder.counts.sliced;
+        statistics_.library_pixels += decoder.counts.library_pixels;
     }
     batch.status[job.position] = status;
     statistics_.images++;

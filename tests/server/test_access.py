@@ -42,12 +42,12 @@ def filled(path: str) -> str:
         "key:path": "a",
         "digest": "a" * 64,
         "rank": "0",
+        "terminal": "x",
         "key_id": "x",
         "project": "default",
         "registration": "x",
         "user": "admin",
         "upload": "x",
-        "terminal": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -17,6 +17,7 @@ from danlu.store.tables import AuditRow
 
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",
+    ("POST", "/buckets/{bucket}/reads"): "changes nothing",
     ("POST", "/jobs/{job}/terminals"): "needs a task that runs; tests/e2e/test_debug.py looks for the note",
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): "going in is noted, not what is typed there",
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a window",

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 from tests.support.scene import CODE, NO_DIGEST, PASSWORD, PEOPLE, TOKENS, Scene, digest_of
 
+from danlu.wire.batches import pack
+
 API = "/api/v1"
 COLUMNS = (*PEOPLE, *TOKENS)
 NO_TOKENS = ("403", "403")
@@ -55,7 +57,6 @@ def everybody(people: str, tokens: str = "403 403") -> dict[str, str]:
 
 
 SEE = {"own": "2 2 2 2 404", "others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
-NO_TERMINAL = dict.fromkeys(SEE, "404 404 404 404 404")
 CHANGE_JOB = {
     "own": "2 2 2 403 404",
     "others": "2 2 403 403 404",
@@ -65,6 +66,7 @@ CHANGE_JOB = {
 OWN_PROJECT = {"others": "2 2 403 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
 ADMIN_ONLY = {"own": "2 403 403 403 403", "others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 UPLOAD = {"own": "2 2 2 2 2 2 2", "others": "404 404 404 404 404 404 404", "none": "404 404 404 404 404 404 404"}
+NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
 
 
@@ -106,16 +108,17 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/resume"): Rule(CHANGE_JOB, job="paused"),
     ("POST", "/jobs/{job}/start"): Rule(CHANGE_JOB),
     ("GET", "/jobs/{job}/events"): Rule(SEE),
+    ("GET", "/jobs/{job}/why"): Rule(SEE),
+    # whose shell it would be is asked before whether there is a task to open it in
+    ("POST", "/jobs/{job}/terminals"): Rule(
+        {name: line.replace("2", "409") for name, line in CHANGE_JOB.items()}, body()
+    ),
+    ("GET", "/jobs/{job}/terminals/{terminal}/output"): Rule(NOT_THERE),
+    ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
+    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
+    ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
-    # these jobs have no tasks: 409 says so to whoever may enter them
-    ("POST", "/jobs/{job}/terminals"): Rule(
-        {relation: line.replace("2", "409") for relation, line in CHANGE_JOB.items()}, body(rank=0)
-    ),
-    ("GET", "/jobs/{job}/terminals/{terminal}/output"): Rule(NO_TERMINAL),
-    ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NO_TERMINAL, body(data="")),
-    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NO_TERMINAL, body(rows=1, columns=1)),
-    ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NO_TERMINAL),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
@@ -170,6 +173,19 @@ RULES: dict[tuple[str, str], Rule] = {
     ),
     ("DELETE", "/buckets/{bucket}/objects/{key:path}"): Rule(
         {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    # files of a batch are refused one by one: TestBatches
+    ("POST", "/buckets/{bucket}/batches"): Rule(
+        {"own": "2 2 2 2 2 2 2", "none": "2 2 2 2 2 2 2"}, lambda case: {"content": batch_of(case)}
+    ),
+    ("POST", "/buckets/{bucket}/reads"): Rule(
+        {
+            "own": "2 2 2 2 2 2 403",
+            "others": "2 2 2 2 2 403 403",
+            "foreign": "2 2 2 2 2 403 403",
+            "none": "2 2 2 2 2 403 403",
+        },
+        lambda case: {"json": {"keys": [key_of(case, "")]}},
     ),
     ("POST", "/buckets/{bucket}/uploads"): Rule(
         {
@@ -257,6 +273,13 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/projects/{project}/members/{user}"): Rule(
         {**OWN_PROJECT, "own": "404 409 2 2 404"}  # everybody may leave, but the last owner; others are no members
     ),
+    ("GET", "/projects/{project}/quotas"): Rule(
+        {"others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    ("PUT", "/projects/{project}/quotas"): Rule(
+        {"own": "2 403 403 403 404", **OWN_PROJECT},
+        lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
+    ),
     ("GET", "/audit"): Rule(
         {
             "any": "2 2 403 403 2",
@@ -288,6 +311,10 @@ def key_of(case: Case, key: str) -> str:
     return f"jobs/{case.scene.running['job']}/model.pt" if key == "OUTPUT" else "data/train/1"
 
 
+def batch_of(case: Case) -> bytes:
+    return pack([{"key": key_of(case, "OUTPUT"), "size": 1, "sha256": digest_of(b"y")}], [b"y"])
+
+
 def path_of(case: Case, path: str, rule: Rule) -> str:
     scene, relation = case.scene, case.relation
     keys = {"own": scene.key_ids.get(case.role, "x"), "others": scene.key_ids["colleague"], "none": "x"}
@@ -299,11 +326,11 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
     values = {
         "job": job_of(case, rule.job) if "{job}" in path else "",
         "rank": "0",
+        "terminal": "x",
         "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
         "key:path": key_of(case, rule.key),
         "digest": digest,
         "upload": uploads.get(relation, "x"),
-        "terminal": "x",
         "key_id": scene.key_ids["foreigner"] if relation == "foreign" else keys.get(relation, "x"),
         "project": project_of(case, rule.project),
         "registration": scene.registration if relation == "others" else "x",

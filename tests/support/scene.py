@@ -9,7 +9,6 @@ pending          has registered;  dora was disabled
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,10 +17,10 @@ from typing import Any
 
 import httpx
 from fastapi.routing import iter_route_contexts
+from tests.support.shared import Snapshot
 from tests.support.world import World, make_node, make_world
 
 from danlu.auth.identity import JobIdentity, Role, UserIdentity
-from danlu.auth.secrets import hash_password
 from danlu.server.jobs import service
 from danlu.server.uploads import service as upload_service
 from danlu.spec.paths import StorePath
@@ -63,6 +62,8 @@ class Scene:
     tree: dict[str, str] = field(default_factory=dict)
     """Project -> digest of a tree that it has sent."""
 
+    snapshot: Snapshot | None = None
+
     def routes(self) -> list[tuple[str, str]]:
         found = [
             (method, str(route.path))
@@ -78,31 +79,10 @@ class Scene:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return self.http.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
 
-    # going back to how it was
-
-    def remember(self) -> None:
-        file = self.world.settings.server_dir / "danlu.db"
-        self._database = sqlite3.connect(":memory:", check_same_thread=False)
-        with sqlite3.connect(file) as live:
-            live.backup(self._database)
-        self._files = {path: path.read_bytes() for path in self._all_files()}
-
     def restore(self) -> None:
-        live = sqlite3.connect(self.world.settings.server_dir / "danlu.db")
-        live.execute("PRAGMA synchronous=OFF")  # the disk need not have it
-        self._database.backup(live)
-        live.close()
-        for path in set(self._all_files()) - set(self._files):
-            path.unlink()
-        for path, content in self._files.items():
-            if not path.exists() or path.read_bytes() != content:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-
-    def _all_files(self) -> list[Path]:
-        settings = self.world.settings
-        folders = (settings.objects_dir, settings.server_dir / "uploads", settings.server_dir / "blobs")
-        return [path for folder in folders if folder.exists() for path in folder.rglob("*") if path.is_file()]
+        """Put everything back to how it was."""
+        assert self.snapshot is not None
+        self.snapshot.restore()
 
 
 @contextmanager
@@ -112,8 +92,9 @@ def make_scene(folder: Path) -> Iterator[Scene]:
         scene = Scene(world, http)
         _people(scene)
         _things(scene)
-        scene.remember()
+        scene.snapshot = Snapshot(world)
         yield scene
+        scene.snapshot.close()
 
 
 def _people(scene: Scene) -> None:
@@ -135,7 +116,7 @@ def _people(scene: Scene) -> None:
             full_name="",
             email="",
             note="",
-            password_hash=hash_password(PASSWORD),
+            password_hash=world.state.passwords.hash(PASSWORD),
             address="",
             created_at=world.clock(),
         )

@@ -17,13 +17,18 @@ class Turns:
 
     def __init__(self, num_at_once: int = 2, max_waiting: int = 6, wait_seconds: float = 2.0) -> None:
         self._free = threading.BoundedSemaphore(num_at_once)
-        self._places = threading.BoundedSemaphore(num_at_once + max_waiting)
+        self._lock = threading.Lock()
+        self.num_free_places = num_at_once + max_waiting
+        """For those at work and those who wait."""
+
         self._wait_seconds = wait_seconds
 
     @contextmanager
     def take(self) -> Iterator[None]:
-        if not self._places.acquire(blocking=False):
-            raise self._busy()
+        with self._lock:
+            if self.num_free_places == 0:
+                raise self._busy()
+            self.num_free_places -= 1
         try:
             if not self._free.acquire(timeout=self._wait_seconds):
                 raise self._busy()
@@ -32,7 +37,8 @@ class Turns:
             finally:
                 self._free.release()
         finally:
-            self._places.release()
+            with self._lock:
+                self.num_free_places += 1
 
     def _busy(self) -> TooManyRequests:
         seconds = max(1, round(self._wait_seconds))

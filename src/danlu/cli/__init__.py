@@ -58,6 +58,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Server": {
         "up": Command("danlu.cli.up:up", "Start a server on this machine."),
+        "admin": Command("danlu.cli.admin:app", "Back up, restore, move and clean the stores of a server."),
         "doctor": Command(
             "danlu.cli.doctor:doctor",
             "Look at this machine and at the server, and say what to do about what is wrong.",

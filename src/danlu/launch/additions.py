@@ -29,3 +29,5 @@ class Additions(NamedTuple):
     mounts: tuple[Mount, ...] = ()
     user: str = ""
     log_copy: str = ""
+    spared: tuple[str, ...] = ()
+    """Programs that a stop does not signal: they end when what they started does."""

@@ -8,7 +8,6 @@ sshd; it knows them by the attempt's token. docs/guide/launch.md explains it to 
 from __future__ import annotations
 
 import json
-import math
 import pkgutil
 from functools import cache
 from typing import NamedTuple
@@ -24,6 +23,8 @@ from danlu.spec.roles import LAUNCHER, Member, members
 
 PROGRAMS = ("rsh.py", "rsh_agent.py", "rsh_wire.py")
 CLIENT = "danlu-rsh"
+DAEMONS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", CLIENT)
+"""Told to end, each of them kills its ranks a second later. Ranks are told themselves, and have the job's grace."""
 STARTS = (
     "The command runs once, on the launcher. Its mpirun starts the ranks in all tasks through an agent of Danlu's own, "
     "which takes the place of sshd; the other tasks wait for it until the launcher ends."
@@ -40,7 +41,6 @@ TOLD = {
     "DANLU_HOSTFILE": Told("the file that names all tasks with their slots", DANLU),
     "OMPI_ALLOW_RUN_AS_ROOT": Told("lets mpirun run as root, who in a job is nobody outside of it", _OPEN_MPI),
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": Told("the second half of that", _OPEN_MPI),
-    "OMPI_MCA_odls_base_sigkill_timeout": Told("seconds that ranks have to end: the job's grace", _OPEN_MPI),
     "OMPI_MCA_hwloc_base_binding_policy": Told("ranks are not bound to cores, which jobs share", _OPEN_MPI),
     "OMPI_MCA_oob_tcp_if_include": Told("the network interface that the tasks' addresses are on", _OPEN_MPI),
     "OMPI_MCA_btl_tcp_if_include": Told("the network interface that ranks talk over", _OPEN_MPI),
@@ -83,6 +83,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
             },
             files=_files(job, node, nodes, hosts),
             launcher=_launcher(node),
+            spared=DAEMONS,
         )
         for node in nodes
     ]
@@ -120,8 +121,7 @@ def _common(job: JobSpec, placement: Placement, nodes: list[Node]) -> dict[str, 
         "MASTER_PORT": str(placement.master_port),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # ranks have the job's grace to end, and nodes are shared, so that a core is nobody's own
-        "OMPI_MCA_odls_base_sigkill_timeout": str(max(1, math.ceil(job.grace))),
+        # nodes are shared, so that a core is nobody's own
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         **({"OMPI_MCA_oob_tcp_if_include": interface, "OMPI_MCA_btl_tcp_if_include": interface} if interface else {}),
         **_horovod(job, interface),

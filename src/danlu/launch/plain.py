@@ -133,6 +133,7 @@ def task_plan(
         device_ids=place.device_ids,
         root=place.root,
         command=_command(job, member.group.command or (), layout, added),
+        spared=added.spared,
         gates=(*setup, *added.gates),
         workdir=layout.code,
         env={**env, **job.env, **member.group.env},

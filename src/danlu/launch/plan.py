@@ -82,6 +82,10 @@ class TaskPlan(_Frozen):
     command: tuple[str, ...]
     """What is executed, word for word."""
 
+    spared: tuple[str, ...] = ()
+    """Programs (as `ps` calls them) that a stop does not signal before the grace is over. They would only end sooner
+    what they started, which hears the signal by itself."""
+
     gates: tuple[Gate, ...]
     """In the order in which they are passed."""
 

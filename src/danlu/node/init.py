@@ -5,7 +5,8 @@
 One file that needs nothing else, because it is what a sandbox sees of Danlu. It talks to the shim over a socket, one
 JSON object per line:
 
-    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1, "root": null}
+    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1, "root": null,
+                     "spared": ["mpirun"]}
                     {"do": "stop", "grace_seconds": 30}
                     {"do": "execute", "id": 1, "command": [...], "env": {...}, "has_terminal": true}    and three files
     init -> shim    {"event": "started", "at": 1700000000.0}
@@ -48,6 +49,7 @@ class Init:
         self._main = 0
         self._kill_at: float | None = None
         self._is_alone = False
+        self._spared: list[str] = []
         self._actions: dict[str, Callable[[dict[str, Any]], None]] = {
             "start": self._start,
             "stop": self._stop,
@@ -105,6 +107,7 @@ class Init:
     def _start(self, message: dict[str, Any]) -> None:
         if self._kill_at is not None:
             return
+        self._spared = message["spared"]
         self._started = message
         self._main, problem = _fork(message)
         if problem is not None:
@@ -130,7 +133,7 @@ class Init:
     def _stop(self, message: dict[str, Any]) -> None:
         at = time.monotonic() + float(message["grace_seconds"])
         if self._kill_at is None:
-            self._terminate()
+            self._terminate(spared=self._spared)
         self._kill_at = at if self._kill_at is None else min(at, self._kill_at)
         if not self._main:
             self._is_alone = True
@@ -149,18 +152,19 @@ class Init:
                 self._tell(event="ended", code=_exit_code(status), at=time.time())
                 if self._kill_at is None:
                     self._kill_at = time.monotonic() + AFTER_END_SECONDS
-                    self._terminate()
+                    self._terminate(spared=[])
             elif pid in self._executed:
                 self._tell(event="executed", id=self._executed.pop(pid), code=_exit_code(status))
 
-    def _terminate(self) -> None:
+    def _terminate(self, *, spared: list[str]) -> None:
         """Signal every process once, and none that a handler starts afterwards to save its work.
 
-        They are halted first: a list of processes that run is out of date as soon as it is read.
+        They are halted first: a list of processes that run is out of date as soon as it is read. Spared programs are
+        left to end when what they started does.
         """
         halted: set[int] = set()
         for _ in range(20):
-            new = [pid for pid in self._members() if pid not in halted]
+            new = [pid for pid in self._members() if pid not in halted and _name(pid) not in spared]
             if not new:
                 break
             for pid in new:
@@ -273,6 +277,14 @@ def _environment_of(pid: int) -> dict[str, str]:
     except OSError:
         return {}
     return {name: value for name, _, value in pairs}
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
 
 
 def _signal(pid: int, number: int) -> None:

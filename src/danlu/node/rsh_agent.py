@@ -23,24 +23,63 @@ MOST_WAITING = 1 << 20
 PAUSE_SECONDS = 0.1
 
 
-def serve(listener: socket.socket, token: bytes) -> NoReturn:
-    """Take commands until this process is told to end."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
+class Agent:
+    """Takes commands until it is told to end, and then stays until those that run are over."""
+
+    def __init__(self, listener: socket.socket, token: bytes) -> None:
+        self._listener = listener
+        self._token = token
+        self._sessions: set[int] = set()
+        self._is_ending = False
+
+    def run(self) -> None:
+        woken = wake_up_pipe()
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._end)
+        self._listener.setblocking(False)
+        while self._sessions or not self._is_ending:
+            sources: list[Any] = [woken] if self._is_ending else [woken, self._listener]
+            ready = select.select(sources, [], [])[0]
+            if woken in ready:
+                os.read(woken, 256)
+            if self._listener in ready:
+                self._accept()
+            self._bury()
+
+    def _end(self, *_: object) -> None:
+        self._is_ending = True
+
+    def _accept(self) -> None:
         try:
-            connection, _ = listener.accept()
+            connection, _ = self._listener.accept()
         except OSError:
             time.sleep(PAUSE_SECONDS)  # such as no descriptors left
-            continue
-        if os.fork() == 0:
-            listener.close()
-            _become_session(connection, token)
+            return
+        pid = os.fork()
+        if pid == 0:
+            self._listener.close()
+            _become_session(connection, self._token)
+        self._sessions.add(pid)
         connection.close()
+
+    def _bury(self) -> None:
+        for pid in list(self._sessions):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                self._sessions.discard(pid)
+
+
+def wake_up_pipe() -> int:
+    """Return a descriptor that can be read after every signal that has a handler: their numbers."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return woken
 
 
 def _become_session(connection: socket.socket, token: bytes) -> NoReturn:
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, lambda *_: None)  # the command hears it by itself; this one brings home the rest
+        connection.setblocking(True)
         connection.settimeout(HANDSHAKE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         prove_to_client(connection, token)
@@ -66,10 +105,7 @@ class Session:
 
         self._input_ended = False
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: whatever detaches itself is still found
-        self._woken, wake = os.pipe()
-        os.set_blocking(wake, False)
-        signal.set_wakeup_fd(wake)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._woken = wake_up_pipe()
         self._process = subprocess.Popen(
             [_shell(), "-c", json.loads(body)["command"]],
             stdin=subprocess.PIPE,

@@ -180,6 +180,7 @@ class Shim:
         start = {
             "do": "start",
             "command": self._task["command"],
+            "spared": self._task["spared"],
             "env": self._env,
             "workdir": self._task["workdir"],
             "uid": self._task["uid"],

@@ -6,21 +6,21 @@ Made anew from a snapshot by the loop, or kept and told what happens by a simula
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from danlu.scheduler import sentences
-from danlu.scheduler.cluster import Cluster, Live
-from danlu.scheduler.eviction import MayEvict, find_victims, place_later
+from danlu.scheduler.cluster import Cluster
+from danlu.scheduler.eviction import find_victims, place_later
 from danlu.scheduler.placing import make_placement
 from danlu.scheduler.ports import Ports
-from danlu.scheduler.queueing import Bucket, Entry, Queue
+from danlu.scheduler.queueing import Bucket, Entry, Queue, Turn
 from danlu.scheduler.reservation import MAX_RESERVATIONS, RESERVE_AFTER_SECONDS, Reservation, lift, renew, reserve
 from danlu.scheduler.room import NEVER, Taken
 from danlu.scheduler.shape import CPUS, MEMORY, TASKS, Shape
 from danlu.scheduler.snapshot import Evict, FreeNode, RunningJob, RunningTask, Start
-from danlu.scheduler.usage import Quotas, Usage
+from danlu.scheduler.usage import Limit, Quotas, Usage
 from danlu.spec.reasons import Reason, reason
 
 CLOCK_SLACK_SECONDS = 1.0
@@ -29,12 +29,16 @@ CLOCK_SLACK_SECONDS = 1.0
 
 @dataclass
 class Decision:
-    """What one round says. Every job that was in the queue is in one of these."""
+    """What one round says. Every job that was in the queue starts or waits."""
 
     starts: list[Start] = field(default_factory=list)
     evictions: list[Evict] = field(default_factory=list)
-    waits: list[tuple[list[Entry], Reason]] = field(default_factory=list)
     reservations: list[Reservation] = field(default_factory=list)
+    helped: list[tuple[Entry, Reason]] = field(default_factory=list)
+    """Jobs that wait, but for which room is made or kept."""
+
+    explain: Callable[[Entry], Reason] = field(default=lambda _: reason("no_nodes"))
+    """Why another job waits. It is worked out when somebody wants to know it."""
 
 
 class Board:
@@ -61,10 +65,7 @@ class Board:
 
     def serve(self, now: datetime) -> Decision:
         """Decide what starts and who has to go for it. What starts is running on the board afterwards."""
-        if not self.cluster.rooms:
-            waits = [([entry], reason("no_nodes")) for entry in self.queue]
-            return Decision(waits=waits)
-        return _Round(self, now).serve()
+        return _Round(self, now).serve() if self.cluster.rooms else Decision()
 
 
 def demand_of(job: RunningJob) -> dict[str, float]:
@@ -94,51 +95,70 @@ class _Round:
         self._second = now.timestamp()
         self._decision = Decision()
         self._refused: set[Shape] = set()
+        self._too_long: dict[Shape, float] = {}
+        """Requests that found nothing to use until a reserved node is ready, by when they would have ended."""
         self._hopeless: set[tuple[Shape, bool]] = set()
         """Requests that not even evictions would make fit, by whether the asking job is preemptible itself."""
+        self._over: set[tuple[int, int, Shape, bool]] = set()
+        """Whose firm jobs of which shape are over quota."""
         self._blocked: set[int] = set()
         """Projects of which a job waits for room already: only the first may have nodes kept."""
+        self._borrowing: frozenset[int] | None = None
         self._kept: list[Taken] = []
-        self._held_up: list[Entry] = []
-        """Jobs that wait, but not for what the others of their bucket wait for."""
 
     def serve(self) -> Decision:
         firm, preemptible = self._board.queue.turns()
-        beyond: dict[int, list[Bucket]] = {}
+        beyond: dict[int, list[Turn]] = {}
         self._serve(firm, beyond)
         self._serve(preemptible, beyond)
-        for buckets in beyond.values():
-            heapq.heapify(buckets)
+        for turns in beyond.values():
+            heapq.heapify(turns)
         self._serve(beyond, None)
         self._let_go()
+        self._decision.explain = self._explain
         return self._decision
 
-    def _serve(self, turns: dict[int, list[Bucket]], later: dict[int, list[Bucket]] | None) -> None:
-        """Serve all projects. Who would borrow is put into `later`; None: it is their turn."""
+    def _serve(self, turns: dict[int, list[Turn]], beyond: dict[int, list[Turn]] | None) -> None:
+        """Serve all projects. Who would borrow is put into `beyond`; None: it is their turn."""
         order = [(self._usage.share(project_id), project_id) for project_id in turns]
         heapq.heapify(order)
         while order:
             _, project_id = heapq.heappop(order)
-            buckets = turns[project_id]
-            if not buckets:
-                continue
-            bucket = heapq.heappop(buckets)
-            goes_on = self._serve_head(bucket, later)
-            if goes_on and bucket.entries:
-                heapq.heappush(buckets, bucket)
-            heapq.heappush(order, (self._usage.share(project_id), project_id))
+            mine = turns[project_id]
+            while mine:
+                _, bucket = heapq.heappop(mine)
+                if self._is_hopeless(bucket.head):
+                    continue
+                num_starts = len(self._decision.starts)
+                goes_on = self._serve_head(bucket, beyond)
+                if goes_on and bucket.entries:
+                    heapq.heappush(mine, (bucket.head.place, bucket))
+                if len(self._decision.starts) > num_starts:  # it holds more now, so another one may be next
+                    heapq.heappush(order, (self._usage.share(project_id), project_id))
+                    break
 
-    def _serve_head(self, bucket: Bucket, later: dict[int, list[Bucket]] | None) -> bool:
-        """Start the first job of a bucket, or say why all of it waits. Return whether the bucket may be asked again."""
-        entry = bucket.head
-        limit = self._usage.limit(
-            entry.project_id, entry.owner_id, entry.shape.demand, is_preemptible=entry.is_preemptible
-        )
-        if limit is not None and not entry.is_preemptible:
-            self._wait(bucket, sentences.over_quota(limit))
+    def _is_hopeless(self, entry: Entry) -> bool:
+        """Whether a job like this one got nothing before, in this round, by any way there is."""
+        shape = entry.shape
+        if (entry.project_id, entry.owner_id, shape, entry.is_preemptible) in self._over:
+            return True
+        if shape not in self._refused or entry.project_id not in self._blocked:
             return False
-        if limit is not None and later is not None:
-            later.setdefault(entry.project_id, []).append(bucket)
+        if (shape, entry.is_preemptible) not in self._hopeless:
+            return False
+        if entry.duration is None or not self._decision.reservations:
+            return True
+        return self._second + entry.duration >= self._too_long.get(shape, NEVER)
+
+    def _serve_head(self, bucket: Bucket, beyond: dict[int, list[Turn]] | None) -> bool:
+        """Start the first job of a bucket if that is possible. Return whether the next one may be asked."""
+        entry = bucket.head
+        limit = self._limit(entry)
+        if limit is not None and not entry.is_preemptible:
+            self._over.add((entry.project_id, entry.owner_id, entry.shape, False))
+            return False
+        if limit is not None and beyond is not None:
+            beyond.setdefault(entry.project_id, []).append((entry.place, bucket))
             return False
         taken = self._find_room(entry)
         if taken is not None:
@@ -148,13 +168,16 @@ class _Round:
         why = self._make_room(entry) if limit is None else None
         if why is None:
             why = self._reserve(entry)
-        if why is not None:
-            bucket.pop()
-            self._held_up.append(entry)
-            self._decision.waits.append(([entry], why))
-            return True
-        self._wait(bucket, self._shortage(entry.shape))
-        return False
+        if why is None:
+            return False
+        bucket.pop()
+        self._decision.helped.append((entry, why))
+        return True
+
+    def _limit(self, entry: Entry) -> Limit | None:
+        return self._usage.limit(
+            entry.project_id, entry.owner_id, entry.shape.demand, is_preemptible=entry.is_preemptible
+        )
 
     def _find_room(self, entry: Entry) -> list[Taken] | None:
         shape = entry.shape
@@ -163,18 +186,20 @@ class _Round:
             if taken is not None:
                 return taken
             self._refused.add(shape)
-        if entry.duration is None:
+        if entry.duration is None or not self._decision.reservations:
             return None
         ends = self._second + entry.duration
+        if ends >= self._too_long.get(shape, NEVER):
+            return None
         wide = [item for item in self._decision.reservations if ends <= item.ready < NEVER]
         if not wide:
             return None
-        for item in wide:
-            lift(self._cluster, item)
-        taken = self._cluster.place(shape)
-        for item in wide:
-            again = renew(self._cluster, item)
-            self._decision.reservations[self._decision.reservations.index(item)] = again
+        lifted = [lift(self._cluster, item) for item in wide]
+        taken = self._cluster.place(shape) if any(item.idle for item in lifted) else None
+        renewed = {item.reservation.job_id: renew(self._cluster, item) for item in lifted}
+        self._decision.reservations = [renewed.get(item.job_id, item) for item in self._decision.reservations]
+        if taken is None:
+            self._too_long[shape] = ends
         return taken
 
     def _make_room(self, entry: Entry) -> Reason | None:
@@ -182,11 +207,12 @@ class _Round:
         key = (entry.shape, entry.is_preemptible)
         if key in self._hopeless:
             return None
-        if entry.is_preemptible and not self._usage.quotas.projects:
-            return None  # nobody borrows
+        projects = self._whose(entry)
+        if projects is not None and not projects:
+            return None
         taken = place_later(self._cluster, entry.shape)
         if taken is None:
-            found = find_victims(self._cluster, entry.shape, self._may_evict(entry))
+            found = find_victims(self._cluster, entry.shape, projects)
             if found is None:
                 self._hopeless.add(key)
                 return None
@@ -197,11 +223,14 @@ class _Round:
         self._kept += taken
         return sentences.making_room(entry.shape)
 
-    def _may_evict(self, entry: Entry) -> MayEvict:
+    def _whose(self, entry: Entry) -> frozenset[int] | None:
+        """The projects whose jobs may have to go for this one; None: all."""
         if not entry.is_preemptible:
-            return _anybody
+            return None
         # within its quota it takes back what others borrow, but from nobody who is within theirs
-        return lambda live: self._usage.is_borrowing(live.job.project_id) and live.job.project_id != entry.project_id
+        if self._borrowing is None:
+            self._borrowing = frozenset(filter(self._usage.is_borrowing, self._cluster.can_go))
+        return self._borrowing - {entry.project_id}
 
     def _reserve(self, entry: Entry) -> Reason | None:
         is_first = entry.project_id not in self._blocked
@@ -236,29 +265,27 @@ class _Round:
             )
         )
 
-    def _shortage(self, shape: Shape) -> Reason:
-        if not self._cluster.could_hold(shape):
-            return sentences.no_such_node(shape, (room.info for room in self._cluster.rooms.values()))
-        return sentences.no_capacity(shape)
-
-    def _wait(self, bucket: Bucket, why: Reason) -> None:
-        self._decision.waits.append((list(bucket.entries), why))
+    def _explain(self, entry: Entry) -> Reason:
+        limit = None if entry.is_preemptible else self._limit(entry)
+        if limit is not None:
+            return sentences.over_quota(limit)
+        if not self._cluster.could_hold(entry.shape):
+            return sentences.no_such_node(entry.shape, (room.info for room in self._cluster.rooms.values()))
+        return sentences.no_capacity(entry.shape)
 
     def _let_go(self) -> None:
         """What was kept is kept in this round; the next one keeps it again."""
         self._cluster.give_back(self._kept)
         for item in reversed(self._decision.reservations):
             self._cluster.give_back(item.taken)
-        for entry in self._held_up:
+        for entry, _ in self._decision.helped:
             self._board.queue.add(entry)
 
 
-def _anybody(_live: Live) -> bool:
-    return True
-
-
-def waits_of(decision: Decision) -> Iterator[tuple[Entry, Reason]]:
-    """Every job that waits, and why."""
-    for entries, why in decision.waits:
-        for entry in entries:
-            yield entry, why
+def waits_of(board: Board, decision: Decision) -> Iterator[tuple[Entry, Reason]]:
+    """Every job that waits, and why. What holds one of a bucket up holds all of it."""
+    helped = {entry.job.id: why for entry, why in decision.helped}
+    for bucket in board.queue.buckets():
+        why = decision.explain(bucket.head)
+        for entry in bucket.entries:
+            yield entry, helped.get(entry.job.id, why)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from danlu.scheduler.offers import Offers, Rate
 from danlu.scheduler.room import NEVER, Held, Room, Taken
 from danlu.scheduler.shape import CPUS, MEMORY, TASKS, Need, Shape
 from danlu.scheduler.snapshot import FreeNode, RunningJob
@@ -13,6 +14,7 @@ from danlu.spec.devices import Device
 from danlu.spec.nodes import NodeInfo
 
 Extra = Callable[[Room], "list[Held] | None"]
+MAX_OFFERS = 32
 ANY = ""
 """The index of nodes by free devices of whatever type: a job without devices leaves nodes with devices alone."""
 
@@ -20,7 +22,7 @@ ANY = ""
 class Live:
     """A running job and where it is."""
 
-    __slots__ = ("ends", "job", "num_tasks", "rooms", "started")
+    __slots__ = ("can_go", "ends", "job", "num_tasks", "rooms", "started")
 
     def __init__(self, job: RunningJob, rooms: Sequence[Room], ends: float) -> None:
         self.job = job
@@ -28,6 +30,8 @@ class Live:
         self.ends = ends
         self.started = job.started_at.timestamp()
         self.num_tasks = len(job.tasks)
+        self.can_go = False
+        """Whether it may be evicted: it is preemptible, has been started, and all of its nodes would hear it."""
 
 
 class Cluster:
@@ -38,9 +42,12 @@ class Cluster:
         self.coming: dict[str, Room] = {}
         """Rooms in which somebody is ending."""
         self.evictable: dict[str, Room] = {}
-        """Rooms with preemptible jobs that are not ending."""
+        """Rooms with jobs that can go and are not ending."""
+        self.can_go: dict[int, dict[str, Live]] = {}
+        """The same jobs by project, the newest last."""
         self._by_free: dict[str, list[dict[str, Room]]] = {}
         self._could_hold: dict[Shape, bool] = {}
+        self._offers: dict[object, Offers] = {}
         for node in nodes:
             self.add_node(node)
 
@@ -61,16 +68,37 @@ class Cluster:
         live = self.live[job.id] = Live(job, rooms, ends)
         for room in rooms:
             room.put(by_room[room.name])
-            if self.is_evictable(live):
-                self.evictable[room.name] = room
+            self._changed(room)
+        self._look_at(live)
         if job.is_ending:
             self.end(job.id)
+
+    def confirm(self, job_id: str) -> None:
+        """The job has been started: from now on it can be told to end."""
+        live = self.live[job_id]
+        live.job = replace(live.job, can_be_told=True)
+        self._look_at(live)
+
+    def _look_at(self, live: Live) -> None:
+        job = live.job
+        live.can_go = (
+            job.is_preemptible
+            and job.can_be_told
+            and not job.is_ending
+            and all(task.node in self.rooms for task in job.tasks)
+        )
+        if live.can_go:
+            self.can_go.setdefault(job.project_id, {})[job.id] = live
+            for room in live.rooms:
+                self.evictable[room.name] = room
+                self._changed(room)
 
     def remove(self, job_id: str) -> RunningJob | None:
         """A job has ended."""
         live = self.live.pop(job_id, None)
         if live is None:
             return None
+        self.can_go.get(live.job.project_id, {}).pop(job_id, None)
         for room in live.rooms:
             if room.name in self.rooms:
                 room.remove(job_id)
@@ -78,31 +106,26 @@ class Cluster:
                 self.refresh(room)
         return live.job
 
-    def confirm(self, job_id: str) -> None:
-        live = self.live[job_id]
-        live.job = replace(live.job, can_be_told=True)
-        if self.is_evictable(live):
-            self.evictable.update((room.name, room) for room in live.rooms)
-
-    def is_evictable(self, live: Live) -> bool:
-        """Whether what it holds can be had: all of its nodes hear when it is told to end."""
-        job = live.job
-        is_heard = all(task.node in self.rooms for task in job.tasks)
-        return job.is_preemptible and job.can_be_told and not job.is_ending and is_heard
-
     def end(self, job_id: str) -> None:
         """A job is told to end: what it holds is coming."""
-        for room in self.live[job_id].rooms:
+        live = self.live[job_id]
+        self.can_go.get(live.job.project_id, {}).pop(job_id, None)
+        for room in live.rooms:
             room.coming[job_id] = room.held[job_id]
             room.version += 1
             self._note(room)
+            self._changed(room)
 
     def go_on(self, job_id: str) -> None:
         """Take `end` back."""
-        for room in self.live[job_id].rooms:
+        live = self.live[job_id]
+        if live.can_go:
+            self.can_go.setdefault(live.job.project_id, {})[job_id] = live
+        for room in live.rooms:
             del room.coming[job_id]
             room.version += 1
             self._note(room)
+            self._changed(room)
 
     def place(self, shape: Shape, *, extra: Extra | None = None, also: Iterable[Room] = ()) -> list[Taken] | None:
         """Take a place for every task of the job, or none: spread over nodes, the fullest that fits before others.
@@ -140,8 +163,18 @@ class Cluster:
             item.room.give_back(item)
             self.refresh(item.room)
 
+    def offers(self, kind: object, rate: Rate, rooms: Iterable[Room]) -> Offers:
+        """The rooms by a rating, kept from one call to the next; `kind` names the rating, `rooms` begin it."""
+        found = self._offers.get(kind)
+        if found is None:
+            if len(self._offers) >= MAX_OFFERS:
+                self._offers.pop(next(iter(self._offers)))
+            found = self._offers[kind] = Offers(rate, rooms)
+        return found
+
     def refresh(self, room: Room) -> None:
         """Find the room where it belongs after it changed."""
+        self._changed(room)
         for spot in room.spots:
             spot.pop(room.name, None)
         room.spots = []
@@ -194,13 +227,17 @@ class Cluster:
         spots[count][room.name] = room
         room.spots.append(spots[count])
 
+    def _changed(self, room: Room) -> None:
+        for offers in self._offers.values():
+            offers.changed.add(room)
+
     def _note(self, room: Room) -> None:
         for table, belongs in (
             (self.coming, bool(room.coming)),
             (
                 self.evictable,
                 any(
-                    job_id not in room.coming and self.is_evictable(self.live[job_id])
+                    job_id not in room.coming and self.live[job_id].can_go
                     for job_id in room.held
                     if job_id in self.live
                 ),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 from danlu.scheduler.cluster import Cluster, Live
+from danlu.scheduler.offers import Offers
 from danlu.scheduler.room import Held, Room, Taken
 from danlu.scheduler.shape import Need, Shape
 
@@ -14,12 +14,18 @@ MAX_TRIES = 400
 """Sets of victims that are tried on one node before the newest are taken as they come."""
 
 MAX_PRUNED = 64
+MIN_LOOKED_AT = 256
+"""Nodes that are looked at, at least, when only jobs of certain projects may have to go."""
 
 MayEvict = Callable[[Live], bool]
 Cost = tuple[int, float]
 """Tasks that end, and how old (negative start) the oldest of them is: smaller is better."""
 
 _NOTHING: Cost = (0, float("-inf"))
+
+
+def anybody(_live: Live) -> bool:
+    return True
 
 
 def coming(room: Room) -> list[Held]:
@@ -34,9 +40,12 @@ def place_later(cluster: Cluster, shape: Shape) -> list[Taken] | None:
     return cluster.place(shape, extra=coming, also=list(cluster.coming.values()))
 
 
-def find_victims(cluster: Cluster, shape: Shape, may_evict: MayEvict) -> tuple[list[str], list[Taken]] | None:
+def find_victims(
+    cluster: Cluster, shape: Shape, projects: frozenset[int] | None = None
+) -> tuple[list[str], list[Taken]] | None:
     """Return who has to go, and the places that this gives to the job; None when that would not be enough.
 
+    Anybody who can go may have to, or only jobs of certain projects, of which the newest are looked at.
     On return the victims count as ending and the places are taken; when there are none, nothing has changed.
     """
     if not cluster.evictable or not _could_be_enough(cluster, shape):
@@ -44,8 +53,10 @@ def find_victims(cluster: Cluster, shape: Shape, may_evict: MayEvict) -> tuple[l
     victims: list[str] = []
     taken: list[Taken] = []
     used: set[str] = set()
+    may_evict = anybody if projects is None else (lambda live: live.job.project_id in projects)
+    rooms = None if projects is None else _newest_rooms(cluster, projects, max(MIN_LOOKED_AT, 4 * shape.num_tasks))
     for need in shape.needs:
-        if not _take_all(cluster, need, may_evict, victims=victims, taken=taken, used=used):
+        if not _take_all(cluster, need, may_evict, rooms=rooms, victims=victims, taken=taken, used=used):
             cluster.give_back(taken)
             for job_id in victims:
                 cluster.go_on(job_id)
@@ -56,41 +67,50 @@ def find_victims(cluster: Cluster, shape: Shape, may_evict: MayEvict) -> tuple[l
 
 
 def _take_all(
-    cluster: Cluster, need: Need, may_evict: MayEvict, *, victims: list[str], taken: list[Taken], used: set[str]
+    cluster: Cluster,
+    need: Need,
+    may_evict: MayEvict,
+    *,
+    rooms: set[Room] | None,
+    victims: list[str],
+    taken: list[Taken],
+    used: set[str],
 ) -> bool:
     """Find the cheapest node for one task after the other."""
-    offers: list[tuple[Cost, int, int, Room]] = []
 
-    def offer(room: Room) -> None:
+    def rate(room: Room) -> Cost | None:
         found = cheapest(cluster, room, need, may_evict)
-        if found is not None:
-            heapq.heappush(offers, (found[0], room.number, room.version, room))
+        return None if found is None else found[0]
 
-    for room in _rooms(cluster, need):
-        offer(room)
+    kind = ("evict", need._replace(num_tasks=1))
+    if rooms is None:
+        offers = cluster.offers(kind, rate, {**cluster.coming, **cluster.evictable}.values())
+    else:
+        offers = Offers(rate, {*cluster.coming.values(), *rooms})
+    offers.changed.update(_fitting(cluster, need))
+    passed = []
     missing = need.num_tasks
-    while missing and offers:
-        _, _, version, room = heapq.heappop(offers)
+    while missing:
+        best = offers.pop()
+        if best is None:
+            break
+        room = best[1]
         if room.name in used and not room.info.holds_many_tasks:
-            continue
-        if room.version != version:  # it changed since; a victim that went may have made it cheaper
-            offer(room)
+            passed.append(room)
             continue
         found = cheapest(cluster, room, need, may_evict)
         assert found is not None
         for live in found[1]:
             cluster.end(live.job.id)
             victims.append(live.job.id)
-            for other in live.rooms:
-                if other is not room and (other.name not in used or other.info.holds_many_tasks):
-                    offer(other)
+            offers.changed.update(live.rooms)
         devices = room.fit(need, coming(room))
         assert devices is not None
         taken.append(cluster.take(room, need, devices))
+        offers.changed.add(room)
         used.add(room.name)
         missing -= 1
-        if room.info.holds_many_tasks:
-            offer(room)
+    offers.changed.update(passed)
     return missing == 0
 
 
@@ -100,7 +120,7 @@ def cheapest(cluster: Cluster, room: Room, need: Need, may_evict: MayEvict) -> t
     if room.fit(need, extra) is not None:
         return _NOTHING, ()
     there = [cluster.live[job_id] for job_id in room.held if job_id not in room.coming and job_id in cluster.live]
-    there = [live for live in there if cluster.is_evictable(live) and may_evict(live)]
+    there = [live for live in there if live.can_go and may_evict(live)]
     if not there or room.fit(need, extra + [room.held[live.job.id] for live in there]) is None:
         return None
     there.sort(key=lambda live: (live.num_tasks, -live.started, live.job.id))
@@ -153,17 +173,18 @@ def _without_needless(
     return victims, taken
 
 
-def _rooms(cluster: Cluster, need: Need) -> list[Room]:
-    """Rooms worth a look: those that fit, as many as there are tasks, those where somebody ends or may have to."""
-    found: dict[str, Room] = {}
-    for room in cluster.candidates(need):
-        if room.fit(need) is not None:
-            found[room.name] = room
-            if len(found) >= need.num_tasks:
-                break
-    found.update(cluster.coming)
-    found.update(cluster.evictable)
-    return list(found.values())
+def _newest_rooms(cluster: Cluster, projects: frozenset[int], limit: int) -> set[Room]:
+    """The rooms of the newest jobs of these projects."""
+    found: set[Room] = set()
+    for project_id in projects:
+        for live in islice(reversed(cluster.can_go.get(project_id, {}).values()), limit):
+            found.update(live.rooms)
+    return found
+
+
+def _fitting(cluster: Cluster, need: Need) -> list[Room]:
+    """Rooms that fit as they are, as many as there are tasks."""
+    return list(islice((room for room in cluster.candidates(need) if room.fit(need) is not None), need.num_tasks))
 
 
 def _could_be_enough(cluster: Cluster, shape: Shape) -> bool:

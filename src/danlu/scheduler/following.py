@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from danlu.engines.base import Observation
 from danlu.scheduler.collect import collect
+from danlu.scheduler.culprit import mpi_culprit
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.starting import START_SECONDS
@@ -25,7 +26,7 @@ from danlu.scheduler.verdict import (
     retry_after,
 )
 from danlu.spec.reasons import Reason, reason
-from danlu.spec.roles import success_rule
+from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
 from danlu.spec.units import show_duration
 from danlu.store import attempts, jobs
@@ -219,6 +220,9 @@ def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
         failed_rank = failure.rank
     exit_code = next((task.now.exit_code for task in tasks if task.rank == failed_rank), None)
     last_lines = _last_lines(parts, live, failed_rank) if failed_rank is not None else []
+    culprit = mpi_culprit(last_lines) if live.spec.launch in MPI_MODES else ""
+    if culprit:
+        why = reason(why.code, f"{why.message}: {culprit}")
     with parts.database.writing() as session:
         job = jobs.get_job(session, live.job.id)
         ended = job is not None and attempts.end_attempt(

@@ -36,6 +36,9 @@ GATHER_SECONDS = 0.01
 QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
 
+QUEUE_DUTY = 1
+"""Of several servers one serves the queue at a time: what is free is counted, and counted once."""
+
 MAX_REST_SECONDS = 1.0
 OVERTIME_SECONDS = 30.0
 START_AGAIN_SECONDS = 1.0
@@ -145,7 +148,11 @@ class Scheduler:
             return 0
         self._queue_changed = False
         used = time.thread_time()  # of the processor; waiting for engines and for the database takes it from nobody
-        num_started, wait = self._serve_queue()
+        with self._parts.database.duty(QUEUE_DUTY) as is_mine:
+            if not is_mine:  # another server is at it, and may have looked before what changed here
+                self._queue_changed, self._queue_not_before = True, began + BUSY_SECONDS
+                return 0
+            num_started, wait = self._serve_queue()
         rest = (time.thread_time() - used) * (1 / self._queue_share - 1)
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
         self._queue_not_before = time.monotonic() + min(rest, MAX_REST_SECONDS)

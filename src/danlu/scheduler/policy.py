@@ -29,7 +29,7 @@ def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
             board.queue.add(Entry(job))
     decision = board.serve(now)
     answers.update((start.job_id, start) for start in decision.starts)
-    answers.update((entry.job.id, Wait(entry.job.id, why)) for entry, why in waits_of(decision))
+    answers.update((entry.job.id, Wait(entry.job.id, why)) for entry, why in waits_of(board, decision))
     return [*(answers[job.id] for job in snapshot.queue), *decision.evictions]
 
 

@@ -52,8 +52,9 @@ class Bucket:
     def pop(self) -> Entry:
         return heapq.heappop(self.entries)
 
-    def __lt__(self, other: Bucket) -> bool:
-        return self.head < other.head
+
+Turn = tuple[Place, Bucket]
+"""A bucket and where its head stands: no two jobs stand at the same place."""
 
 
 class Queue:
@@ -72,29 +73,31 @@ class Queue:
             bucket = buckets[key] = Bucket()
         bucket.add(entry)
 
-    def turns(self) -> tuple[dict[int, list[Bucket]], dict[int, list[Bucket]]]:
+    def turns(self) -> tuple[dict[int, list[Turn]], dict[int, list[Turn]]]:
         """For each project its buckets as a heap, the first one on top: firm jobs, and preemptible ones."""
-        firm: dict[int, list[Bucket]] = {}
-        preemptible: dict[int, list[Bucket]] = {}
+        firm: dict[int, list[Turn]] = {}
+        preemptible: dict[int, list[Turn]] = {}
         for project_id, buckets in self.projects.items():
             for key in [key for key, bucket in buckets.items() if not bucket.entries]:
                 del buckets[key]
             for bucket in buckets.values():
-                (preemptible if bucket.head.is_preemptible else firm).setdefault(project_id, []).append(bucket)
+                head = bucket.entries[0]
+                turns = preemptible if head.is_preemptible else firm
+                turns.setdefault(project_id, []).append((head.place, bucket))
         for turns in (firm, preemptible):
             for heads in turns.values():
                 heapq.heapify(heads)
         return firm, preemptible
 
-    def __iter__(self) -> Iterator[Entry]:
+    def buckets(self) -> Iterator[Bucket]:
+        """All that hold a job."""
         for buckets in self.projects.values():
-            for bucket in buckets.values():
-                yield from bucket.entries
+            yield from (bucket for bucket in buckets.values() if bucket.entries)
 
     def __len__(self) -> int:
         return sum(len(bucket.entries) for buckets in self.projects.values() for bucket in buckets.values())
 
 
 def _class_of(duration: float | None) -> int | None:
-    """Durations that differ by less than a factor of two are alike: one bucket for each would be as many as jobs."""
-    return None if duration is None else ceil(log2(max(duration, 1.0)))
+    """Durations that differ by less than a factor of four are alike: one bucket for each would be as many as jobs."""
+    return None if duration is None else ceil(log2(max(duration, 1.0)) / 2)

@@ -39,8 +39,8 @@ class Taken(NamedTuple):
     room: Room
     need: Need
     devices: tuple[Device, ...]
-    later: tuple[Device, ...] = ()
-    """Those of the devices that another job still holds."""
+    later: frozenset[int] = frozenset()
+    """Ids of those of the devices that another job still holds."""
 
 
 class Room:
@@ -50,7 +50,6 @@ class Room:
         "free",
         "held",
         "info",
-        "memo",
         "memory_bytes",
         "name",
         "num_free",
@@ -78,7 +77,6 @@ class Room:
         self.promised: set[tuple[str, int]] = set()
         """Devices in use that are kept for somebody."""
         self.version = 0
-        self.memo: dict[object, tuple[int, object]] = {}
         self.spots: list[dict[str, Room]] = []
 
     def fit(self, need: Need, extra: list[Held] | None = None) -> tuple[Device, ...] | None:
@@ -112,18 +110,18 @@ class Room:
         later = []
         for device in devices:
             if self.free[device.type].pop(device.id, None) is None:
-                later.append(device)
+                later.append(device.id)
                 self.promised.add((device.type, device.id))
         self.num_free -= len(devices) - len(later)
         self.cpus -= need.cpus
         self.memory_bytes -= need.memory_bytes
         self.num_tasks -= 1
         self.version += 1
-        return Taken(self, need, devices, tuple(later))
+        return Taken(self, need, devices, frozenset(later))
 
     def give_back(self, taken: Taken) -> None:
         for device in taken.devices:
-            if device in taken.later:
+            if device.id in taken.later:
                 self.promised.discard((device.type, device.id))
             else:
                 self.free[device.type][device.id] = device
@@ -152,14 +150,6 @@ class Room:
 
     def ready(self, need: Need) -> tuple[float, int] | None:
         """When a task will fit here if nothing new comes, and how many jobs have to end for it; None: never."""
-        known = self.memo.get(need)
-        if known is not None and known[0] == self.version:
-            return known[1]  # type: ignore[return-value]  # the memo of this method
-        found = self._ready(need)
-        self.memo[need] = (self.version, found)
-        return found
-
-    def _ready(self, need: Need) -> tuple[float, int] | None:
         extra = list(self.coming.values())
         if self.fit(need, extra) is not None:
             return ALREADY, 0

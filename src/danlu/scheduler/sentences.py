@@ -6,6 +6,7 @@ How much is free, who is ahead and when it may start is worked out when somebody
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 
 from danlu.scheduler.shape import MEMORY, Need, Shape
@@ -17,6 +18,7 @@ from danlu.spec.units import show_size
 MAX_SHOWN = 4
 
 
+@lru_cache(maxsize=10_000)
 def no_capacity(shape: Shape) -> Reason:
     apart = any(need.keeps_to_rings and need.devices > 1 for need in shape.needs)
     return reason("no_capacity", f"asks for {shape}; that is in use" + (", or free in parts of rings" if apart else ""))
@@ -30,12 +32,17 @@ def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:
 
 
 def over_quota(limit: Limit) -> Reason:
-    whose = "the project" if limit.scope == "project" else "its owner in the project"
-    quota, asked = amount(limit.resource, limit.quota), amount(limit.resource, limit.asked)
-    if limit.asked > limit.quota:
+    return _over_quota(limit.scope, limit.resource, limit.quota, limit.asked)
+
+
+@lru_cache(maxsize=10_000)
+def _over_quota(scope: str, resource: str, most: float, wanted: float) -> Reason:
+    whose = "the project" if scope == "project" else "its owner in the project"
+    quota, asked = amount(resource, most), amount(resource, wanted)
+    if wanted > most:
         told = f"asks for {asked}, more than the whole quota of {whose} ({quota})"
-        return reason(f"quota_{limit.scope}", f"{told}; ask for less, or for preemptible: true")
-    return reason(f"quota_{limit.scope}", f"asks for {asked}; too much of the quota of {whose} ({quota}) is in use")
+        return reason(f"quota_{scope}", f"{told}; ask for less, or for preemptible: true")
+    return reason(f"quota_{scope}", f"asks for {asked}; too much of the quota of {whose} ({quota}) is in use")
 
 
 def making_room(shape: Shape) -> Reason:

@@ -12,6 +12,7 @@ import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
 from danlu.server.audit.routes import router as audit_router
+from danlu.server.batches.routes import router as batches_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
@@ -35,6 +36,7 @@ MAX_HEAD_BYTES = 1 << 20
 
 ROUTERS = (
     audit_router,
+    batches_router,
     jobs_router,
     logs_router,
     nodes_router,

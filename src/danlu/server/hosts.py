@@ -17,8 +17,9 @@ class KnownHosts:
 
     def __init__(self, app: ASGIApp, host: str, public_url: str = "") -> None:
         self._app = app
-        public = urlsplit(public_url).hostname or host  # a proxy on this machine passes the public name on
-        self._names = {"127.0.0.1", "localhost", "[::1]", host, public} if is_loopback(host) else None
+        # a proxy on this machine passes the public name on
+        known = {"127.0.0.1", "localhost", "[::1]", host, urlsplit(public_url).hostname or host}
+        self._names = known if is_loopback(host) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).get("host", "") if scope["type"] in ("http", "websocket") else None

@@ -27,6 +27,7 @@ class Action(Word):
     PROJECT_CHANGE = "project.change"
     PROJECT_DELETE = "project.delete"
     PROJECT_MAKE = "project.make"
+    QUOTA_SET = "quota.set"
     REGISTRATION_APPROVE = "registration.approve"
     REGISTRATION_MAKE = "registration.make"
     REGISTRATION_REJECT = "registration.reject"

@@ -28,14 +28,14 @@ def add_event(session: Session, row: AuditRow) -> None:
     session.add(row)
 
 
-def count_one_more(session: Session, row: AuditRow, *, since: datetime) -> bool:
-    """Add one to the last event if it tells the same and is not older than `since`; False when it does not."""
+def count_more(session: Session, row: AuditRow, *, since: datetime) -> bool:
+    """Add to the count of the last event if it tells the same and is not older than `since`; False when it does not."""
     alike = (AuditRow.action == row.action, AuditRow.object == row.object, AuditRow.address == row.address)
     query = select(AuditRow).where(AuditRow.actor == row.actor).order_by(AuditRow.id.desc()).limit(1)
     last = session.scalar(query.where(*alike, AuditRow.via == row.via, AuditRow.at >= since))
     if last is None:
         return False
-    session.execute(update(AuditRow).where(AuditRow.id == last.id).values(count=AuditRow.count + 1))
+    session.execute(update(AuditRow).where(AuditRow.id == last.id).values(count=AuditRow.count + row.count))
     return True
 
 

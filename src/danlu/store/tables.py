@@ -221,7 +221,19 @@ class UploadRow(Base):
     key: Mapped[str] = mapped_column(Text)
     size: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
+    service_id: Mapped[str | None] = mapped_column(Text)
+    """The name that the object service gave it, when parts are sent there directly."""
+
     created_at: Mapped[datetime]
+
+
+class FactRow(Base):
+    """What all servers on this database must agree on."""
+
+    __tablename__ = "facts"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    value: Mapped[str] = mapped_column(Text)
 
 
 class BlobOwnerRow(Base):

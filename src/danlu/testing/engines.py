@@ -108,7 +108,7 @@ def place(node: NodeInfo, *, job_id: str, num_tasks: int) -> Placement:
             for rank in range(num_tasks)
         ),
         master_port=23456,
-        interface="lo" if node.has_own_network else "",
+        interface="lo",
     )
 
 

@@ -167,6 +167,7 @@ def _describe(
         "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "init.py")],
         "stager": [*python, str(NODE_SCRIPTS / "stager.py")],
         "command": task.command,
+        "spared": task.spared,
         "env": {**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
         "workdir": task.workdir,
         "uid": uid,

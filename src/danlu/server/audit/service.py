@@ -34,11 +34,20 @@ def note(
 
 
 def note_many(
-    session: Session, who: Identity, action: Action, thing: str, *, at: datetime, project_id: int | None, first: str
+    session: Session,
+    who: Identity,
+    action: Action,
+    thing: str,
+    *,
+    at: datetime,
+    project_id: int | None,
+    first: str,
+    count: int = 1,
 ) -> None:
     """Note a change that often comes in thousands: what happens within a minute is counted, and the first is named."""
     row = _row(who, action, thing, at, project_id, {"first": first})
-    if not audit.count_one_more(session, row, since=at - ONE_STORY):
+    row.count = count
+    if not audit.count_more(session, row, since=at - ONE_STORY):
         audit.add_event(session, row)
 
 

@@ -80,7 +80,7 @@ async def put(
     bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
 ) -> ObjectOut:
     path = await run_in_threadpool(service.writable, state, who, bucket, key)
-    writer = await run_in_threadpool(state.objects.put, path)
+    writer = await run_in_threadpool(state.objects.put, path, sha256)
     stored = service.object_out(await receive(request, writer, sha256))
     await run_in_threadpool(service.note_object, state, who, Action.OBJECT_PUT, path)
     return stored
@@ -89,10 +89,11 @@ async def put(
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
 def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> StreamingResponse:
     path = service.readable(state, who, bucket, key)
-    found = state.objects.open(path)
+    ranged = request.headers.get("Range")
+    found = state.objects.open(path, is_part=ranged is not None)
     headers = _headers(found.info)
     try:
-        wanted = service.parse_range(request.headers.get("Range"), found.info.size)
+        wanted = service.parse_range(ranged, found.info.size)
     except RangeNotSatisfiable:
         found.close()
         raise
@@ -122,7 +123,7 @@ def _headers(info: ObjectInfo) -> dict[str, str]:
     headers = {
         "Content-Length": str(info.size),
         "Accept-Ranges": "bytes",
-        "ETag": f'"{info.modified_at.timestamp():.6f}-{info.size}"',
+        "ETag": f'"{info.version}"',
         "Last-Modified": format_datetime(info.modified_at, usegmt=True),
         # user content must not run in the console's origin
         "Content-Security-Policy": "sandbox",

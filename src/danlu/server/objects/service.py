@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
+from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
 from danlu.server.audit.service import note, note_many
 from danlu.server.people.service import default_project, project_ids_for, usable_project
 from danlu.server.state import ServerState
@@ -79,13 +80,15 @@ def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name:
     projects.delete_bucket(session, name)
 
 
-def note_object(state: ServerState, who: Identity, action: Action, path: StorePath) -> None:
+def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
     """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
     if isinstance(who, JobIdentity):
         return
     project_id = _project_of(state, path.bucket)
     thing = f"bucket/{path.bucket}"
-    state.database.write(note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key)
+    state.database.write(
+        note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key, count=count
+    )
 
 
 def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
@@ -98,6 +101,33 @@ def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_pre
 def writable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
     path = _path(bucket, key, is_prefix=is_prefix)
     rights.check_write_object(who, path, _project_of(state, bucket))
+    return path
+
+
+def writable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
+    """The path of each key, or why it may not be written."""
+    project_id = _project_of(state, bucket)
+    return [_checked(who, bucket, key, project_id, rights.check_write_object) for key in keys]
+
+
+def readable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
+    """The path of each key, or why it may not be read."""
+    project_id = _project_of(state, bucket)
+    return [_checked(who, bucket, key, project_id, rights.check_read_object) for key in keys]
+
+
+def _checked(
+    who: Identity,
+    bucket: str,
+    key: str,
+    project_id: int | None,
+    check: Callable[[Identity, StorePath, int | None], None],
+) -> StorePath | DanluError:
+    try:
+        path = _path(bucket, key, is_prefix=False)
+        check(who, path, project_id)
+    except DanluError as error:
+        return error
     return path
 
 

@@ -71,5 +71,5 @@ def delete_key(key_id: str, who: CurrentUser, state: State) -> Response:
 
 
 def set_cookie(state: ServerState, response: Response, value: str) -> None:
-    is_https = state.settings.people_url.startswith("https://")
+    is_https = state.settings.reached_at.startswith("https://")
     response.set_cookie(COOKIE, value, httponly=True, samesite="strict", secure=is_https, max_age=14 * 86400)

@@ -29,7 +29,7 @@ def sign_in(state: ServerState, body: SignIn, origin: Origin) -> tuple[SessionOu
         if body.new_password is not None:
             if not state.database.read(people.has_link, secrets.digest(body.token), state.now()):
                 raise _used_up()
-            new_hash = hash_password(state, body.new_password)
+            new_hash = state.passwords.hash(body.new_password)
         return state.database.write(_by_link, state, body.token, new_hash, origin)
     if body.name is None or body.password is None:
         raise InvalidInput("give a token, or a name and a password")
@@ -71,13 +71,8 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
         told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
             raise InvalidInput(f"current: {told}", fields={"current": told})
-    hashed = hash_password(state, body.password)
+    hashed = state.passwords.hash(body.password)
     state.database.write(_store_password, who, hashed, state.now(), but_session=secrets.digest(cookie))
-
-
-def hash_password(state: ServerState, password: str) -> str:
-    with state.password_turns.take():
-        return secrets.hash_password(password)
 
 
 def check_password(state: ServerState, name: str, password: str, origin: Origin) -> int | None:
@@ -85,9 +80,9 @@ def check_password(state: ServerState, name: str, password: str, origin: Origin)
 
     A try is counted before it is made and taken back when it was right, so that many at once are not a way around.
     """
-    with state.password_turns.take():
-        counts, user_id, stored = state.database.write(_count_try, name, origin.address, state.now())
-        if not secrets.check_password(stored, password):
+    with state.passwords.turns.take():
+        counts, user_id, stored = state.database.write(count_try, name, origin.address, state.now())
+        if not state.passwords.check(stored, password):
             return None
     state.database.write(_take_back, counts)
     return user_id
@@ -123,7 +118,7 @@ def _store_password(session: Session, who: UserIdentity, hashed: str, now: datet
     note(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
 
 
-def _count_try(
+def count_try(
     session: Session, name: str, address: str, now: datetime
 ) -> tuple[tuple[throttle.Count, ...], int, str | None]:
     """Count a try, or refuse it. Return the counts before it, and the person."""

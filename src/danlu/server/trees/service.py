@@ -7,7 +7,7 @@ from functools import lru_cache
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.errors import InvalidInput, NotAllowed, NotFound
+from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.store import blobs
@@ -20,6 +20,7 @@ def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree
     project_id = default_project(session, who)
     digests = {file.sha256 for file in tree.files}
     missing = digests - blobs.owned(session, project_ids_for(who), digests)
+    blobs.touch(session, digests - missing, state.now())
     if missing:
         return TreeOut(digest=tree.digest, missing=sorted(missing))
     _check_sizes(state, tree)
@@ -38,6 +39,15 @@ def readable_tree(session: Session, state: ServerState, who: Identity, digest: s
         return Tree.from_json(b"".join(state.blobs.read(digest)))
     except ValueError as error:
         raise NotFound(f"{digest} is a file, not a tree") from error
+
+
+def own_blob(session: Session, state: ServerState, project_id: int, digest: str) -> None:
+    """Note whose bytes arrived, if they are still there: cleaning up may have come in between."""
+    try:
+        state.blobs.size(digest)
+    except NotFound as error:
+        raise Unavailable(f"{digest} was being cleaned away as it arrived; send it again") from error
+    blobs.own(session, project_id, digest, state.now())
 
 
 def check_readable_blob(session: Session, state: ServerState, who: Identity, digest: str) -> None:

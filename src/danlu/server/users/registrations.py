@@ -26,7 +26,7 @@ def register(state: ServerState, body: Register, origin: Origin) -> RegisteredOu
     if way == "closed":
         raise NotAllowed("this server takes no registrations; ask an admin for an invitation")
     state.database.write(sign_in.count_registering, origin, state.now())
-    hashed = sign_in.hash_password(state, body.password)
+    hashed = state.passwords.hash(body.password)
     store = _let_in if way == "open" else _ask
     return state.database.write(store, state, body, hashed, origin)
 

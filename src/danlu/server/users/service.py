@@ -183,5 +183,5 @@ def _check_another_admin(session: Session, user: UserRow) -> None:
 
 def _link(session: Session, state: ServerState, user: UserRow) -> LinkOut:
     token = make_link(session, user.name, state.now())
-    url = f"{state.settings.people_url}/signin?token={token}"
+    url = f"{state.settings.reached_at}/signin?token={token}"
     return LinkOut(user=user.name, url=url, expires_at=state.now() + LINK_LIFE)
