@@ -42,7 +42,7 @@ class Door:
         return self._listener.fileno()
 
     def answer(self, init: Optional[socket.socket]) -> None:
-        """Let the next one in; `init` is None while no command runs."""
+        """Let the next one in. Init takes orders in turn, so the job's own command comes first; None: there is none."""
         try:
             asking, _ = self._listener.accept()
         except OSError:
@@ -72,6 +72,10 @@ class Door:
         asking = self._asking.pop(int(event["id"]), None)
         if asking is not None:
             _reply(asking, {"error": event["error"]} if "error" in event else {"code": event["code"]})
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._listener.close()
 
 
 def _reply(asking: socket.socket, answer: dict[str, Any]) -> None:

@@ -336,6 +336,9 @@ class Shim:
 
     def _finish(self) -> None:
         verdict = judge(self._facts)
+        if self._door is not None:
+            self._door.close()
+            self._door = None
         if self._log_copy is not None:
             self._log_copy.follow(is_last=True)
         length = os.fstat(self._log).st_size
@@ -369,7 +372,7 @@ class Shim:
         if self._control in ready:
             self._obey(os.read(self._control, 4096))
         if self._door is not None and self._door in ready:
-            self._door.answer(self._init if self._facts.did_start else None)
+            self._door.answer(self._init)
         if self._is_terminated:
             self._is_terminated = False
             self._stop(float(self._task["grace_seconds"]))

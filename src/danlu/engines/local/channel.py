@@ -20,9 +20,13 @@ from danlu.errors import WrongState
 from danlu.node.door import knock
 
 NOT_EXECUTED = 127
+END_OF_INPUT = b"\x04"
+"""What a terminal takes for it: Ctrl-D."""
 
 
 class LocalChannel(Channel):
+    """Read, write and close may be called by different threads: whoever waits here is woken before a file is closed."""
+
     def __init__(self, asking: socket.socket, *, output: int, input_: int, has_terminal: bool) -> None:
         self._asking = asking
         self._output = output
@@ -30,8 +34,10 @@ class LocalChannel(Channel):
         self._has_terminal = has_terminal
         self._code: int | None = None
         self._last_words = b""
-        self._reading = threading.Lock()
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC)
+        self._is_closed = False
+        self._closing, self._reading, self._writing, self._hearing = (threading.Lock() for _ in range(4))
+        os.set_blocking(input_, False)
 
     @classmethod
     def open(cls, folder: TaskFolder, command: Sequence[str], terminal: TerminalSize | None) -> LocalChannel:
@@ -53,11 +59,8 @@ class LocalChannel(Channel):
         return cls(asking, output=ours[0], input_=ours[1], has_terminal=terminal is not None)
 
     def read(self, limit: int) -> bytes:
-        data = b""
         with self._reading:
-            if self._output >= 0 and self._woken not in select.select([self._output, self._woken], [], [])[0]:
-                with contextlib.suppress(OSError):  # EIO: nobody holds the other side of the terminal any more
-                    data = os.read(self._output, limit)
+            data = self._read(limit)
         if data:
             return data
         self.exit_code()
@@ -65,46 +68,66 @@ class LocalChannel(Channel):
         return said
 
     def write(self, data: bytes) -> None:
-        if not data:
-            self._end_input()
-            return
-        view = memoryview(data)
-        with contextlib.suppress(OSError):
-            while view and self._input >= 0:
-                view = view[os.write(self._input, view) :]
+        with self._writing:
+            if not data and not self._has_terminal:
+                self._end_input()
+                return
+            view = memoryview(data or END_OF_INPUT)
+            while view and self._input >= 0 and not self._is_closed:
+                if self._woken in select.select([self._woken], [self._input], [])[0]:
+                    return
+                try:
+                    view = view[os.write(self._input, view) :]
+                except BlockingIOError:
+                    continue
+                except OSError:  # it reads no more
+                    return
 
     def resize(self, size: TerminalSize) -> None:
-        if self._has_terminal:
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(self._output, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
+        with self._writing:
+            if self._has_terminal and not self._is_closed:
+                with contextlib.suppress(OSError):
+                    fcntl.ioctl(self._input, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
 
     def exit_code(self) -> int:
-        if self._code is None:
-            told = b""
-            with contextlib.suppress(OSError):
-                while not told.endswith(b"\n") and (piece := self._asking.recv(65536)):
-                    told += piece
-            answer = json.loads(told) if told else {"code": 128 + signal.SIGHUP}
-            if "error" in answer:
-                self._last_words = f"danlu: {answer['error']}\r\n".encode()
-            self._code = int(answer.get("code", NOT_EXECUTED))
-        return self._code
+        with self._hearing:
+            if self._code is None:
+                told = b""
+                with contextlib.suppress(OSError):
+                    while not told.endswith(b"\n") and (piece := self._asking.recv(65536)):
+                        told += piece
+                answer = json.loads(told) if told else {"code": 128 + signal.SIGHUP}
+                if "error" in answer:
+                    self._last_words = f"danlu: {answer['error']}\r\n".encode()
+                self._code = int(answer.get("code", NOT_EXECUTED))
+            return self._code
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # closed before
-            os.write(self._wake, b"x")
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        os.write(self._wake, b"x")
+        with contextlib.suppress(OSError):  # the task has ended
             self._asking.shutdown(socket.SHUT_RDWR)
-        # a file that somebody reads from stays open, and nobody would hear that we hung up
-        with self._reading:
+        with self._reading, self._writing, self._hearing:
             for file in {self._input, self._output, self._woken, self._wake} - {-1}:
                 os.close(file)
-            self._input = self._output = self._woken = self._wake = -1
-        self._asking.close()
+            self._input = self._output = -1
+            self._asking.close()
+
+    def _read(self, limit: int) -> bytes:
+        while not self._is_closed and self._woken not in select.select([self._output, self._woken], [], [])[0]:
+            try:
+                return os.read(self._output, limit)
+            except BlockingIOError:
+                continue
+            except OSError:  # EIO: nobody holds the other side of the terminal any more
+                return b""
+        return b""
 
     def _end_input(self) -> None:
-        if self._has_terminal:
-            self.write(b"\x04")
-        elif self._input >= 0:
+        if self._input >= 0:
             os.close(self._input)
             self._input = -1
 
