@@ -66,14 +66,20 @@ inline bool one_block(const uint8_t *&next_ref, uint64_t &bits_ref, int &count_r
     while (true) {
         DANLU_REFILL();
         for (int turn = 0; turn < 2; turn++) {
-            entry = ac.lookup[bits >> (64 - lookup_bits)];
-            if (__builtin_expect(entry == 0, 0)) {
-                entry = long_code(ac, bits, false);
+            const QuickSymbol &quick = ac.quick[bits >> (64 - quick_bits)];
+            uint32_t advance = quick.advance;
+            int16_t value = quick.value;
+            total = quick.total;
+            if (__builtin_expect(total == 0, 0)) {
+                entry = ac.lookup[bits >> (64 - lookup_bits)];
+                if (entry == 0) entry = long_code(ac, bits, false);
                 if (entry == 0) return false;
+                total = entry & 63;
+                advance = entry >> 10;
+                if (keep) value = (int16_t)value_of(bits, total, entry >> 6 & 15);
             }
-            total = entry & 63;
-            k += entry >> 10;
-            if (keep) block[natural_order[k]] = (int16_t)value_of(bits, total, entry >> 6 & 15);
+            k += advance;
+            if (keep) block[natural_order[k]] = value;
             bits <<= total;
             count -= (int)total;
             if (++k > 63) goto done;
