@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, cast
@@ -19,8 +18,6 @@ from danlu.store.logs import Logs
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
-NUM_TRANSFERS = 16
-
 
 @dataclass(frozen=True)
 class ServerState:
@@ -33,9 +30,6 @@ class ServerState:
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[[], None]
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(NUM_TRANSFERS, "transfers"))
-    """For the files of batches: many requests to an object service at a time."""
-
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 
