@@ -28,12 +28,12 @@ from danlu.store.objects import (
     ObjectInfo,
     Objects,
     OpenObject,
-    Part,
     Unfinished,
     Writer,
     check_prefix,
     checked_key,
 )
+from danlu.store.s3_grants import SHA256, S3Grants
 from danlu.store.s3_service import S3Service
 from danlu.store.s3_signing import S3Place
 from danlu.store.writing import NO_ROOM
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig
 
 T = TypeVar("T")
-SHA256 = "danlu-sha256"
 IN_MEMORY_BYTES = 8 << 20
 """An upload that becomes larger goes to a file first: only whole and right ones are sent on."""
 
@@ -191,7 +190,7 @@ class S3Objects(Objects):
             )
 
     def grants(self) -> Grants | None:
-        return _S3Grants(self, self._service, self._key) if self._is_direct else None
+        return S3Grants(self, self._service, self._key) if self._is_direct else None
 
     def spool_file(self) -> IO[bytes]:
         self._spool.mkdir(parents=True, exist_ok=True)
@@ -303,31 +302,6 @@ class _S3Writer(Writer):
             with suppress(OSError):
                 self._file.close()
             Path(self._file.name).unlink(missing_ok=True)
-
-
-class _S3Grants(Grants):
-    def __init__(self, objects: S3Objects, service: S3Service, key: Any) -> None:
-        self._objects, self._service, self._key = objects, service, key
-
-    def to_get(self, path: StorePath) -> str:
-        return self._service.grant("GET", self._key(path))
-
-    def begin(self, path: StorePath, sha256: str) -> str:
-        return self._service.begin_parts(self._key(path), {SHA256: sha256})
-
-    def to_put(self, path: StorePath, upload: str, number: int, md5: str) -> str:
-        query = {"uploadId": upload, "partNumber": str(number)}
-        return self._service.grant("PUT", self._key(path), query=query, headers={"content-md5": md5})
-
-    def parts(self, path: StorePath, upload: str) -> dict[int, Part]:
-        return self._service.parts(self._key(path), upload)
-
-    def finish(self, path: StorePath, upload: str, parts: dict[int, Part]) -> ObjectInfo:
-        self._service.finish_parts(self._key(path), upload, parts)
-        return self._objects.stat(path)
-
-    def drop(self, path: StorePath, upload: str) -> None:
-        self._service.drop_parts(self._key(path), upload)
 
 
 def _make_store(place: S3Place) -> S3Store:
