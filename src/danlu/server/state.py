@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, cast
@@ -21,8 +20,6 @@ from danlu.store.logs import Logs
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
-NUM_TRANSFERS = 16
-
 
 @dataclass(frozen=True)
 class ServerState:
@@ -38,9 +35,6 @@ class ServerState:
     passwords: Passwords = field(default_factory=Passwords)
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
-
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(NUM_TRANSFERS, "transfers"))
-    """For the files of batches: many requests to an object service at a time."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
