@@ -48,6 +48,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "argon2": ("auth/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
+    "joserfc": ("server/oidc/",),
     "httpx": ("client/", "gateway/", "server/webhooks/", "server/oidc/"),
     "pydantic_settings": ("server/settings.py",),
     "ray": ("engines/ray/",),
