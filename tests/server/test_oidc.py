@@ -19,6 +19,9 @@ from danlu.server.oidc.provider import Person, Provider
 from danlu.server.oidc.service import make_provider, name_for
 from danlu.server.settings import ServerSettings
 
+AWAY = httpx.Client()
+"""The browser at the provider's."""
+
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
@@ -64,14 +67,14 @@ def change(world: World, **values: Any) -> None:
 
 
 def tell(provider: str, lie: str = "", **claims: Any) -> None:
-    httpx.put(f"{provider}/tell", json={"claims": claims, "lie": lie})
+    AWAY.put(f"{provider}/tell", json={"claims": claims, "lie": lie})
 
 
 def go(browser: httpx.Client) -> httpx.Response:
     """Sign in as a browser does: to the provider and back."""
     away = browser.get("/signin/oidc")
     assert away.status_code == 303, away.text
-    back = httpx.get(away.headers["Location"])
+    back = AWAY.get(away.headers["Location"])
     assert back.status_code == 302
     return browser.get(back.headers["Location"])
 
@@ -183,7 +186,7 @@ class TestState:
     def test_a_sign_in_that_another_browser_began_is_refused(self, world: World, browser: httpx.Client) -> None:
         """Otherwise a link could sign somebody in as the one who made it."""
         location, _ = self.away(browser)
-        back = httpx.get(location).headers["Location"]
+        back = AWAY.get(location).headers["Location"]
         with httpx.Client() as victim:
             answer = victim.get(back)
             assert (answer.status_code, "was not begun in this browser" in told(answer)) == (401, True)
@@ -191,7 +194,7 @@ class TestState:
 
     def test_a_wrong_state_a_late_one_and_a_forged_cookie(self, world: World, browser: httpx.Client) -> None:
         location, _ = self.away(browser)
-        back = httpx.get(location).headers["Location"]
+        back = AWAY.get(location).headers["Location"]
         assert browser.get(re.sub(r"state=[^&]+", "state=x", back)).status_code == 401
         world.clock.pass_seconds(601)
         assert browser.get(back).status_code == 401
@@ -201,7 +204,7 @@ class TestState:
     def test_a_code_works_once(self, world: World, browser: httpx.Client) -> None:
         location, _ = self.away(browser)
         kept = dict(browser.cookies)
-        back = httpx.get(location).headers["Location"]
+        back = AWAY.get(location).headers["Location"]
         assert browser.get(back).status_code == 200
         with httpx.Client(cookies={"danlu_oidc": kept["danlu_oidc"]}) as again:
             answer = again.get(back)

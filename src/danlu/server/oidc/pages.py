@@ -37,9 +37,8 @@ def finish(request: Request, state: State, origin: RequestOrigin) -> Response:
     """Where the provider sends the browser back to."""
     given = {name: request.query_params[name] for name in ("code", "state", "error") if name in request.query_params}
     try:
-        done = service.finish(
-            state, request.app.state.oidc, cookie=request.cookies.get(COOKIE, ""), given=given, origin=origin
-        )
+        kept = request.cookies.get(COOKIE, "")
+        done = service.finish(state, request.app.state.oidc, cookie=kept, given=given, origin=origin)
     except DanluError as error:
         return _problem(error)
     if done is None:

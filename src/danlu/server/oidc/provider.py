@@ -49,6 +49,8 @@ class Provider:
         if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
             raise InvalidInput(f"oidc_issuer: {issuer!r} is not an address that begins with https://")
         self.issuer, self._client_id, self._secret, self._now = issuer, client_id, client_secret, now
+        # a proxy of the environment has no business between this machine and itself
+        self._http = httpx.Client(timeout=10, trust_env=not is_loopback(parts.hostname or ""))
         self._lock = threading.Lock()
         self._config: Mapping[str, str] = {}
         self._keys: KeySet | None = None
@@ -149,7 +151,7 @@ class Provider:
 
     def _call(self, method: str, url: str, **options: Any) -> dict[str, Any]:
         try:
-            response = httpx.request(method, url, timeout=10, follow_redirects=False, **options)
+            response = self._http.request(method, url, **options)
             body = response.json()
         except (httpx.HTTPError, ValueError) as error:
             raise Unavailable(
