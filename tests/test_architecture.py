@@ -50,6 +50,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "argon2": ("auth/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
+    "joserfc": ("server/oidc/",),
     "httpx": ("client/", "gateway/", "server/webhooks/", "server/oidc/"),
     "obstore": ("store/",),
     "psycopg": ("store/", "testing/"),
