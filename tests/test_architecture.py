@@ -41,6 +41,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "server/main.py": {"engines"},  # the one place that wires an engine in
     "cli/up.py": {"server"},  # starts the server in this process; imported when it is used
     "cli/ranktable.py": {"launch.ranktable", "launch"},  # works on a file, without a server
+    "cli/admin.py": {"server", "store", "auth"},  # works on the stores themselves, imported when it is used
     "cli/doctor.py": {"server", "store", "engines", "node"},  # looks at what a server here would find
 }
 
@@ -50,6 +51,8 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
     "httpx": ("client/", "gateway/", "server/webhooks/", "server/oidc/"),
+    "obstore": ("store/",),
+    "psycopg": ("store/", "testing/"),
     "pydantic_settings": ("server/settings.py",),
     "ray": ("engines/ray/",),
     "rich": ("cli/",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Optional, Union
 
@@ -11,6 +11,7 @@ from danlu.client.events import NotEvents, TimeLimit, events
 from danlu.client.http import Http
 from danlu.client.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
 from danlu.client.pages import pages
+from danlu.client.terminals import Size, Terminal
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobRow
@@ -130,6 +131,15 @@ class Job:
     def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
         """One rank's log byte for byte, in pieces, up to where it is now."""
         return read_raw(self._http, self.id, rank=rank, attempt=attempt)
+
+    def terminal(
+        self, rank: int = 0, *, command: Optional[Sequence[str]] = None, size: Optional[Size] = None
+    ) -> Terminal:
+        """Start a command in a running task, beside the task's own; a shell when none is named.
+
+        With a size it has a terminal. Raises WrongState when the task does not run.
+        """
+        return Terminal(self._http, self.id, rank=rank, command=command, size=size)
 
     def events(self) -> Iterator[EventOut]:
         """What happened to the job, oldest first."""

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from danlu.scheduler import sentences
 from danlu.scheduler.cluster import Cluster
 from danlu.scheduler.eviction import find_victims, place_later
-from danlu.scheduler.placing import Ports, make_placement
+from danlu.scheduler.placing import make_placement
+from danlu.scheduler.ports import Ports
 from danlu.scheduler.queueing import Bucket, Entry, Queue, Turn
 from danlu.scheduler.reservation import MAX_RESERVATIONS, RESERVE_AFTER_SECONDS, Reservation, lift, renew, reserve
 from danlu.scheduler.room import NEVER, Taken
@@ -180,7 +181,7 @@ class _Round:
 
     def _find_room(self, entry: Entry) -> list[Taken] | None:
         shape = entry.shape
-        if shape not in self._refused and self._board.ports.are_left():
+        if shape not in self._refused and self._board.ports.are_left(shape.num_tasks):
             taken = self._cluster.place(shape)
             if taken is not None:
                 return taken

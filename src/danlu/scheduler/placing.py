@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from danlu.launch import Placement, TaskPlacement
 from danlu.launch.placement import SANDBOX_ROOT
+from danlu.scheduler.ports import Ports
 from danlu.scheduler.room import Taken
 
-OWN_NETWORK_PORT = 23456
-HOST_PORTS = range(23500, 32000)
 LOOPBACK = "127.0.0.1"
-
-
-class Ports:
-    """Master ports on networks that attempts share."""
-
-    def __init__(self, in_use: frozenset[int] = frozenset()) -> None:
-        self._free: Iterator[int] = (port for port in HOST_PORTS if port not in in_use)
-        self._ahead: int | None = None
-
-    def are_left(self) -> bool:
-        if self._ahead is None:
-            self._ahead = next(self._free, None)
-        return self._ahead is not None
-
-    def take(self) -> int:
-        if not self.are_left():
-            raise LookupError("all ports are in use")
-        port, self._ahead = self._ahead, None
-        assert port is not None
-        return port
 
 
 def make_placement(job_id: str, attempt: int, taken: Sequence[Taken], ports: Ports) -> Placement:
     """Say where the tasks go, in rank order."""
     own_network = all(item.room.info.has_own_network for item in taken)
+    master_port, task_ports = ports.take(len(taken), has_own_network=own_network)
     tasks = tuple(
         TaskPlacement(
             rank=rank,
             node=item.room.name,
             address=own_address(rank) if own_network else LOOPBACK,
+            port=task_ports[rank],
             device_ids=tuple(device.id for device in item.devices),
             device_model=item.devices[0].model if item.devices else None,
-            device_ips=_ips(item),
+            device_ips=_if_all([device.ip for device in item.devices]),
+            device_uuids=_if_all([device.uuid for device in item.devices]),
             has_simulated_devices=any(device.is_simulated for device in item.devices),
             root=SANDBOX_ROOT
             if item.room.info.has_sandbox
@@ -51,7 +33,7 @@ def make_placement(job_id: str, attempt: int, taken: Sequence[Taken], ports: Por
         )
         for rank, item in enumerate(taken)
     )
-    return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT if own_network else ports.take(), interface="lo")
+    return Placement(tasks=tasks, master_port=master_port, interface="lo")
 
 
 def own_address(rank: int) -> str:
@@ -59,6 +41,7 @@ def own_address(rank: int) -> str:
     return f"10.88.{(rank + 1) >> 8}.{(rank + 1) & 255}"
 
 
-def _ips(item: Taken) -> tuple[str, ...]:
-    found = tuple(device.ip for device in item.devices if device.ip)
-    return found if len(found) == len(item.devices) else ()
+def _if_all(values: Sequence[str | None]) -> tuple[str, ...]:
+    """What is known of some devices only is of no use to a job."""
+    known = tuple(value for value in values if value)
+    return known if len(known) == len(values) else ()

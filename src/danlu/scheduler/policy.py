@@ -9,7 +9,8 @@ from danlu.launch import Placement
 from danlu.scheduler import sentences
 from danlu.scheduler.board import CLOCK_SLACK_SECONDS, Board, waits_of
 from danlu.scheduler.cluster import Cluster
-from danlu.scheduler.placing import Ports, make_placement
+from danlu.scheduler.placing import make_placement
+from danlu.scheduler.ports import Ports
 from danlu.scheduler.queueing import Entry
 from danlu.scheduler.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Wait
 from danlu.spec.reasons import Reason, reason

@@ -31,7 +31,7 @@ class Need(NamedTuple):
     def choose(self, free: list[Device]) -> tuple[Device, ...] | None:
         """Of the free devices of this type, those that one task gets; None when they do not do."""
         if self.model is not None:
-            free = [device for device in free if device.model == self.model]
+            free = [device for device in free if (device.model or "").startswith(self.model)]
         if len(free) < self.devices:
             return None
         if not self.keeps_to_rings:

@@ -79,7 +79,7 @@ class Snapshot:
     queue: tuple[QueuedJob, ...]
     nodes: tuple[FreeNode, ...]
     ports_in_use: frozenset[int] = field(default_factory=frozenset)
-    """Master ports of live attempts."""
+    """Ports of live attempts and of their tasks."""
 
     running: tuple[RunningJob, ...] = ()
     quotas: Quotas = field(default_factory=Quotas)

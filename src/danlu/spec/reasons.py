@@ -97,6 +97,12 @@ CATALOGUE: dict[str, Entry] = {
     # on the way
     "starting": Entry("Tasks are being started and inputs fetched.", Fault.NOBODY, "Wait.", False),
     "running": Entry("The command runs on every node.", Fault.NOBODY, "`danlu logs -f` follows it.", False),
+    "finishing": Entry(
+        "The tasks that decide about the job's success ended well, and the others are told to end.",
+        Fault.NOBODY,
+        "Wait. `success` in the job says who decides.",
+        False,
+    ),
     "stopping": Entry("The job was told to end and has its grace period.", Fault.NOBODY, "Wait.", False),
     "unreachable": Entry(
         "The node does not answer. The job is not ended: it may well be running.",
@@ -130,6 +136,12 @@ CATALOGUE: dict[str, Entry] = {
         "Read the log: it begins with the output of setup.",
         False,
     ),
+    "pre_start_failed": Entry(
+        "The ma-pre-start.sh beside the boot file ended with another code than 0.",
+        Fault.USER,
+        "Read the log: it begins with the output of that script.",
+        False,
+    ),
     "command_not_found": Entry(
         "The command does not exist in the job, or may not be executed.",
         Fault.USER,
@@ -141,6 +153,18 @@ CATALOGUE: dict[str, Entry] = {
         Fault.USER,
         "Upload it again: `danlu store ls` shows what is there.",
         False,
+    ),
+    "image_missing": Entry(
+        "The image does not exist, or may not be fetched with what the job has.",
+        Fault.USER,
+        "Check the name; for a private one give image_login.",
+        False,
+    ),
+    "image_failed": Entry(
+        "The image could not be brought to the node.",
+        Fault.TRANSIENT,
+        "Try again; if it persists, try to fetch it on the node by hand.",
+        True,
     ),
     "staging_failed": Entry(
         "Inputs could not be fetched from the store.",

@@ -17,8 +17,11 @@ from danlu.store.tables import AttemptRow, DeviceClaimRow, JobRow, TaskRow
 LIVE = tuple(state.value for state in ATTEMPT_NEXT)
 
 
-def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_type: str) -> None:
-    """Store an attempt with its tasks, and claim its devices. A device that is taken raises IntegrityError."""
+def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
+    """Store an attempt with its tasks, and claim its devices, of one type in each task.
+
+    A device that is taken raises IntegrityError.
+    """
     session.add(attempt)
     session.add_all(tasks)
     session.add_all(
@@ -30,7 +33,7 @@ def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow],
             attempt=task.attempt,
             rank=task.rank,
         )
-        for task in tasks
+        for task, device_type in zip(tasks, device_types, strict=True)
         for device_id in task.device_ids
     )
     session.flush()
@@ -124,9 +127,13 @@ def tasks_in_use(session: Session) -> list[LiveTask]:
 
 
 def ports_in_use(session: Session) -> frozenset[int]:
-    """Master ports of live attempts."""
+    """Ports of live attempts and of their tasks."""
     placements = session.scalars(select(AttemptRow.placement).where(AttemptRow.state.in_(LIVE)))
-    return frozenset(int(placement["master_port"]) for placement in placements)
+    return frozenset(
+        int(port)
+        for placement in placements
+        for port in (placement["master_port"], *(task.get("port", 0) for task in placement["tasks"]))
+    )
 
 
 def device_claims(session: Session) -> Sequence[DeviceClaimRow]:

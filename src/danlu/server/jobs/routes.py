@@ -14,6 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput
 from danlu.server import sse
+from danlu.server.access import Access
 from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
@@ -47,7 +48,7 @@ def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
 
 @router.post("/plan")
 def plan(body: PlanJob, who: CurrentUser, state: State) -> PlanOut:
-    return state.database.read(service.plan, state, who, body.spec)
+    return state.database.read(service.plan, state, who, body.spec, body.explain)
 
 
 @router.post("/stop")
@@ -141,7 +142,7 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id
-    return sse.stream(_changes(state, job_id))
+    return sse.stream(_changes(state, who, job_id))
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
@@ -151,9 +152,10 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
     return changed
 
 
-async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
+async def _changes(state: State, who: UserIdentity, job_id: str) -> AsyncIterator[bytes]:
     version, spoke_at = -1, time.monotonic()
-    while not state.stopping.is_set():
+    access = Access(state, who, job_id)
+    while not state.stopping.is_set() and await access.goes_on():
         found = await run_in_threadpool(_newer, state, job_id, version)
         if found is None:  # deleted; who asks again hears that it is not there
             return

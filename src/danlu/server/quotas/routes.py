@@ -21,6 +21,6 @@ def get(project: str, who: CurrentUser, state: State) -> QuotasOut:
 @router.put("")
 def put(project: str, body: SetQuotas, who: CurrentUser, state: State) -> QuotasOut:
     """Set the project's quota (an admin) or those of its people (an owner)."""
-    done = state.database.write(service.put, who, project, body)
+    done = state.database.write(service.put, who, project, body, state.now())
     state.wake_scheduler()
     return done

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.spec.audit import Action
 from danlu.spec.devices import CPU
 from danlu.spec.units import parse_size
 from danlu.store import people, quotas, usage
@@ -25,7 +28,7 @@ def get(session: Session, who: UserIdentity, project: str) -> QuotasOut:
     return _quotas_out(session, project, _find(session, who, project))
 
 
-def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas) -> QuotasOut:
+def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, now: datetime) -> QuotasOut:
     """Change the quotas that are named. All is checked before anything is stored."""
     project_id = _find(session, who, project)
     if wanted.project is not None and not who.is_admin:
@@ -43,6 +46,8 @@ def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas) ->
         changes[user.id] = _amounts(f"users.{name}", amounts)
     for user_id, checked in changes.items():
         quotas.set_quota(session, project_id, user_id, checked)
+    told = wanted.model_dump_json(exclude_none=True)
+    note(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
     return _quotas_out(session, project, project_id)
 
 
