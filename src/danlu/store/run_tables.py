@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from danlu.store.base import Base
+from danlu.store.tables import Base
 
 _Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up by itself for INTEGER keys only
 
@@ -143,8 +143,11 @@ class BranchRow(Base):
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     branch: Mapped[int] = mapped_column(primary_key=True)
-    from_step: Mapped[int | None] = mapped_column(BigInteger)
-    """None until its first point is there."""
+    said_step: Mapped[int | None] = mapped_column(BigInteger)
+    """Where its writer said that it begins."""
+
+    first_step: Mapped[int | None] = mapped_column(BigInteger)
+    """Smallest step of its points; None until there is one."""
 
 
 class SeriesRow(Base):

@@ -68,7 +68,8 @@ def upgrade() -> None:
         "run_branches",
         sa.Column("run", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("branch", sa.Integer(), nullable=False),
-        sa.Column("from_step", sa.BigInteger(), nullable=True),
+        sa.Column("said_step", sa.BigInteger(), nullable=True),
+        sa.Column("first_step", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["run"], ["runs.number"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("run", "branch"),
     )
