@@ -34,6 +34,7 @@ class Ended(NamedTuple):
     rank: int
     state: RunState
     at: float
+    reason: str = ""
 
 
 def is_run_id(text: str) -> bool:

@@ -151,16 +151,15 @@ class BranchRow(Base):
 
 
 class SeriesRow(Base):
-    """A metric of a run, as one rank logs it, rolled up."""
+    """A metric of a run, rolled up."""
 
     __tablename__ = "run_series"
-    __table_args__ = (UniqueConstraint("run", "type", "name", "rank"),)
+    __table_args__ = (UniqueConstraint("run", "type", "name"),)
 
     id: Mapped[int] = mapped_column(_Number, primary_key=True, autoincrement=True)
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"))
     type: Mapped[str] = mapped_column(String(60))
     name: Mapped[str] = mapped_column(String(300))
-    rank: Mapped[int] = mapped_column(default=0)
     num_points: Mapped[int] = mapped_column(BigInteger, default=0)
     branch: Mapped[int] = mapped_column(default=1)
     """Of the last point, as `step`, `epoch`, `at` (seconds since 1970) and `last`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
@@ -100,16 +101,42 @@ def purge(session: Session, row: RunRow) -> None:
 
 def series_of(session: Session, run: int) -> Sequence[SeriesRow]:
     query = select(SeriesRow).where(SeriesRow.run == run)
-    return session.scalars(query.order_by(SeriesRow.type, SeriesRow.name, SeriesRow.rank)).all()
+    return session.scalars(query.order_by(SeriesRow.type, SeriesRow.name)).all()
 
 
-def series_of_many(session: Session, runs: Sequence[int]) -> dict[int, list[SeriesRow]]:
-    found: dict[int, list[SeriesRow]] = {run: [] for run in runs}
-    for first in range(0, len(runs), 500):
-        query = select(SeriesRow).where(SeriesRow.run.in_(runs[first : first + 500]))
-        for row in session.scalars(query.order_by(SeriesRow.type, SeriesRow.name, SeriesRow.rank)):
-            found[row.run].append(row)
+class RolledUp(NamedTuple):
+    """A series without its points."""
+
+    type: str
+    name: str
+    num_points: int
+    step: int
+    epoch: float | None
+    last: float | None
+    low: float | None
+    high: float | None
+
+
+def rolled_up(session: Session, numbers: Sequence[int], *, without: str, most: int) -> dict[int, list[RolledUp]]:
+    """The series of many runs, but for one type; of each run at most so many."""
+    found: dict[int, list[RolledUp]] = {number: [] for number in numbers}
+    columns = [getattr(SeriesRow, name) for name in RolledUp._fields]
+    for first in range(0, len(numbers), 500):
+        query = select(SeriesRow.run, *columns).where(SeriesRow.run.in_(numbers[first : first + 500]))
+        query = query.where(SeriesRow.type != without).order_by(SeriesRow.run, SeriesRow.type, SeriesRow.name)
+        for run, *values in session.execute(query):
+            if len(found[run]) < most:
+                found[run].append(RolledUp(*values))
     return found
+
+
+def branches_of(session: Session, run: int) -> dict[int, int | None]:
+    """Branch -> the step from which it hides older ones; None while it has no points."""
+    rows = session.scalars(select(BranchRow).where(BranchRow.run == run).order_by(BranchRow.branch))
+    return {
+        row.branch: None if row.first_step is None else row.first_step if row.said_step is None else row.said_step
+        for row in rows
+    }
 
 
 def media_of(session: Session, run: int, *, after: tuple[str, int], limit: int) -> Sequence[MediaRow]:
@@ -145,7 +172,9 @@ def still_running(session: Session) -> Sequence[tuple[RunRow, JobRow | None, Att
 
 
 def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
-    found = [RunRow.deleted_at.is_not(None) if wanted.is_deleted else RunRow.deleted_at.is_(None)]
+    found: list[ColumnElement[bool]] = [
+        RunRow.deleted_at.is_not(None) if wanted.is_deleted else RunRow.deleted_at.is_(None)
+    ]
     if wanted.project_ids is not None:
         found.append(RunRow.project_id.in_(wanted.project_ids))
     if wanted.folder is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -47,7 +47,7 @@ def note(session: Session, run: int, journal: str, start: int, made: Stretch) ->
     known = {str(number): [list(key) for key in keys] for number, keys in made.layouts.items()}
     if known != row.layouts:
         row.layouts = known
-    _note_points(session, owner, row.rank, made)
+    _note_points(session, owner, made)
     _note_branches(session, run, made)
     _note_sets(session, owner, made)
     _note_media(session, run, journal, made)
@@ -90,25 +90,24 @@ def _note_header(row: JournalRow, header: Mapping[str, Any]) -> None:
     row.built_branch = row.branch
 
 
-def _note_points(session: Session, run: RunRow, rank: int, made: Stretch) -> None:
+def _note_points(session: Session, run: RunRow, made: Stretch) -> None:
     if not made.points:
         return
-    rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run.number, SeriesRow.rank == rank))
+    rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run.number))
     series = {SeriesKey(row.type, row.name): row for row in rows}
     for (branch, key), points in sorted(made.points.items()):
         if not len(points):
             continue
         row = series.get(key)
         if row is None:
-            row = SeriesRow(run=run.number, type=key.type, name=key.name, rank=rank, num_points=0, branch=0, step=0)
+            row = SeriesRow(run=run.number, type=key.type, name=key.name, num_points=0, branch=0, step=0)
             series[key] = row
             session.add(row)
         _roll_up(row, branch, points)
         run.num_points += len(points)
-        if key.type != SYSTEM and rank == 0:
+        if key.type != SYSTEM:
             _progress(run, branch, points)
-    if rank == 0:
-        _put_metrics(session, run.number, [series[key] for key in {key for _, key in made.points} if key in series])
+    _put_metrics(session, run.number, [series[key] for key in {key for _, key in made.points} if key in series])
 
 
 def _roll_up(row: SeriesRow, branch: int, points: Points) -> None:
@@ -230,18 +229,27 @@ def _note_media(session: Session, run: int, journal: str, made: Stretch) -> None
         )
 
 
-def _settle_state(session: Session, run: RunRow) -> None:
-    """The run's state by what its journals say. One that goes on after it was thought dead lives again."""
-    journals = journals_of(session, run.number)
-    newest = max((journal.branch for journal in journals), default=1)
-    ends = [
+def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:
+    """What the writers of journals said when they ended."""
+    return [
         Ended(
-            journal.branch, journal.writer, journal.rank, _state(journal.finish), float(journal.finish.get("time") or 0)
+            journal.branch,
+            journal.writer,
+            journal.rank,
+            _state(journal.finish),
+            float(journal.finish.get("time") or 0.0),
+            str(journal.finish.get("reason") or ""),
         )
         for journal in journals
         if journal.finish is not None
     ]
-    end = run_end(newest, ends)
+
+
+def _settle_state(session: Session, run: RunRow) -> None:
+    """The run's state by what its journals say. One that goes on after it was thought dead lives again."""
+    journals = journals_of(session, run.number)
+    newest = max((journal.branch for journal in journals), default=1)
+    end = run_end(newest, ends_of(journals))
     run.branch = max(run.branch, newest)
     if end is not None:
         run.state, run.ended_at = end.state.value, _moment(end.at, run.seen_at)
@@ -250,9 +258,8 @@ def _settle_state(session: Session, run: RunRow) -> None:
 
 
 def _state(finish: Mapping[str, Any]) -> RunState:
-    said = finish.get("state")
     known = {state.value: state for state in RunState if state is not RunState.RUNNING}
-    return known.get(str(said), RunState.FINISHED)
+    return known.get(str(finish.get("state")), RunState.FINISHED)
 
 
 def _moment(seconds: float, otherwise: datetime) -> datetime:

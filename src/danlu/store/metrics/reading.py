@@ -17,7 +17,8 @@ from danlu.store.metrics.journals import Journals, journals_of
 from danlu.store.metrics.noting import layouts_of
 from danlu.store.metrics.packs import Packs, Placed
 from danlu.store.metrics.points import EMPTY, Axis, Points, downsample, join
-from danlu.store.run_tables import BranchRow, ChunkRow, JournalRow, RunRow, SeriesRow
+from danlu.store.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
+from danlu.store.runs import branches_of
 
 NUM_TAILS = 64
 NO_LIMIT = 1 << 63
@@ -90,8 +91,8 @@ class Reader:
             yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
 
     def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
-        """Of all journals of the rank, branch by branch, each in the order it was logged."""
-        journals = [row for row in journals_of(session, run.number) if row.rank == series.rank]
+        """Of all journals, branch by branch, each in the order it was logged."""
+        journals = journals_of(session, run.number)
         order = {row.name: number for number, row in enumerate(journals)}
         chunks = session.scalars(select(ChunkRow).where(ChunkRow.series == series.id)).all()
         found = [((chunk.branch, order.get(chunk.journal, 0), chunk.start), _of_chunk(chunk)) for chunk in chunks]
@@ -136,13 +137,11 @@ class Reader:
 
 def _limits(session: Session, run: int) -> dict[int, int]:
     """Branch -> the smallest step at which a newer branch with points begins."""
-    rows = session.scalars(select(BranchRow).where(BranchRow.run == run).order_by(BranchRow.branch.desc()))
     limits: dict[int, int] = {}
     smallest = NO_LIMIT
-    for row in rows:
-        limits[row.branch] = smallest
-        if row.first_step is not None:
-            smallest = min(smallest, row.first_step if row.said_step is None else row.said_step)
+    for branch, begin in sorted(branches_of(session, run).items(), reverse=True):
+        limits[branch] = smallest
+        smallest = min(smallest, NO_LIMIT if begin is None else begin)
     return limits
 
 

@@ -46,7 +46,7 @@ def _note_pack(session: Session, journal: JournalRow, stretch: Stretch, placed: 
     statement = update(JournalRow).where(JournalRow.run == run, JournalRow.name == name, JournalRow.built == start)
     if num_changed(session, statement.values(built=stretch.end, built_branch=stretch.branch)) != 1:
         return False
-    rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run, SeriesRow.rank == journal.rank))
+    rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run))
     series = {SeriesKey(row.type, row.name): row.id for row in rows}
     for key, chunk in placed.items():
         steps = stretch.points[key].steps

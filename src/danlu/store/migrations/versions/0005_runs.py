@@ -125,7 +125,6 @@ def upgrade() -> None:
         sa.Column("run", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("type", sa.String(length=60), nullable=False),
         sa.Column("name", sa.String(length=300), nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("num_points", sa.BigInteger(), nullable=False),
         sa.Column("branch", sa.Integer(), nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=False),
@@ -136,7 +135,7 @@ def upgrade() -> None:
         sa.Column("high", sa.Float(), nullable=True),
         sa.ForeignKeyConstraint(["run"], ["runs.number"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("run", "type", "name", "rank"),
+        sa.UniqueConstraint("run", "type", "name"),
     )
     op.create_table(
         "run_values",
