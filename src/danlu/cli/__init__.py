@@ -32,6 +32,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "start": Command("danlu.cli.lifecycle:start", "Run a job that is over once more."),
         "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),
     },
+    "Runs": {
+        "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
+    },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),

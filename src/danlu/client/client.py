@@ -11,6 +11,7 @@ from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
 from danlu.client.pages import pages
+from danlu.client.runs import Runs
 from danlu.client.store import Store
 from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.nodes import HealthOut, NodeOut
@@ -36,6 +37,7 @@ class Client:
         self.jobs = Jobs(self._http)
         self.store = Store(self._http)
         self.keys = Keys(self._http)
+        self.runs = Runs(self._http)
 
     @property
     def url(self) -> str:

@@ -38,7 +38,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
     for old in before:
-        put_into_bin(session, state, who, old)
+        put_into_bin(state, who, old)
     run_folders.make(session, project_id, folder, now)
     row = RunRow(
         id=body.run,
@@ -105,7 +105,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     return row
 
 
-def put_into_bin(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
+def put_into_bin(state: ServerState, who: Identity, row: RunRow) -> None:
     """Quiet when it is there already."""
     if not can_change(who, row):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
@@ -128,7 +128,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     """Put a run into the bin, or forget it for good; return its id when its files are to go."""
     row = find_to_change(session, who, run)
     if not purge:
-        put_into_bin(session, state, who, row)
+        put_into_bin(state, who, row)
         return None
     if row.deleted_at is None:
         raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
