@@ -17,7 +17,7 @@ from danlu.track import ending, media, output
 from danlu.track.mappings import Noted
 from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word
 from danlu.track.warn import warn_once
-from danlu.track.writer import Rows, Writer
+from danlu.track.writer import LATE_SECONDS, Rows, Writer
 
 END_STATES = ("finished", "failed", "stopped")
 MAX_SERIES = 20_000
@@ -82,7 +82,9 @@ class Run:
             writer = self._writer
             writer.pending.append((declared.rows, row))  # type: ignore[union-attr]
             if not writer.is_scheduled:  # type: ignore[union-attr]
-                writer.schedule()  # type: ignore[union-attr]
+                writer.schedule(now)  # type: ignore[union-attr]
+            elif not 0 <= now - writer.scheduled_at < LATE_SECONDS:  # type: ignore[union-attr]
+                writer.flush_late(now)  # type: ignore[union-attr]
             if flush:
                 writer.flush()  # type: ignore[union-attr]
         except Exception as error:  # whatever is wrong with the values, training goes on
@@ -177,6 +179,7 @@ class Run:
             self._add(journal.encode_finish(state, time=_now(), reason=reason[:2000]))
             if self._writer is not None:
                 self._writer.close()
+                self._writer = None  # log() runs into this, and tells
         except Exception as error:
             warn_once("finish", f"the end of the run could not be written: {error}")
 
@@ -309,7 +312,7 @@ class Run:
             now = _now() if time is None else time
             row = declared.struct.pack(at, now, _NAN if during is None else during, *kept.values())
             self._writer.pending.append((declared.rows, row))
-            self._writer.schedule()
+            self._writer.schedule(_now())
             self._next_step = at + 1
         except Exception as second:
             warn_once("log", f"log() could not keep a value: {error!r:.200}, {second!r:.200}")

@@ -14,7 +14,7 @@ from typing import Callable
 from danlu.track.warn import warn_once
 
 MAX_STARTS = 5
-PAUSE_SECONDS = 5.0
+PAUSE_SECONDS = 1.0
 
 
 def start_companion(folder: str, journal_path: str, *, is_over: Callable[[], bool]) -> None:

@@ -18,6 +18,9 @@ from danlu.track.warn import warn_once
 PAUSE_SECONDS = 0.02
 """Between something being added and its being written. A busy interpreter may add the 5 ms of a thread switch."""
 
+LATE_SECONDS = 0.035
+"""When the thread has not come round by then, `log` writes by itself: somebody holds the interpreter."""
+
 MAX_UNWRITTEN_BYTES = 64 << 20
 """What is kept in memory while the disk takes nothing. More than that is dropped, with a warning."""
 
@@ -46,6 +49,9 @@ class Writer:
         """What the next flush writes. Only ever appended to from outside."""
 
         self.is_scheduled = False
+        self.scheduled_at = 0.0
+        """By `time.time`; what is pending is at most this old."""
+
         self._wake = threading.Event()
         self._lock = threading.Lock()
         self._unwritten = b""
@@ -60,9 +66,10 @@ class Writer:
         """Add a whole frame. Returns at once."""
         self.pending.append((None, frame))
         if not self.is_scheduled:
-            self.schedule()
+            self.schedule(time.time())
 
-    def schedule(self) -> None:
+    def schedule(self, now: float) -> None:
+        self.scheduled_at = now
         self.is_scheduled = True
         self._wake.set()
 
@@ -70,6 +77,15 @@ class Writer:
         """Write what was added. Returns when it is in the file, or cannot be for want of room."""
         with self._lock:
             self._write()
+
+    def flush_late(self, now: float) -> None:
+        """Write in the place of the thread, unless it is writing at this moment: then the disk is slow, not the thread."""
+        self.scheduled_at = now
+        if self._lock.acquire(blocking=False):
+            try:
+                self._write()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """Write what is left and close the file. Later additions go nowhere."""
