@@ -50,6 +50,8 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
     "httpx": ("client/", "gateway/", "server/webhooks/", "server/oidc/"),
+    "numpy": ("store/metrics/", "server/runs/"),
+    "pyarrow": ("server/runs/",),
     "pydantic_settings": ("server/settings.py",),
     "ray": ("engines/ray/",),
     "rich": ("cli/",),

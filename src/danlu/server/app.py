@@ -18,6 +18,11 @@ from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.people.routes import router as people_router
+from danlu.server.runs.behind import Behind
+from danlu.server.runs.data_routes import router as run_data_router
+from danlu.server.runs.folder_routes import router as folders_router
+from danlu.server.runs.push_routes import router as push_router
+from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
@@ -34,7 +39,11 @@ ROUTERS = (
     nodes_router,
     objects_router,
     people_router,
+    push_router,
     reasons_router,
+    run_data_router,  # before the runs: /runs/points is no run
+    runs_router,
+    folders_router,
     trees_router,
     uploads_router,
 )
@@ -49,9 +58,12 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        behind = Behind(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
+        behind.start()
         ready()
         yield
+        await run_in_threadpool(behind.stop)
         await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(

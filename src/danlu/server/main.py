@@ -33,6 +33,8 @@ from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
 from danlu.store.objects import LocalObjects
 from danlu.store.uploads import Uploads
 
@@ -129,6 +131,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=Blobs(LocalObjects(settings.server_dir)),
         uploads=Uploads(settings.server_dir / "uploads"),
         logs=logs,
+        metrics=Metrics(database, JournalFiles(settings.server_dir / "runs"), LocalObjects(settings.server_dir)),
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,

@@ -46,6 +46,9 @@ class ServerSettings(BaseSettings):
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: for ever."""
 
+    bin_days: int = Field(default=30, ge=0)
+    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
+
     @property
     def home(self) -> Path:
         return self.data_dir.expanduser().absolute()
