@@ -34,6 +34,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Runs": {
         "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
+        "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged here to the server."),
+        "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
     },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),

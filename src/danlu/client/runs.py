@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import List, Optional, Union
+from typing import List, Optional, Union  # noqa: UP035
 
 from danlu.client.http import Http, Query
 from danlu.client.jobs import path_part
