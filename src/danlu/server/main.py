@@ -131,7 +131,12 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=Blobs(LocalObjects(settings.server_dir)),
         uploads=Uploads(settings.server_dir / "uploads"),
         logs=logs,
-        metrics=Metrics(database, JournalFiles(settings.server_dir / "runs"), LocalObjects(settings.server_dir)),
+        metrics=Metrics(
+            database,
+            JournalFiles(settings.server_dir / "runs"),
+            LocalObjects(settings.server_dir),
+            pack_bytes=settings.pack_bytes,
+        ),
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
