@@ -1,7 +1,8 @@
 """How fast runs are tracked: in the script, at the server, and when people look at them.
 
-Beside it, in the same run: MLflow's HTTP server on SQLite, and, for the script's half (tracking/log_speed.py), W&B offline
-and tensorboardX; each in a virtual environment of its own. Run nothing else meanwhile. The last line printed is JSON.
+Beside it, in the same run: MLflow's HTTP server on SQLite, and, for the script's half (tracking/log_speed.py), W&B
+offline and tensorboardX; each in a virtual environment of its own. Run nothing else meanwhile. The last line printed is
+JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from danlu.store.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
 HERE = Path(__file__).parent
-MLFLOW = "mlflow==3.18.0"
+MLFLOW = "mlflow==3.17.2"
 NUM_RUNS = 10_000
 NUM_LONG = 1_000_000
 NUM_SHOWN = 2000

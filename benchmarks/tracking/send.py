@@ -20,7 +20,7 @@ ROWS_PER_FRAME = 500
 
 def main() -> None:
     url, api_key, folder, num_points, repeats = sys.argv[1:]
-    server = Server(url, api_key)
+    server = Server(url, api_key, patience_seconds=60.0, say=lambda _: None)
     for _ in range(int(repeats)):
         run = journal.new_run_id()
         header = {"run": run, "name": "bench", "created_at": time.time(), "branch": 1, "writer": "process"}
