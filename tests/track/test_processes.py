@@ -25,7 +25,8 @@ LOGS_FOR_EVER = f"""
 import mmap, struct, sys, time
 from danlu import track
 
-shared = mmap.mmap(open("times", "r+b").fileno(), 0)
+file = open("times", "r+b")
+shared = mmap.mmap(file.fileno(), 0)
 run = track.start("killed")
 step = 0
 print("ready", flush=True)

@@ -35,7 +35,7 @@ def sync(
     from danlu.client.config import load_settings
     from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
     from danlu.spec.units import show_size
-    from danlu.track.address import Address, connect
+    from danlu.track.address import Address, connected
     from danlu.track.folders import find_runs, runs_folder
     from danlu.track.syncing import AWAY, Synced, sync_run
 
@@ -46,21 +46,21 @@ def sync(
     settings = load_settings()
     if settings.api_key is None:
         raise NotSignedIn(f"no key for {settings.url} is known; `danlu login` keeps one, or set DANLU_API_KEY")
-    server = connect(Address(settings.url, settings.api_key))
     done: list[Synced] = []
-    for one in runs:
-        try:
-            found = sync_run(server, one)
-        except AWAY as error:
-            raise ServerUnreachable(
-                f"no server answers at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
-            ) from error
-        if found is None:
-            continue
-        done.append(found)
-        if not as_json:
-            what = found.problem or (f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already")
-            print(f"{found.run_id}  {found.name}  {what}")
+    with connected(Address(settings.url, settings.api_key)) as server:
+        for one in runs:
+            try:
+                found = sync_run(server, one)
+            except AWAY as error:
+                raise ServerUnreachable(
+                    f"no server answers at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
+                ) from error
+            if found is None:
+                continue
+            done.append(found)
+            if not as_json:
+                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
+                print(f"{found.run_id}  {found.name}  {found.problem or sent}")
     if as_json:
         print_json([one._asdict() for one in done])
     elif not done:

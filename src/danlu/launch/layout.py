@@ -32,6 +32,11 @@ class Layout(NamedTuple):
         return f"{self.root}/model"
 
     @property
+    def runs(self) -> str:
+        """Journals of runs; brought to the server while the command runs."""
+        return f"{self.root}/runs"
+
+    @property
     def hyperparameters(self) -> str:
         return f"{self.config}/hyperparameters.json"
 

@@ -75,7 +75,7 @@ def task_plan(
         workdir=layout.code,
         env={**env, **job.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.model, layout.runs),
         inputs=_inputs(job, layout),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
@@ -108,6 +108,7 @@ def _danlu_env(job: JobSpec, *, job_id: str, attempt: int, place: TaskPlacement,
         "DANLU_CODE_DIR": layout.code,
         "DANLU_OUTPUT_DIR": layout.output,
         "DANLU_MODEL_DIR": layout.model,
+        "DANLU_RUNS_DIR": layout.runs,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
     }

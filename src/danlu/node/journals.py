@@ -22,6 +22,14 @@ def announce(server: Server, header: dict[str, Any]) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
+def move(server: Server, run_id: str, *, folder: str, make_folder: bool) -> None:
+    """Put a run that the server knows into another of its folders."""
+    body = json.dumps({"folder": folder, "make_folder": make_folder}).encode()
+    headers = {"Content-Length": str(len(body)), "Content-Type": "application/json"}
+    with server.open("PATCH", f"/runs/{quote(run_id)}", body=[body], headers=headers) as answer:
+        answer.read()
+
+
 def send_journal(server: Server, run_id: str, path: str) -> int:
     """Send what the server lacks of one file. Return how many bytes were sent.
 

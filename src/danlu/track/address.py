@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, Optional
 
 from danlu.node.http import Server
@@ -34,6 +35,16 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
 def connect(address: Address) -> Server:
     """A server that is asked once per call: who syncs decides when to try again."""
     return Server(address.url, address.api_key, patience_seconds=REQUEST_PATIENCE_SECONDS, say=_quiet)
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[Server]:
+    """As `connect`; the connection is closed after it."""
+    server = connect(address)
+    try:
+        yield server
+    finally:
+        server.drop()
 
 
 def _quiet(_: str) -> None:

@@ -16,7 +16,7 @@ if __name__ == "__main__":
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
-from danlu.track.address import connect, find_address
+from danlu.track.address import connected, find_address
 from danlu.track.syncing import AWAY, Wish, sync_run
 
 
@@ -27,7 +27,8 @@ def sync(order: dict[str, Any]) -> dict[str, Any]:
         return {"is_there": False, "message": "no server and key are known; `danlu login` keeps them"}
     wish = Wish(order["folder"], order["make_folder"], order["conflict"])
     try:
-        done = sync_run(connect(address), order["run"], wish)
+        with connected(address) as server:
+            done = sync_run(server, order["run"], wish)
     except AWAY as error:
         return {"is_there": False, "message": f"no server answers at {address.url} ({error}); `danlu sync` later"}
     if done is None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Optional
 from danlu import journal
 from danlu.journal import Kind
 from danlu.node.http import Refused, Server
-from danlu.node.journals import announce, send_journal
+from danlu.node.journals import announce, move, send_journal
 from danlu.track.folders import find_runs
 from danlu.track.processes import from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
@@ -29,6 +29,9 @@ class Synced(NamedTuple):
 
     problem: str
     """Why it is not, or not wholly, on the server; empty when it is."""
+
+    is_skipped: bool = False
+    """Whether the folder has a run of that name, and the wish was to leave it at that."""
 
 
 class Wish(NamedTuple):
@@ -57,7 +60,11 @@ def sync_run(server: Server, folder: str, wish: Optional[Wish] = None) -> Option
     run_id, name = str(header["run"]), str(header.get("name"))
     num_bytes = 0
     try:
-        announce(server, _announcement(header, wish))
+        known = announce(server, _announcement(header, wish))
+        if known.get("id", run_id) != run_id:
+            return Synced(folder, run_id, name, 0, "", is_skipped=True)
+        if wish is not None and wish.folder is not None and known.get("folder", wish.folder) != wish.folder.strip("/"):
+            move(server, run_id, folder=wish.folder, make_folder=wish.make_folder)
         for one in [*(file.path for file in files), *([dead] if dead else [])]:
             num_bytes += send_journal(server, run_id, one)
     except Refused as refused:

@@ -79,7 +79,7 @@ class Writer:
             self._write()
 
     def flush_late(self, now: float) -> None:
-        """Write in the place of the thread, unless it is writing at this moment: then the disk is slow, not the thread."""
+        """Write in the place of the thread, unless it is at it: then the disk is slow, not the thread."""
         self.scheduled_at = now
         if self._lock.acquire(blocking=False):
             try:
