@@ -28,6 +28,8 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     known = runs.get_run(session, body.run)
     if known is not None:
         _check_known(known, who)
+        if isinstance(who, JobIdentity):  # a later attempt goes on with the run, and it dies with that one
+            known.attempt = max(known.attempt or 0, who.attempt)
         if "conflict" in body.model_fields_set and folder != known.folder:  # an upload to another folder
             other = _make_room(session, state, who, body, project_id=known.project_id, folder=folder)
             known.folder, known.version = (known.folder if other else folder), known.version + 1
