@@ -138,7 +138,7 @@ def task_plan(
         workdir=layout.code,
         env={**env, **job.env, **member.group.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model, layout.runs),
         inputs=(*_inputs(job, layout), *_checkpoints(attempt, layout, output)),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
@@ -186,6 +186,7 @@ def own_environment(
         "DANLU_CHECKPOINT_DIR": layout.checkpoints,
         "DANLU_STOP_FILE": layout.stop_file,
         "DANLU_MODEL_DIR": layout.model,
+        "DANLU_RUNS_DIR": layout.runs,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
     }

@@ -115,7 +115,7 @@ class Sender:
             if not while_running and not is_last:
                 continue
             bucket, _, prefix = to[len("store://") :].partition("/")
-            for path in _walk(folder, self._leave_out):
+            for path in walk(folder, self._leave_out):
                 key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
                 yield path, Target(bucket, key)
 
@@ -184,7 +184,7 @@ def _shown(path: str) -> str:
 
 
 def _send_once(server: Server, path: str, target: Target) -> Version:
-    with _open_regular(path) as descriptor:
+    with open_regular(path) as descriptor:
         before = _version_of(os.fstat(descriptor))
         digest = hashlib.sha256()
         for piece in _pieces(descriptor, before.size_bytes):
@@ -244,7 +244,7 @@ def _send_parts(server: Server, begun: dict[str, Any], descriptor: int, size: in
 
 
 @contextlib.contextmanager
-def _open_regular(path: str) -> Iterator[int]:
+def open_regular(path: str) -> Iterator[int]:
     try:
         descriptor = _open_without_links(path)
     except OSError as error:
@@ -284,7 +284,7 @@ def _pieces(descriptor: int, size_bytes: int, offset: int = 0) -> Iterator[bytes
         offset += len(piece)
 
 
-def _walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
+def walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
     """Find the files below a folder; say which files and folders could not be looked at."""
 
     def note(error: OSError) -> None:

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from danlu.errors import InvalidInput
 from danlu.store.logs import DEFAULT_MAX_BYTES
+from danlu.store.metrics.sealing import PACK_BYTES
 
 
 class ServerSettings(BaseSettings):
@@ -111,6 +112,12 @@ class ServerSettings(BaseSettings):
 
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: for ever."""
+
+    pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
+    """Length of the stretches of a run's journal whose points are packed column by column."""
+
+    bin_days: int = Field(default=30, ge=0)
+    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
 
     @property
     def home(self) -> Path:

@@ -17,6 +17,7 @@ from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
+from danlu.store.metrics.store import Metrics
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
@@ -29,6 +30,7 @@ class ServerState:
     blobs: Blobs
     uploads: Uploads
     logs: Logs
+    metrics: Metrics
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[..., None]
