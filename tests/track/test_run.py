@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,10 +260,10 @@ class TestEnd:
     def test_a_folder_that_cannot_be_written_is_one_warning(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (taken := "taken.txt") and open(taken, "w").close()
-        monkeypatch.setenv("TMPDIR", os.getcwd())
         import tempfile
 
+        taken = Path("taken.txt")
+        taken.touch()
         monkeypatch.setattr(tempfile, "tempdir", os.getcwd())
         run = track.start("mnist", dir=taken)
         run.log({"loss": 1}, step=1)

@@ -15,7 +15,7 @@ _TYPES = {"eval": "val", "test": "test", "train": "train"}
 
 
 class RunCallback(_Callback):  # type: ignore[misc]
-    """Logs what the Trainer logs: `eval_loss` is `loss` of the type `val`, `test_...` is `test`, all else is `train`."""
+    """Logs what the Trainer logs: `eval_loss` is `loss` of the type `val`, `test_...` is `test`, the rest `train`."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

@@ -75,10 +75,8 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
     keyed = {**env, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
     outputs = []
     for _ in range(2):
-        said = subprocess.run(
-            [sys.executable, "-m", "danlu", "sync", "--json"], cwd=tmp_path, env=keyed, capture_output=True, text=True
-        )
-        assert said.returncode == 0, said.stderr
+        command = [sys.executable, "-m", "danlu", "sync", "--json"]
+        said = subprocess.run(command, cwd=tmp_path, env=keyed, capture_output=True, text=True, check=True)
         outputs.append(json.loads(said.stdout)[0])
     assert folder.name.endswith(outputs[0]["run_id"])
     assert (outputs[0]["num_bytes"] > 1000, outputs[1]["problem"]) == (True, "")
