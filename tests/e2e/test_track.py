@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 import danlu
 from danlu.client import Client
@@ -99,3 +100,33 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
     (run,) = (run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
     assert (run["state"], run["hparams"], run["summary"]) == ("finished", {"lr": 0.1}, {"accuracy": 0.75})
     assert series_of(run) == {("train", "loss"): 40, ("val", "loss"): 1, ("val", "accuracy"): 1}
+
+
+def test_runs_of_t9k_are_uploaded(server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from t9k import em
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        run = em.create_run(name=f"em-{name}", hparams={"lr": 0.1})
+        for step in range(10):
+            run.log("training", {"loss": step}, step, epoch=1)
+        run.finish()
+    with pytest.raises(RuntimeError, match="API Key not found"):
+        em.login(server.url, "no-such-key")
+    em.login(server.url, server.api_key)
+    with pytest.raises(ValueError, match="Folder does not exist: 'em-examples'"):
+        run.upload("em-examples")
+    run.upload("em-examples", make_folder=True)
+    em.upload(".em/runs", folder="em-examples")
+    (found,) = runs_of(server, folder="em-examples", filter="name == 'em-two'")
+    assert (found["state"], series_of(found)) == ("finished", {("train", "loss"): 10})
+    assert len(runs_of(server, folder="em-examples")) == 2
+    other = em.create_run(name="em-two")
+    other.finish()
+    with pytest.raises(RuntimeError, match="has a run named 'em-two' already"):
+        other.upload("em-examples", conflict_strategy="error")
+    other.upload("em-examples", conflict_strategy="skip")
+    assert (len(runs_of(server, folder="em-examples")), other.remote) == (2, [])
+    other.upload("em-examples", conflict_strategy="replace")
+    assert len(runs_of(server, folder="em-examples")) == 2
+    em.logout()
