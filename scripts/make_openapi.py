@@ -18,7 +18,7 @@ from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
-from danlu.store.objects import LocalObjects
+from danlu.store.local_objects import LocalObjects
 from danlu.store.uploads import Uploads
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"

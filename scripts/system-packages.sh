@@ -10,6 +10,7 @@ has_jpeg_headers() { printf '#include <stdio.h>\n#include <jpeglib.h>\n' | g++ -
 has_python_headers() {
   python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null
 }
+has_postgres() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 slow="danlu-accel decodes images through Pillow, several times slower"
@@ -23,6 +24,9 @@ has_jpeg_headers || need libjpeg-dev "$slow"  # the name that Debian and Ubuntu 
 has_python_headers || need python3-dev "$slow"
 if [ "${1:-}" = tests ]; then
   has ip || need iproute2 "tests that need several hosts on one machine are skipped"
+  has podman || docker images >/dev/null 2>&1 || need podman "tests of jobs with an image are skipped"
+  has busybox || need busybox-static "tests of jobs with an image are skipped"
+  has_postgres || need postgresql "tests on PostgreSQL are skipped"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
 fi
 has_venv || need python3-venv "no virtual environment can be made"

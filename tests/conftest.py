@@ -10,22 +10,64 @@ import pytest
 
 from danlu.client import Client
 from danlu.spec.states import is_over
+from danlu.testing.postgres import Postgres, find_binaries, running_postgres
 from danlu.testing.serving import RunningServer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests share what is in tests/fakes and tests/support
 
+from tests.support.databases import KINDS, Databases
+from tests.support.stores import S3Servers
 from tests.support.world import Api, World, make_world
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff after")
+    parser.addoption("--database", choices=KINDS, default="sqlite", help="what tests run on that do not ask for both")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for all tests; each test has databases of its own in it."""
+    if find_binaries() is None:
+        pytest.skip("PostgreSQL is not installed; scripts/system-packages.sh tests installs it")
+    with running_postgres() as running:
+        yield running
+
+
+@pytest.fixture(params=KINDS)
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databases]:
+    """A test that asks for this runs on SQLite and on PostgreSQL."""
+    folder = tmp_path / "databases"
+    folder.mkdir()
+    found = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    made = Databases(str(request.param), folder, found)
+    yield made
+    made.drop()
+
+
+@pytest.fixture(scope="session")
+def s3_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Servers]:
+    with S3Servers(tmp_path_factory.mktemp("s3")) as servers:
+        yield servers
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """What a world's database is. A module whose tests are to run on both has one of this name with parameters."""
+    return str(request.config.getoption("--database"))
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, tmp_path: Path, database_kind: str) -> Iterator[World]:
     """Everything but processes: the engine does what the test says."""
-    with make_world(tmp_path / "data") as made:
+    if database_kind == "sqlite":
+        with make_world(tmp_path / "data") as made:
+            yield made
+        return
+    chosen = Databases(database_kind, tmp_path, request.getfixturevalue("postgres"))
+    with make_world(tmp_path / "data", database_url=chosen.url()) as made:
         yield made
+    chosen.drop()
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ import time
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from tests.support.world import Api, World
 
 from danlu.spec.states import JobState
 from danlu.store import jobs
+from danlu.store.tables import JobRow
 
 
 def submit(api: Api, **spec: Any) -> dict[str, Any]:
@@ -33,8 +35,9 @@ class TestSubmit:
         assert job["output"] == f"store://main/jobs/{job['id']}/"
         for path in (f"/jobs/{job['id']}", "/jobs", f"/jobs/{job['id']}/events"):
             assert "hunter2" not in api("GET", path).text
-        database = (world.settings.server_dir / "danlu.db").read_bytes()
-        assert b"hunter2" not in database + (world.settings.server_dir / "danlu.db-wal").read_bytes()
+        with world.database.reading() as session:
+            database = str(session.execute(select(JobRow.__table__)).all()).encode()
+        assert b"hunter2" not in database
 
     def test_a_plan_shows_what_rank_k_sees_and_no_secret(self, api: Api) -> None:
         spec = {"name": "a", "command": "x", "nodes": 2, "launch": "ddp", "secrets": {"K": "hunter2"}}

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -14,24 +13,24 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
+from tests.support.databases import Databases
 
 from danlu.errors import Unavailable
 from danlu.store import migrate, people
-from danlu.store.database import Database, sqlite_url
+from danlu.store.database import Database
 from danlu.store.tables import Base, ProjectRow
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "danlu.db"
+def url(databases: Databases) -> str:
+    return databases.url()
 
 
 @pytest.fixture
-def database(file: Path) -> Iterator[Database]:
-    made = Database(sqlite_url(file))
-    migrate.upgrade(made)
+def database(url: str) -> Iterator[Database]:
+    made = Database(url)
     yield made
     made.close()
 
@@ -76,8 +75,8 @@ class TestTransactions:
 
 
 class TestMigrations:
-    def test_up_no_drift_down_and_up_again(self, file: Path) -> None:
-        database = Database(sqlite_url(file))
+    def test_up_no_drift_down_and_up_again(self, databases: Databases) -> None:
+        database = Database(databases.empty())
         migrate.upgrade(database)
         with database.engine.connect() as connection:
             context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -104,20 +103,18 @@ class TestMigrations:
 
 WRITER = """
 import sys, time
-from pathlib import Path
 from danlu.store import people
-from danlu.store.database import Database, sqlite_url
-database = Database(sqlite_url(Path(sys.argv[1])))
+from danlu.store.database import Database
+database = Database(sys.argv[1])
 for number in range(int(sys.argv[3])):
     database.write(people.add_project, f"{sys.argv[2]}-{number}")
 """
 
 HOLDER = """
 import sys
-from pathlib import Path
 from danlu.store import people
-from danlu.store.database import Database, sqlite_url
-database = Database(sqlite_url(Path(sys.argv[1])))
+from danlu.store.database import Database
+database = Database(sys.argv[1])
 with database.writing() as session:
     people.add_project(session, "held")
     print("holding", flush=True)
@@ -126,28 +123,30 @@ with database.writing() as session:
 
 
 class TestTwoProcesses:
-    def test_both_write_and_nothing_is_lost(self, database: Database, file: Path) -> None:
-        command = [sys.executable, "-c", WRITER, str(file)]
+    def test_both_write_and_nothing_is_lost(self, database: Database, url: str) -> None:
+        command = [sys.executable, "-c", WRITER, url]
         running = [subprocess.Popen([*command, name, "60"]) for name in ("a", "b")]
         for number in range(60):
             database.write(people.add_project, f"c-{number}")
         assert [process.wait(timeout=60) for process in running] == [0, 0]
         assert len(projects(database)) == 180
 
-    def test_a_writer_waits_for_the_other_and_readers_do_not(self, database: Database, file: Path) -> None:
+    def test_a_writer_waits_for_the_other_and_readers_do_not(self, database: Database, url: str) -> None:
         holder = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLDER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert holder.stdin is not None
         assert holder.stdout is not None
         with holder:
             assert holder.stdout.readline() == "holding\n"
             assert projects(database) == []
-            impatient = Database(f"{sqlite_url(file)}")
+            impatient = Database(url)
+            hurry = "PRAGMA busy_timeout=50" if impatient.is_sqlite else "SET lock_timeout='50ms'"
             with impatient.engine.connect() as connection:
-                connection.execute(text("PRAGMA busy_timeout=50"))
-                connection.rollback()
-            with pytest.raises(Unavailable, match="the database does not answer: database is locked; try again"):
+                connection.execute(text(hurry))
+                connection.commit()
+            told = "database is locked" if impatient.is_sqlite else "canceling statement due to lock timeout"
+            with pytest.raises(Unavailable, match=f"the database does not answer: {told}; try again"):
                 impatient.write(people.add_project, "refused")
             impatient.close()
             holder.stdin.write("\n")
@@ -155,9 +154,9 @@ class TestTwoProcesses:
             assert holder.wait(timeout=20) == 0
         assert projects(database) == ["held"]
 
-    def test_a_killed_writer_leaves_nothing_half(self, database: Database, file: Path) -> None:
+    def test_a_killed_writer_leaves_nothing_half(self, database: Database, url: str) -> None:
         holder = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLDER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert holder.stdout is not None
         with holder:

@@ -14,10 +14,12 @@ from typing import Any
 
 import httpx
 import uvicorn
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from tests.fakes.engine import FakeEngine
 
 from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
@@ -33,14 +35,17 @@ from danlu.spec.nodes import NodeInfo
 from danlu.store import migrate, people
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
+from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.objects import LocalObjects
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
+
+CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+"""Passwords that take no time; those of a real server take a core for a moment."""
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -103,6 +108,7 @@ class World:
             sealer=self.sealer,
             now=self.clock,
             wake_scheduler=self.scheduler.wake,
+            passwords=CHEAP,
         )
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
@@ -184,7 +190,10 @@ class World:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Serve on a free port; the scheduler does not run by itself."""
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        # asyncio turns Nagle's algorithm off only for sockets that say they are TCP; each answer would wait 40 ms
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
                 log_level="error",
@@ -206,11 +215,11 @@ class World:
 
 
 @contextmanager
-def make_world(folder: Path, *nodes: NodeInfo) -> Iterator[World]:
+def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterator[World]:
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(sqlite_url(settings.server_dir / "danlu.db"))
+    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
     migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))

@@ -24,7 +24,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "plan": Command("danlu.cli.plan:plan", "Show what every rank of a job would see."),
         "ps": Command("danlu.cli.ps:ps", "List jobs."),
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
+        "why": Command("danlu.cli.why:why", "Say why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
+        "shell": Command("danlu.cli.shell:shell", "Open a shell in a running task."),
+        "exec": Command("danlu.cli.shell:exec_", "Run a command in a running task."),
         "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
         "stop": Command("danlu.cli.lifecycle:stop", "Stop jobs."),
         "pause": Command("danlu.cli.lifecycle:pause", "Stop a job for now; it keeps its id and its output."),
@@ -33,6 +36,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),
     },
     "Runs": {
+        "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
         "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged here to the server."),
         "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
     },
@@ -47,10 +51,19 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "login": Command("danlu.cli.login:login", "Sign in and keep an API key."),
         "logout": Command("danlu.cli.login:logout", "Delete the kept API key, here and on the server."),
         "whoami": Command("danlu.cli.login:whoami", "Show who you are, and where."),
+        "passwd": Command("danlu.cli.login:passwd", "Choose a password."),
+        "register": Command("danlu.cli.register:register", "Ask to be let in."),
+        "quota": Command("danlu.cli.quota:app", "Show and set how much projects and their people may hold."),
         "keys": Command("danlu.cli.keys:app", "List, make and delete API keys."),
+    },
+    "People and projects": {
+        "users": Command("danlu.cli.users:app", "Let people in, and end their access."),
+        "projects": Command("danlu.cli.projects:app", "Projects, their members and their buckets."),
+        "audit": Command("danlu.cli.audit:audit", "Show who changed what, when and from where."),
     },
     "Server": {
         "up": Command("danlu.cli.up:up", "Start a server on this machine."),
+        "admin": Command("danlu.cli.admin:app", "Back up, restore, move and clean the stores of a server."),
         "doctor": Command(
             "danlu.cli.doctor:doctor",
             "Look at this machine and at the server, and say what to do about what is wrong.",

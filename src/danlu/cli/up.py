@@ -26,6 +26,7 @@ def up(
     max_tasks: Optional[int] = typer.Option(
         None, min=1, help="Most tasks at a time on this machine.", show_default="four per core, at least 16"
     ),
+    name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
     new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
     """Start a server on this machine.
@@ -43,21 +44,20 @@ def up(
 
     try:
         from danlu.server.main import serve
-        from danlu.server.settings import ServerSettings
+        from danlu.server.settings import load_settings
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("danlu"):
             raise
         raise MissingExtra(f"the server needs {error.name!r}; pip install 'danlu[server]' brings it") from error
 
-    given = {
-        "host": host,
-        "port": port,
-        "data_dir": data_dir.absolute() if data_dir is not None else None,
-        "sandbox": sandbox,
-        "own_network": own_network,
-        "simulate": tuple(simulate) if simulate else None,
-        "max_tasks": max_tasks,
-    }
-    # what is not given here may come from DANLU_SERVER_... variables
-    settings = ServerSettings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    settings = load_settings(
+        host=host,
+        port=port,
+        data_dir=data_dir.absolute() if data_dir is not None else None,
+        sandbox=sandbox,
+        own_network=own_network,
+        simulate=tuple(simulate) if simulate else None,
+        max_tasks=max_tasks,
+        name=name,
+    )
     serve(settings, new_link=new_link)

@@ -68,8 +68,18 @@ class Http:
     ) -> M:
         return self._read(self.send("POST", path, body=body, is_repeatable=is_repeatable, **more), into)
 
+    def put(self, path: str, into: type[M], *, body: BaseModel) -> M:
+        return self._read(self.send("PUT", path, body=body), into)
+
+    def patch(self, path: str, into: type[M], *, body: BaseModel) -> M:
+        return self._read(self.send("PATCH", path, body=body), into)
+
     def delete(self, path: str, into: type[M], *, query: Optional[Query] = None) -> M:
         return self._read(self.send("DELETE", path, query=query), into)
+
+    def send_bytes(self, method: str, path: str, data: bytes, into: type[M]) -> M:
+        """Send bytes that may be sent twice."""
+        return self._read(self.send(method, path, body=data, is_repeatable=True), into)
 
     def send(
         self,
@@ -77,14 +87,15 @@ class Http:
         path: str,
         *,
         query: Optional[Query] = None,
-        body: Optional[BaseModel] = None,
+        body: Union[BaseModel, bytes, None] = None,
         headers: Optional[Mapping[str, str]] = None,
         is_repeatable: Optional[bool] = None,
         read_seconds: float = READ_SECONDS,
     ) -> httpx.Response:
         """Send and read the whole answer. Tried again after a broken connection when that cannot do harm."""
-        content = body.model_dump_json(exclude_none=True).encode() if body is not None else None
-        all_headers = {**(headers or {}), **({"Content-Type": "application/json"} if content is not None else {})}
+        content = body.model_dump_json(exclude_none=True).encode() if isinstance(body, BaseModel) else body
+        kind = "application/json" if isinstance(body, BaseModel) else "application/octet-stream"
+        all_headers = {**(headers or {}), **({"Content-Type": kind} if content is not None else {})}
 
         timeout = httpx.Timeout(read_seconds, connect=_CONNECT_SECONDS)
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Callable, Optional, Union
 
+from danlu.client.batches import Move, fetch_batch, in_batches, send_batch
 from danlu.client.http import Http
 from danlu.client.pages import pages
-from danlu.client.paths import object_path
+from danlu.client.paths import object_path, quote_part
 from danlu.client.pieces import put_in_pieces
 from danlu.client.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
-from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
+from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
 
 NUM_PARALLEL = 4
 PathText = Union[str, "os.PathLike[str]"]
 Listener = Callable[[Progress], None]
-
-
-class _Move(NamedTuple):
-    local: Path
-    remote: StorePath
-    size: int
 
 
 class Store:
@@ -49,7 +44,11 @@ class Store:
         moves = _plan_upload(Path(local), parse(to))
         meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
 
-        def send(move: _Move) -> None:
+        def send(batch: Sequence[Move]) -> None:
+            if len(batch) > 1:
+                send_batch(self._http, batch, meter)
+                return
+            (move,) = batch
             digest, size = sha256_of(move.local)
             if size >= RESUME_BYTES:
                 put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
@@ -57,7 +56,7 @@ class Store:
                 put_file(self._http, object_path(move.remote), move.local, sha256=digest, size=size, meter=meter)
             meter.finished(str(move.local))
 
-        _all_of(send, moves, num_parallel, meter)
+        _all_of(send, list(in_batches(moves)), num_parallel, meter)
         return [str(move.remote) for move in moves]
 
     def download(
@@ -76,11 +75,12 @@ class Store:
         moves = _plan_download(self, parse(source), local)
         meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
 
-        def fetch(move: _Move) -> None:
-            get_file(self._http, object_path(move.remote), move.local, meter=meter)
-            meter.finished(str(move.local))
+        def fetch(batch: Sequence[Move]) -> None:
+            for move in fetch_batch(self._http, batch, meter) if len(batch) > 1 else batch:
+                get_file(self._http, object_path(move.remote), move.local, meter=meter)
+                meter.finished(str(move.local))
 
-        _all_of(fetch, moves, num_parallel, meter)
+        _all_of(fetch, list(in_batches(moves)), num_parallel, meter)
         return [move.local for move in moves]
 
     def list(self, path: str) -> Iterator[ObjectOut]:
@@ -127,8 +127,17 @@ class Store:
     def buckets(self) -> Iterator[BucketOut]:
         return pages(self._http, "/buckets", BucketOut)
 
-    def make_bucket(self, name: str) -> BucketOut:
-        return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name))
+    def make_bucket(self, name: str, *, project: Optional[str] = None) -> BucketOut:
+        """Make a bucket in a project; in the first one that you may use when none is named."""
+        return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name, project=project))
+
+    def move_bucket(self, name: str, project: str) -> BucketOut:
+        """Give a bucket to another project."""
+        return self._http.patch(f"/buckets/{quote_part(name)}", BucketOut, body=MoveBucket(project=project))
+
+    def delete_bucket(self, name: str) -> None:
+        """Only when nothing is in it."""
+        self._http.send("DELETE", f"/buckets/{quote_part(name)}")
 
     def _listings(self, where: StorePath, *, delimiter: Optional[str]) -> Iterator[ListingOut]:
         cursor: Optional[str] = None
@@ -151,7 +160,7 @@ def parse(path: str) -> StorePath:
         raise InvalidInput(str(error), fields={"path": path}) from error
 
 
-def _plan_upload(local: Path, to: StorePath) -> list[_Move]:
+def _plan_upload(local: Path, to: StorePath) -> list[Move]:
     if local.is_file():
         is_folder = not to.key or to.key.endswith("/")
         return [_checked(local, to / local.name if is_folder else to)]
@@ -161,31 +170,33 @@ def _plan_upload(local: Path, to: StorePath) -> list[_Move]:
     return [_checked(path, to / path.relative_to(local).as_posix()) for path in files]
 
 
-def _plan_download(store: Store, source: StorePath, to: PathText) -> list[_Move]:
+def _plan_download(store: Store, source: StorePath, to: PathText) -> list[Move]:
     local, to_folder = Path(to), os.fspath(to).endswith(os.sep)
     if source.key and not source.key.endswith("/"):
         name = source.key.rpartition("/")[2]
         size = store.size(str(source))
-        return [_Move(local / name if to_folder or local.is_dir() else local, source, size)]
+        return [Move(local / name if to_folder or local.is_dir() else local, source, size)]
     moves = []
     for found in store.list(str(source)):
         check_key(found.key)  # a server must not choose files outside of the folder
         below = found.key[len(source.key) :]
-        moves.append(_Move(local / below, StorePath(source.bucket, found.key), found.size))
+        moves.append(Move(local / below, StorePath(source.bucket, found.key), found.size))
     if not moves:
         raise NotFound(f"nothing is stored below {source}")
     return moves
 
 
-def _checked(local: Path, remote: StorePath) -> _Move:
+def _checked(local: Path, remote: StorePath) -> Move:
     try:
         check_key(remote.key)
     except ValueError as error:
         raise InvalidInput(f"{local} cannot be stored: {error}", fields={"local": str(local)}) from error
-    return _Move(local, remote, local.stat().st_size)
+    return Move(local, remote, local.stat().st_size)
 
 
-def _all_of(move: Callable[[_Move], None], moves: list[_Move], num_parallel: int, meter: Meter) -> None:
+def _all_of(
+    move: Callable[[Sequence[Move]], None], moves: Sequence[Sequence[Move]], num_parallel: int, meter: Meter
+) -> None:
     """Do all of them, several at a time; after the first failure no further one is begun. Ctrl-C ends all at once."""
     with ThreadPoolExecutor(max(1, num_parallel)) as pool:
         pending: list[Future[None]] = [pool.submit(move, one) for one in moves]

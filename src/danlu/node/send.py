@@ -68,11 +68,19 @@ class Sender:
     A file that the store does not take, or that cannot be read, does not keep the others from being sent.
     """
 
-    def __init__(self, server: Server, outputs: list[dict[str, object]], *, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        outputs: list[dict[str, object]],
+        *,
+        sent: dict[str, list[int]] | None = None,
+        say: Callable[[str], None],
+    ) -> None:
+        """`sent`: files that came from the store, as they were then."""
         self._server = server
         self._outputs = [(str(o["path"]), str(o["to"]), bool(o["while_running"])) for o in outputs]
         self._say = say
-        self._sent: dict[str, Version] = {}
+        self._sent: dict[str, Version] = {path: Version(*known) for path, known in (sent or {}).items()}
         self._seen: dict[str, Version] = {}
         self._left_out: dict[str, LeftOut] = {}
 

@@ -24,7 +24,7 @@ from danlu.node.http import Away, LocalProblem, Refused, Server
 from danlu.node.records import TASK, TOKEN
 from danlu.node.runs import RunsSender
 from danlu.node.send import Sender
-from danlu.node.staging import kept_in
+from danlu.node.staging import kept_in, read_fetched
 
 PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
@@ -49,7 +49,7 @@ def stage_in(task: dict[str, Any], token: str) -> tuple[str, str] | None:
 def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
     server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
-    sender = Sender(server, task["outputs"], say=_say)
+    sender = Sender(server, task["outputs"], sent=task["fetched"], say=_say)
     runs = RunsSender(server, task.get("runs"), say=_say)
     pause = 0.0
     while not _is_last(pause):
@@ -112,6 +112,7 @@ def main() -> int:
         task = json.load(file)
     with open(os.path.join(folder, TOKEN)) as file:
         token = file.read().strip()
+    task["fetched"] = read_fetched(folder)
     os.chdir(folder)
     os.umask(0o022)
     _become(task["uid"], task["gid"])

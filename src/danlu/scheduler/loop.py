@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
+from danlu.launch.placement import simulated_notes
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.preempting import preempt
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
-from danlu.scheduler.snapshot import GiveUp, Start, Wait
+from danlu.scheduler.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
@@ -33,6 +35,9 @@ GATHER_SECONDS = 0.01
 
 QUIET_SECONDS = 0.8
 """Pause between looks at running jobs once they have nothing to say; it grows up to here."""
+
+QUEUE_DUTY = 1
+"""Of several servers one serves the queue at a time: what is free is counted, and counted once."""
 
 MAX_REST_SECONDS = 1.0
 OVERTIME_SECONDS = 30.0
@@ -143,7 +148,11 @@ class Scheduler:
             return 0
         self._queue_changed = False
         used = time.thread_time()  # of the processor; waiting for engines and for the database takes it from nobody
-        num_started, wait = self._serve_queue()
+        with self._parts.database.duty(QUEUE_DUTY) as is_mine:
+            if not is_mine:  # another server is at it, and may have looked before what changed here
+                self._queue_changed, self._queue_not_before = True, began + BUSY_SECONDS
+                return 0
+            num_started, wait = self._serve_queue()
         rest = (time.thread_time() - used) * (1 / self._queue_share - 1)
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
         self._queue_not_before = time.monotonic() + min(rest, MAX_REST_SECONDS)
@@ -281,10 +290,13 @@ class Scheduler:
             if isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
+                notes += simulated_notes(action.placement)
                 item = begin(parts, action.job_id, action.placement, list(dict.fromkeys(notes)))
                 if item is not None:
                     num_started += 1
                     self._launch(item)
+            elif isinstance(action, Evict):
+                num_started += preempt(parts, action)  # something moves
             elif isinstance(action, GiveUp):
                 self._give_up(action)
             elif _says_more(action.why, rows[action.job_id]):

@@ -8,7 +8,8 @@ from datetime import timedelta
 from danlu.errors import DanluError
 from danlu.scheduler.parts import Parts
 from danlu.spec.states import AttemptState, is_final
-from danlu.store import attempts, jobs
+from danlu.store import attempts
+from danlu.store.cleaning import remove_old_log
 
 log = logging.getLogger(__name__)
 
@@ -20,15 +21,10 @@ def remove_old_logs(parts: Parts) -> int:
     if parts.log_days == 0:
         return 0
     now = parts.now()
-    with parts.database.writing() as session:
+    with parts.database.reading() as session:
         old = attempts.with_logs_older_than(session, now - timedelta(days=parts.log_days), BATCH)
-        for attempt in old:
-            parts.logs.remove_attempt(session, attempt.job_id, attempt.number)
-            attempts.mark_without_logs(session, attempt)
-            told = f"the logs of attempt {attempt.number} were removed after {parts.log_days} days"
-            jobs.add_event(session, attempt.job_id, attempt.number, kind="logs_removed", message=told, at=now)
     for attempt in old:
-        parts.logs.drop_files(attempt.job_id, attempt.number)
+        remove_old_log(parts.database, parts.logs, attempt, parts.log_days, now)
     return len(old)
 
 

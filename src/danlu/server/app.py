@@ -11,6 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.audit.routes import router as audit_router
+from danlu.server.batches.routes import router as batches_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
@@ -18,14 +20,18 @@ from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.people.routes import router as people_router
+from danlu.server.projects.routes import router as projects_router
+from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.runs.behind import Behind
 from danlu.server.runs.data_routes import router as run_data_router
 from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
+from danlu.server.users.routes import router as users_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
@@ -34,18 +40,24 @@ MAX_HEAD_BYTES = 1 << 20
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
+    audit_router,
+    batches_router,
     jobs_router,
     logs_router,
     nodes_router,
     objects_router,
     people_router,
     push_router,
-    reasons_router,
     run_data_router,  # before the runs: /runs/points is no run
     runs_router,
     folders_router,
+    projects_router,
+    quotas_router,
+    reasons_router,
+    terminals_router,
     trees_router,
     uploads_router,
+    users_router,
 )
 _ERRORS: dict[int | str, dict[str, object]] = {
     "4XX": {"model": ErrorOut, "description": "What is wrong, and what would be right"},
@@ -77,7 +89,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     )
     app.state.danlu = state
     failures.install(app)
-    app.add_middleware(KnownHosts, host=state.settings.host)
+    app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:
         api.include_router(router)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -14,9 +15,11 @@ from danlu.errors import InvalidInput
 class KnownHosts:
     """On loopback, only names of loopback are answered: a web page elsewhere cannot pretend to be this server."""
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, host: str, public_url: str = "") -> None:
         self._app = app
-        self._names = {"127.0.0.1", "localhost", "[::1]", host} if is_loopback(host) else None
+        # a proxy on this machine passes the public name on
+        known = {"127.0.0.1", "localhost", "[::1]", host, urlsplit(public_url).hostname or host}
+        self._names = known if is_loopback(host) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).get("host", "") if scope["type"] in ("http", "websocket") else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import logging
 import os
 import socket
@@ -10,6 +11,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -20,23 +22,28 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.base import EngineSetup
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
+from danlu.gateway.terminals import Terminals
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import MAX_HEAD_BYTES, create_app
-from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
+from danlu.server.cleaner import clean_now_and_then
+from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
+from danlu.server.stores import (
+    cleaning_places,
+    make_blobs,
+    make_logs,
+    make_metrics,
+    make_objects,
+    make_uploads,
+    open_database,
+    where_objects_are,
+)
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.units import parse_device
-from danlu.store import migrate
-from danlu.store.blobs import Blobs
-from danlu.store.database import Database, sqlite_url
-from danlu.store.log_files import LogFiles
-from danlu.store.logs import Logs
-from danlu.store.metrics.journal_files import JournalFiles
-from danlu.store.metrics.store import Metrics
-from danlu.store.objects import LocalObjects
-from danlu.store.uploads import Uploads
+from danlu.store import facts, migrate
+from danlu.store.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -55,10 +62,11 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
     for folder in (settings.home, settings.server_dir, settings.work_dir, settings.objects_dir):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-    with _only_one(settings.server_dir / "lock"), _listen(settings) as listener:
+    database = open_database(settings)
+    with only_one(settings, is_shared=not database.is_sqlite), _listen(settings) as listener:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        database = Database(settings.database_url or sqlite_url(settings.server_dir / "danlu.db"))
         migrate.upgrade(database)
+        database.write(facts.agree, shared_facts(settings))
         database.write(first_start, utc_now())
         wants_one = new_link or database.read(wants_link)
         state, scheduler = _wire(settings, database)
@@ -71,9 +79,13 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
                 timeout_graceful_shutdown=2,
                 lifespan="on",
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+                # whoever may say where a request comes from may say so for throttling and for the audit trail
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=settings.trusted_proxies,
             ),
             stopping=state.stopping,
         )
+        clean_now_and_then(cleaning_places(settings, database), state.stopping)
         server.run(sockets=[listener])
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
@@ -94,24 +106,26 @@ class _Server(uvicorn.Server):
 def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
     lines = [f"Danlu is up on {settings.url} (data in {settings.home})"]
     if wants_one:
-        link = database.write(make_link, ADMIN, utc_now())
-        lines.append(f"Sign in, once, within a day: {settings.url}/signin?token={link}")
+        link = database.write(first_admin_link, utc_now())
+        lines.append(f"Sign in, once, within a day: {settings.reached_at}/signin?token={link}")
     say("\n".join(lines))
 
 
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
-    logs = Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
-    server_id = _server_id(settings.server_dir / "id")
+    logs = make_logs(settings, database)
+    folder_id = _folder_id(settings.server_dir / "id")
     engine = load_engine(settings.engine).create(
         EngineSetup(
             work_dir=settings.work_dir,
             hide=(settings.home,),
-            server_id=server_id,
+            server_id=folder_id,  # of all servers on this folder: each finds the tasks of the others
             use_sandbox=settings.sandbox,
             use_own_network=settings.own_network,
             simulate=tuple(_simulated(text) for text in settings.simulate),
             max_tasks=settings.max_tasks,
+            homes_dir=settings.homes,
+            shared_dir=settings.shared,
         )
     )
     parts = Parts(
@@ -119,22 +133,23 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         logs=logs,
         engines={engine.name: engine},
         sealer=sealer,
-        server_url=settings.url,
-        server_id=server_id,
+        server_url=settings.reached_at,
+        server_id=_claims_as(folder_id, settings.name),
         log_days=settings.log_days,
     )
     scheduler = Scheduler(parts)
     state = ServerState(
         settings=settings,
         database=database,
-        objects=LocalObjects(settings.objects_dir),
-        blobs=Blobs(LocalObjects(settings.server_dir)),
-        uploads=Uploads(settings.server_dir / "uploads"),
+        objects=make_objects(settings),
+        blobs=make_blobs(settings),
+        uploads=make_uploads(settings),
         logs=logs,
-        metrics=Metrics(database, JournalFiles(settings.server_dir / "runs"), LocalObjects(settings.server_dir)),
+        metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
+        terminals=Terminals(parts.engines),
     )
     return state, scheduler
 
@@ -146,15 +161,27 @@ def _simulated(text: str) -> DeviceRequest:
         raise InvalidInput(f"--simulate: {error}") from error
 
 
-def _only_one(path: Path) -> IO[str]:
-    """Hold the data folder for this server; two on one folder would hurt each other."""
-    file = path.open("w")
+def shared_facts(settings: ServerSettings) -> dict[str, str]:
+    """What servers on one database must have in common."""
+    return {
+        facts.DATA_FOLDER: _folder_id(settings.server_dir / "id"),
+        facts.SEALING_KEY: Sealer(settings.server_dir / "secret.key").fingerprint,
+        facts.OBJECTS: where_objects_are(settings),
+    }
+
+
+def only_one(settings: ServerSettings, *, is_shared: bool) -> IO[str]:
+    """Hold the data folder for this server, or for the one of its name when several share it."""
+    file = (settings.server_dir / (f"lock.{settings.name}" if is_shared else "lock")).open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise Conflict(
-            f"another Danlu server uses {path.parent.parent}; stop it, or choose another --data-dir"
-        ) from error
+        file.close()
+        if not is_shared:
+            told = f"another Danlu server uses {settings.home}; stop it, or choose another --data-dir"
+        else:
+            told = f"another Danlu server called {settings.name!r} uses {settings.home}; give each its own --name"
+        raise Conflict(told) from error
     return file
 
 
@@ -172,10 +199,17 @@ def _listen(settings: ServerSettings) -> socket.socket:
     return listener
 
 
-def _server_id(path: Path) -> str:
-    """The name under which this server claims work; the same after a restart, so that nothing has to run out first."""
+def _folder_id(path: Path) -> str:
+    """The name of this data folder, made by the first server on it."""
     if not path.exists():
-        fresh = path.with_suffix(".new")
+        fresh = path.with_name(f".partial.{os.getpid()}.id")
         fresh.write_text(uuid.uuid4().hex)
-        os.replace(fresh, path)
+        with suppress(FileExistsError):  # another server was faster
+            os.link(fresh, path)
+        fresh.unlink()
     return path.read_text().strip()
+
+
+def _claims_as(folder_id: str, name: str) -> str:
+    """The name under which this server claims work; the same after a restart, so that nothing has to run out first."""
+    return folder_id if not name else hashlib.sha256(f"{folder_id} {name}".encode()).hexdigest()[:32]

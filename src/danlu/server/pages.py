@@ -11,8 +11,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from danlu.errors import DanluError
-from danlu.server.people import service
+from danlu.server.identity import origin_of
 from danlu.server.people.routes import set_cookie
+from danlu.server.people.sign_in import sign_in
 from danlu.server.state import State
 from danlu.wire.auth import SignIn
 
@@ -45,22 +46,25 @@ def sign_in_form(token: Annotated[str, Query(max_length=200)] = "") -> HTMLRespo
     """Ask for a click: a link that signs in by being looked at would be used up by mail scanners and previews."""
     return _page(
         f'<form method="post" action="/signin"><input type="hidden" name="token" value="{escape(token)}">'
-        "<p>This link signs you in once.</p><button>Sign in</button></form>"
+        "<p>This link signs you in once.</p>"
+        '<p><label>New password, if you want one <input type="password" name="new_password" '
+        'autocomplete="new-password" minlength="8"></label></p><button>Sign in</button></form>'
         "<p>On the command line: <code>danlu login LINK</code></p>"
     )
 
 
 @router.post("/signin")
-async def sign_in(request: Request, state: State) -> Response:
+async def use_link(request: Request, state: State) -> Response:
     body = (await request.body())[:MAX_FORM_BYTES]
-    token = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
+    form = {name: values[0] for name, values in parse_qs(body.decode(errors="replace")).items()}
     try:
-        _, cookie = await run_in_threadpool(service.sign_in, state, SignIn(token=token))
+        asked = SignIn(token=form.get("token", ""), new_password=form.get("new_password"))
+        _, cookie = await run_in_threadpool(sign_in, state, asked, origin_of(request))
     except (DanluError, ValueError) as error:
-        told = error.message if isinstance(error, DanluError) else "this is not a sign-in link"
+        told = error.message if isinstance(error, DanluError) else "a password has at least 8 characters"
         return _page(f"<p>{escape(told)}.</p>", status=401)
     response = RedirectResponse("/", status_code=303, headers=HEADERS)
-    set_cookie(response, cookie)
+    set_cookie(state, response, cookie)
     return response
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from danlu.errors import InvalidInput
 from danlu.store.logs import DEFAULT_MAX_BYTES
+from danlu.store.metrics.sealing import PACK_BYTES
 
 
 class ServerSettings(BaseSettings):
@@ -22,8 +25,64 @@ class ServerSettings(BaseSettings):
     port: int = Field(default=8400, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
 
+    name: str = Field(default="", pattern=r"^([a-z0-9][a-z0-9-]{0,19})?$")
+    """Name of this server when several share a PostgreSQL database and a data folder; each has its own."""
+
+    public_url: str = Field(default="", pattern=r"^(https?://[^/\s]+)?$")
+    """Address under which people and jobs reach Danlu when it is not the one it listens on, such as a proxy's."""
+
+    trusted_proxies: str = ""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For is believed; nobody's when left out."""
+
+    registration: Literal["open", "approval", "closed"] = "approval"
+    """Whether those who register are let in at once, wait for an admin, or are refused."""
+
+    join_project: str = ""
+    """Project that those become members of who are let in without an admin (open registration, OIDC)."""
+
+    oidc_issuer: str = ""
+    """Address of an OpenID Connect provider that people can sign in with; none when left out."""
+
+    oidc_client_id: str = ""
+    """Name under which the provider knows this server."""
+
+    oidc_client_secret_file: Path | None = None
+    """File with the secret that goes with the client id; for a public client none."""
+
+    oidc_name: str = "OpenID Connect"
+    """What the button on the sign-in page says."""
+
+    oidc_people: Literal["active", "approval", "known"] = "approval"
+    """Who comes from the provider for the first time is let in, waits for an admin, or is refused unless known here."""
+
     database_url: str = ""
-    """SQLAlchemy URL; SQLite in the data folder when left out."""
+    """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""
+
+    objects_url: str = ""
+    """Where objects are: s3://BUCKET or s3://BUCKET/FOLDER; a folder in the data folder when left out."""
+
+    s3_endpoint: str = Field(default="", pattern=r"^(https?://[^/\s]+)?$")
+    """Address of the S3 service, without the bucket; that of AWS in the region when left out."""
+
+    s3_region: str = "us-east-1"
+    """Region of the S3 service; part of every signature."""
+
+    s3_access_key_id: str = ""
+    """Key pair for the S3 service: its id."""
+
+    s3_secret_access_key: SecretStr = SecretStr("")
+    """Key pair for the S3 service: its secret."""
+
+    s3_virtual_host: bool = False
+    """Put the bucket into the host name (COS, OBS, AWS) and not into the path (MinIO, Ceph, rclone)."""
+
+    s3_proxy: str = Field(default="", pattern=r"^(http://[^/\s]+)?$")
+    """HTTP proxy between the server and the S3 service."""
+
+    direct_transfers: bool = False
+    """Let clients and nodes move large files to and from the S3 service by themselves, with short-lived grants.
+
+    They must reach the service. What they cannot reach goes through the server."""
 
     engine: str = "local"
     """Where jobs run when they do not say."""
@@ -37,6 +96,14 @@ class ServerSettings(BaseSettings):
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 
+    homes_dir: Path | None = None
+    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
+    several machines it has to be a path that all of them mount."""
+
+    shared_dir: Path | None = None
+    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
+    out. With several machines it has to be a path that all of them mount."""
+
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
@@ -45,6 +112,9 @@ class ServerSettings(BaseSettings):
 
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: for ever."""
+
+    pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
+    """Length of the stretches of a run's journal whose points are packed column by column."""
 
     bin_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
@@ -64,9 +134,37 @@ class ServerSettings(BaseSettings):
         return self.home / "work"
 
     @property
+    def homes(self) -> Path:
+        return (self.homes_dir or self.home / "homes").expanduser().absolute()
+
+    @property
+    def shared(self) -> Path:
+        return (self.shared_dir or self.home / "shared").expanduser().absolute()
+
+    @property
     def objects_dir(self) -> Path:
         return self.home / "store"
 
     @property
+    def spool_dir(self) -> Path:
+        """Uploads on their way to a service."""
+        return self.server_dir / "spool"
+
+    @property
+    def reached_at(self) -> str:
+        """Where people and jobs reach the server."""
+        return self.public_url or self.url
+
+    @property
     def url(self) -> str:
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+def load_settings(**given: Any) -> ServerSettings:
+    """What is given here (None: is not), then DANLU_SERVER_... variables, then the defaults."""
+    try:
+        return ServerSettings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        fields = {".".join(str(part) for part in one["loc"]): one["msg"] for one in error.errors()}
+        told = "; ".join(f"{name}: {problem}" for name, problem in fields.items())
+        raise InvalidInput(f"the server cannot be set up so: {told}", fields=fields) from error

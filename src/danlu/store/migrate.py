@@ -6,13 +6,18 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import text
 
-from danlu.store.database import Database
+from danlu.store.database import WRITERS, Database
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Apply the missing migrations. Nothing to do when there are none."""
+    """Apply the missing migrations. Nothing to do when there are none. Of servers that start together, one does it."""
     with database.engine.begin() as connection:
+        if not database.is_sqlite:
+            # until it is done, as no other writer may come in between; a long one is waited for
+            connection.execute(text("SET LOCAL lock_timeout = 0"))
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
         command.upgrade(_config(connection), revision)
 
 

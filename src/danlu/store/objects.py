@@ -1,27 +1,22 @@
-"""Objects behind one small interface. A key holds a whole object or none."""
+"""Objects behind one small interface. A key holds a whole object or none.
+
+`local_objects` keeps them in a folder, `s3_objects` in any service that speaks S3. Nothing here relies on conditional
+puts: not every service has them, and locks are the database's matter.
+"""
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import os
-import shutil
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
 
-from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull, Unavailable
-from danlu.spec.paths import StorePath, check_bucket, check_key
+from danlu.errors import InvalidInput
+from danlu.spec.paths import StorePath, check_key
 
 CHUNK_BYTES = 1 << 20
 PARTIAL = ".partial."
-FOLDER_TRIES = 100
-SHA256_ATTRIBUTE = "user.danlu.sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +25,8 @@ class ObjectInfo:
     size: int
     modified_at: datetime
     sha256: str | None = None
+    version: str = ""
+    """Another one when the key holds other bytes; empty in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +67,19 @@ class Objects(ABC):
     """A store of objects."""
 
     @abstractmethod
-    def put(self, path: StorePath) -> Writer:
-        """Begin an upload. It replaces what the key held, at `commit`."""
+    def put(self, path: StorePath, sha256: str | None = None) -> Writer:
+        """Begin an upload, of bytes with this digest if it is known. It replaces what the key held, at `commit`."""
 
     @abstractmethod
     def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
         """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
 
     @abstractmethod
-    def open(self, path: StorePath) -> OpenObject:
-        """Open an object: what is read is what was looked at, even if the key holds another one by then."""
+    def open(self, path: StorePath, *, is_part: bool = False) -> OpenObject:
+        """Open an object: what is read is what was looked at, even if the key holds another one by then.
+
+        `is_part` says that not all of it will be read.
+        """
 
     def read(self, path: StorePath) -> Iterator[bytes]:
         """Yield the bytes in pieces. Raise NotFound before the first one."""
@@ -93,6 +93,10 @@ class Objects(ABC):
         """List keys in order, those after `after`; with a delimiter, what lies deeper is folded into folders."""
 
     @abstractmethod
+    def copy(self, source: StorePath, target: StorePath) -> ObjectInfo:
+        """Copy an object; it replaces what the target held. The bytes do not pass through here where that can be."""
+
+    @abstractmethod
     def delete(self, path: StorePath) -> bool:
         """Delete one object; False when there was none."""
 
@@ -100,181 +104,65 @@ class Objects(ABC):
     def delete_below(self, path: StorePath) -> int:
         """Delete every object whose key begins with the path's; return how many."""
 
+    def unfinished(self) -> Iterator[Unfinished]:
+        """Uploads in parts that a service keeps though nobody may come back to them."""
+        return iter(())
 
-class LocalObjects(Objects):
-    """A folder per bucket, a file per object: people may look inside."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def put(self, path: StorePath) -> _LocalWriter:
-        target = self._file(path)
-        if target.is_dir() and not _remove_if_empty(target):
-            raise Conflict(f"{path} is a folder with objects in it; choose another key")
-        return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
-
-    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
-        writer = self.put(path)
-        writer.adopt(file)
-        return writer.commit(sha256)
-
-    def open(self, path: StorePath) -> OpenObject:
-        return _LocalObject(path.key, self._open(path))
-
-    def stat(self, path: StorePath) -> ObjectInfo:
-        with closing(self.open(path)) as found:
-            return found.info
-
-    def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
-        if delimiter not in ("", "/"):
-            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
-        check_prefix(prefix)
-        objects: list[ObjectInfo] = []
-        folders: list[str] = []
-        last = ""
-        for key, entry in _walk(self._bucket(bucket), prefix, delimiter, after):
-            if len(objects) + len(folders) == limit:
-                return Listing(objects, folders, next=last)
-            last = key
-            if entry is None:
-                folders.append(key)
-            else:
-                with suppress(FileNotFoundError):  # deleted while we look
-                    objects.append(_info(key, entry.stat(), None))
-        return Listing(objects, folders, next=None)
-
-    def delete(self, path: StorePath) -> bool:
-        file = self._file(path)
-        try:
-            file.unlink()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
-            return False
-        self._drop_empty_folders(file.parent, path.bucket)
-        return True
-
-    def delete_below(self, path: StorePath) -> int:
-        check_prefix(path.key)
-        keys = [key for key, _ in _walk(self._bucket(path.bucket), path.key, "", "")]
-        return sum(self.delete(StorePath(path.bucket, key)) for key in keys)
-
-    def _bucket(self, name: str) -> Path:
-        check_bucket(name)
-        return self._root / name
-
-    def _file(self, path: StorePath) -> Path:
-        try:
-            check_key(path.key)
-        except ValueError as error:
-            raise InvalidInput(str(error), fields={"key": str(error)}) from error
-        return self._bucket(path.bucket) / path.key
-
-    def _open(self, path: StorePath) -> BinaryIO:
-        try:
-            return self._file(path).open("rb")
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-            raise NotFound(f"no object {path}") from error
-
-    def _drop_empty_folders(self, folder: Path, bucket: str) -> None:
-        top = self._bucket(bucket)
-        while folder != top:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
-            folder = folder.parent
+    def grants(self) -> Grants | None:
+        """What gives others a short-lived right to move bytes by themselves; None when all go through the server."""
+        return None
 
 
-class _LocalObject(OpenObject):
-    def __init__(self, key: str, file: BinaryIO) -> None:
-        self.info = _info(key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
-        self._file = file
-
-    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
-        return _pieces(self._file, start, size)
-
-    def close(self) -> None:
-        self._file.close()
+@dataclass(frozen=True, slots=True)
+class Part:
+    size: int
+    etag: str
 
 
-@dataclass
-class _LocalWriter(Writer):
-    target: Path
-    path: StorePath
-    drop_folders: Callable[[], None]
-    _hash: hashlib._Hash = field(default_factory=hashlib.sha256)
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An upload in parts that was begun and not finished."""
 
-    def __post_init__(self) -> None:
-        self._partial = self.target.parent / f"{PARTIAL}{uuid.uuid4().hex}"
-        for _ in range(FOLDER_TRIES):
-            try:
-                self.target.parent.mkdir(parents=True, exist_ok=True)
-                self._file: BinaryIO = self._partial.open("xb")
-                return
-            except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
-                continue
-            except (FileExistsError, NotADirectoryError) as error:
-                if not any(parent.is_file() for parent in self.target.parents):
-                    continue  # a folder that was dropped while it was looked at
-                told = f"{self.path}: a folder of this path is an object already; choose another key"
-                raise Conflict(told) from error
-            except OSError as error:
-                raise _full(error, self.path) from error
-        raise Unavailable(f"{self.path}: its folder is being deleted all the time; try again")
-
-    def write(self, data: bytes) -> None:
-        self._hash.update(data)
-        try:
-            self._file.write(data)
-        except OSError as error:
-            self.abort()
-            raise _full(error, self.path) from error
-
-    def adopt(self, file: Path) -> None:
-        """Take a file's bytes by moving it, instead of writing them again."""
-        try:
-            self._file.close()
-            shutil.move(file, self._partial)
-            self._file = self._partial.open("r+b")
-            self._hash = hashlib.file_digest(self._file, "sha256")
-        except OSError as error:
-            self.abort()
-            raise _full(error, self.path) from error
-
-    def commit(self, sha256: str | None = None) -> ObjectInfo:
-        digest = self._hash.hexdigest()
-        if sha256 is not None and sha256.lower() != digest:
-            self.abort()
-            raise BadChecksum(f"{self.path}: sha256 {sha256} was announced, {digest} arrived; send it again")
-        try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            _write_sha256(self._file.fileno(), digest)
-            status = os.fstat(self._file.fileno())
-            self._file.close()
-            self._partial.replace(self.target)
-        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            self.abort()
-            raise Conflict(f"{self.path} is a folder with objects in it; choose another key") from error
-        except OSError as error:
-            self.abort()
-            raise _full(error, self.path) from error
-        return _info(self.path.key, status, digest)
-
-    def abort(self) -> None:
-        with suppress(OSError):  # a full disk may refuse the last flush
-            self._file.close()
-        self._partial.unlink(missing_ok=True)
-        self.drop_folders()
+    key: str
+    id: str
+    begun_at: datetime
+    drop: Callable[[], None]
 
 
-def _remove_if_empty(folder: Path) -> bool:
-    """Remove a folder in which there is nothing but folders, as a killed upload leaves them; False when there is."""
+class Grants(ABC):
+    """Lets clients and stagers move bytes to and from the service behind the store, each grant for one thing."""
+
+    @abstractmethod
+    def to_get(self, path: StorePath) -> str:
+        """A URL that answers with the object, for a short while."""
+
+    @abstractmethod
+    def begin(self, path: StorePath, sha256: str) -> str:
+        """Begin an upload in parts, and return its name. Nothing is visible before `finish`."""
+
+    @abstractmethod
+    def to_put(self, path: StorePath, upload: str, number: int, md5: str) -> str:
+        """A URL that takes one part, for a short while, if the bytes have this MD5 (in base64)."""
+
+    @abstractmethod
+    def parts(self, path: StorePath, upload: str) -> dict[int, Part]:
+        """The parts that have arrived, by number from 1."""
+
+    @abstractmethod
+    def finish(self, path: StorePath, upload: str, parts: dict[int, Part]) -> ObjectInfo: ...
+
+    @abstractmethod
+    def drop(self, path: StorePath, upload: str) -> None:
+        """Forget an upload in parts and what arrived of it. Quiet when there is none."""
+
+
+def checked_key(path: StorePath) -> str:
+    """The path's key, if it can be one."""
     try:
-        for path, _, _ in os.walk(folder, topdown=False):
-            os.rmdir(path)
-    except OSError:
-        return False
-    return True
+        check_key(path.key)
+    except ValueError as error:
+        raise InvalidInput(str(error), fields={"key": str(error)}) from error
+    return path.key
 
 
 def check_prefix(prefix: str) -> None:
@@ -283,71 +171,3 @@ def check_prefix(prefix: str) -> None:
         check_key(prefix, allow_folder=True)
     except ValueError as error:
         raise InvalidInput(f"prefix: {error}", fields={"prefix": str(error)}) from error
-
-
-def _walk(top: Path, prefix: str, delimiter: str, after: str) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
-    """Yield (key, entry) in key order; a folded folder has no entry. Skips whole folders that lie before `after`."""
-    head, _, stem = prefix.rpartition("/")
-    yield from _walk_folder(top / head, f"{head}/" if head else "", stem, delimiter, after)
-
-
-def _walk_folder(
-    folder: Path, base: str, stem: str, delimiter: str, after: str
-) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in entries]
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name, entry in sorted(found, key=lambda pair: pair[0]):
-        key = base + name
-        if not name.startswith(stem) or name.startswith(PARTIAL):
-            continue
-        if not name.endswith("/"):
-            if key > after:
-                yield key, entry
-        elif delimiter:
-            if key > after and _holds_objects(Path(entry.path)):
-                yield key, None
-        elif key > after or after.startswith(key):
-            yield from _walk_folder(Path(entry.path), key, "", delimiter, after)
-
-
-def _holds_objects(folder: Path) -> bool:
-    return next(_walk_folder(folder, "", "", "", ""), None) is not None
-
-
-def _pieces(file: BinaryIO, start: int, size: int | None) -> Iterator[bytes]:
-    with file:
-        file.seek(start)
-        left = size
-        while left is None or left > 0:
-            piece = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
-            if not piece:
-                return
-            left = None if left is None else left - len(piece)
-            yield piece
-
-
-def _info(key: str, status: os.stat_result, sha256: str | None) -> ObjectInfo:
-    return ObjectInfo(key, status.st_size, datetime.fromtimestamp(status.st_mtime, timezone.utc), sha256)
-
-
-def _full(error: OSError, path: StorePath) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"no room for {path} in the store; make room on its disk and send it again")
-    if error.errno == errno.ENAMETOOLONG:
-        return InvalidInput(f"{path}: the key is too long for this store")
-    return error
-
-
-def _write_sha256(descriptor: int, digest: str) -> None:
-    with suppress(OSError):  # not every file system keeps attributes; then the digest is not remembered
-        os.setxattr(descriptor, SHA256_ATTRIBUTE, digest.encode())
-
-
-def _read_sha256(descriptor: int) -> str | None:
-    try:
-        return os.getxattr(descriptor, SHA256_ATTRIBUTE).decode()
-    except OSError:
-        return None

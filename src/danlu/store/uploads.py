@@ -10,6 +10,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from danlu.errors import StorageFull
+from danlu.spec.paths import StorePath
+from danlu.store.database import Database
+from danlu.store.objects import Objects
 from danlu.store.tables import UploadRow
 from danlu.store.writing import NO_ROOM, write_at
 
@@ -19,6 +22,10 @@ class Uploads:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    @property
+    def folder(self) -> Path:
+        return self._root
 
     def offset(self, upload_id: str) -> int:
         try:
@@ -78,3 +85,12 @@ def begun_before(session: Session, moment: datetime, limit: int = 100) -> Sequen
 
 def delete_upload(session: Session, upload_id: str) -> None:
     session.execute(delete(UploadRow).where(UploadRow.id == upload_id))
+
+
+def forget(database: Database, arrived: Uploads, objects: Objects, row: UploadRow) -> None:
+    """Drop an upload and what has arrived of it, here or at the object service."""
+    database.write(delete_upload, row.id)
+    arrived.drop(row.id)
+    grants = objects.grants()
+    if row.service_id is not None and grants is not None:
+        grants.drop(StorePath(row.bucket, row.key), row.service_id)

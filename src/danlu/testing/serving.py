@@ -22,15 +22,16 @@ _LINK = re.compile(r"(\S+/signin\?token=\S+)")
 class RunningServer:
     """`danlu up` on a free port with a data folder of its own. May be killed and started again."""
 
-    def __init__(self, data_dir: Path, *options: str) -> None:
+    def __init__(self, data_dir: Path, *options: str, name: str = "") -> None:
+        """`name`: for one of several servers on a data folder."""
         self.data_dir = data_dir
-        self.output = data_dir.parent / f"{data_dir.name}.log"
+        self.output = data_dir.parent / f"{data_dir.name}{name}.log"
         self.url = ""
         self.api_key = ""
         self.env: dict[str, str] = {}
         """Added to the environment of the next start."""
 
-        self._options = options
+        self._options = (*options, "--name", name) if name else options
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> RunningServer:

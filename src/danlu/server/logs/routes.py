@@ -14,6 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import NotFound
 from danlu.server import sse
+from danlu.server.access import Access
 from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
@@ -81,14 +82,15 @@ def lines(
         since=None if since is None else datetime.fromtimestamp(since, timezone.utc),
     )
     place = service.locate(state, who, job, query)
-    return sse.stream(_lines(state, place, follow=follow, pattern=service.compile_pattern(grep)))
+    access = Access(state, who, place.job_id)
+    return sse.stream(_lines(state, place, access, follow=follow, pattern=service.compile_pattern(grep)))
 
 
 async def _lines(
-    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[Pattern]
+    state: ServerState, place: LogPlace, access: Access, *, follow: bool, pattern: Optional[Pattern]
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
-    while not (follow and state.stopping.is_set()):
+    while not (follow and state.stopping.is_set()) and await access.goes_on():
         try:
             events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
         except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there

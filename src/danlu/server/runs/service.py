@@ -24,22 +24,21 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     """Make a run, or return the one of that id. A job makes runs of its own only."""
     if not is_run_id(body.run):
         raise bad("run", f"{body.run!r} is not the id of a run; run- and 26 characters of a-z and 2-7 would be right")
+    folder = folder_in("folder", body.folder or "")
     known = runs.get_run(session, body.run)
     if known is not None:
-        return _known(known, who)
-    folder = folder_in("folder", body.folder or "")
+        _check_known(known, who)
+        if isinstance(who, JobIdentity):  # a later attempt goes on with the run, and it dies with that one
+            known.attempt = max(known.attempt or 0, who.attempt)
+        if "conflict" in body.model_fields_set and folder != known.folder:  # an upload to another folder
+            other = _make_room(session, state, who, body, project_id=known.project_id, folder=folder)
+            known.folder, known.version = (known.folder if other else folder), known.version + 1
+        return known
     project_id, owner_id, job_id, attempt = _belongs(session, who, body)
+    other = _make_room(session, state, who, body, project_id=project_id, folder=folder)
+    if other is not None:
+        return other
     now = state.now()
-    if not body.make_folder and not run_folders.exists(session, project_id, folder):
-        raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
-    before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
-    if before and body.conflict is OnConflict.ERROR:
-        raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
-    if before and body.conflict is OnConflict.SKIP:
-        return before[-1]
-    for old in before:
-        put_into_bin(session, state, who, old)
-    run_folders.make(session, project_id, folder, now)
     row = RunRow(
         id=body.run,
         project_id=project_id,
@@ -105,7 +104,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     return row
 
 
-def put_into_bin(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
+def put_into_bin(state: ServerState, who: Identity, row: RunRow) -> None:
     """Quiet when it is there already."""
     if not can_change(who, row):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
@@ -128,7 +127,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     """Put a run into the bin, or forget it for good; return its id when its files are to go."""
     row = find_to_change(session, who, run)
     if not purge:
-        put_into_bin(session, state, who, row)
+        put_into_bin(state, who, row)
         return None
     if row.deleted_at is None:
         raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
@@ -187,10 +186,27 @@ def bad(field: str, problem: str) -> InvalidInput:
     return InvalidInput(f"{field}: {problem}", fields={field: problem})
 
 
-def _known(row: RunRow, who: Identity) -> RunRow:
-    """A run that is sent again, if it is by somebody who may write it."""
+def _make_room(
+    session: Session, state: ServerState, who: Identity, body: CreateRun, *, project_id: int, folder: str
+) -> RunRow | None:
+    """Make the folder ready for a run of this name; return the run that is there when it is to stay the only one."""
+    if not body.make_folder and not run_folders.exists(session, project_id, folder):
+        raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+    before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
+    if before and body.conflict is OnConflict.ERROR:
+        raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
+    if before and body.conflict is OnConflict.SKIP:
+        return before[-1]
+    for old in before:
+        put_into_bin(state, who, old)
+    run_folders.make(session, project_id, folder, state.now())
+    return None
+
+
+def _check_known(row: RunRow, who: Identity) -> None:
+    """Refuse a run that is sent again by somebody who may not write it."""
     if can_change(who, row):
-        return row
+        return
     if rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotAllowed(f"{row.id} is somebody else's run; nothing was added to it")
     raise Conflict(f"the id {row.id} is taken; a run of yours has an id of its own")

@@ -9,10 +9,9 @@ from fastapi.responses import Response, StreamingResponse
 from danlu.server.described import BYTES, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.people.service import default_project
-from danlu.server.state import ServerState, State
+from danlu.server.state import State
 from danlu.server.trees import service
 from danlu.server.upload import receive
-from danlu.store import blobs
 from danlu.wire.store import Tree, TreeOut
 
 router = APIRouter(tags=["trees"])
@@ -33,7 +32,7 @@ async def put_blob(digest: str, request: Request, who: CurrentUser, state: State
     project_id = await run_in_threadpool(state.database.read, default_project, who)
     writer = await run_in_threadpool(state.blobs.put, digest)
     await receive(request, writer, digest)
-    await run_in_threadpool(_own, state, project_id, digest)
+    await run_in_threadpool(state.database.write, service.own_blob, state, project_id, digest)
     return Response(status_code=204)
 
 
@@ -42,7 +41,3 @@ def get_blob(digest: str, who: CurrentIdentity, state: State) -> StreamingRespon
     state.database.read(service.check_readable_blob, state, who, digest)
     headers = {"Content-Length": str(state.blobs.size(digest))}
     return StreamingResponse(state.blobs.read(digest), media_type="application/octet-stream", headers=headers)
-
-
-def _own(state: ServerState, project_id: int, digest: str) -> None:
-    state.database.write(blobs.own, project_id, digest, state.now())

@@ -70,8 +70,7 @@ def finish(state: ServerState, row: UploadRow) -> ObjectOut:
 
 
 def forget(state: ServerState, row: UploadRow) -> None:
-    state.database.write(uploads.delete_upload, row.id)
-    state.uploads.drop(row.id)
+    uploads.forget(state.database, state.uploads, state.objects, row)
 
 
 def upload_out(state: ServerState, row: UploadRow) -> UploadOut:

@@ -75,7 +75,7 @@ def thin(points: Points, block: int = BLOCK) -> Points:
 
 
 def downsample(points: Points, max_points: int, axis: Axis = Axis.STEP) -> Points:
-    """At most `max_points`, in the order of the axis, with the lowest and the highest of each stretch of it.
+    """At most `max_points` (2 at least), in the order of the axis, with the lowest and the highest of each stretch.
 
     Points without a place on the axis are left out. The first and the last stay.
     """
@@ -88,15 +88,17 @@ def downsample(points: Points, max_points: int, axis: Axis = Axis.STEP) -> Point
         points, along = points.take(order), along[order]
     if len(points) <= max_points:
         return points
-    num_stretches = max(1, (max_points - 2) // 2)
+    ends = np.array([0, len(points) - 1])
+    num_stretches = (max_points - 2) // 2
+    if num_stretches < 1:
+        return points.take(ends)
     low, high = along[0], along[-1]
     if high > low and np.isfinite(high - low):
         stretches = np.minimum(((along - low) * (num_stretches / (high - low))).astype(np.int64), num_stretches - 1)
     else:  # all at one place: by number
         stretches = np.arange(len(points)) * num_stretches // len(points)
     chosen = _telling(points.values, stretches, with_ends=False)
-    ends = np.array([0, len(points) - 1])
-    return points.take(np.unique(np.concatenate([ends, chosen]))[:max_points] if max_points > 1 else ends[1:])
+    return points.take(np.unique(np.concatenate([ends, chosen])))
 
 
 def _telling(values: Floats, groups: NDArray[np.int64], *, with_ends: bool) -> NDArray[np.int64]:

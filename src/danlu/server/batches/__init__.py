@@ -1,0 +1,1 @@
+"""Many small files in one request."""

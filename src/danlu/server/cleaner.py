@@ -1,0 +1,44 @@
+"""Removes what nobody needs any more, now and then, beside a running server."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from danlu.errors import DanluError
+from danlu.store.cleaning import Places, find_leftovers
+
+log = logging.getLogger(__name__)
+
+FIRST_SECONDS, EVERY_SECONDS = 1800.0, 6 * 3600.0
+DUTY = 2
+
+
+def clean_now_and_then(places: Places, stopping: threading.Event) -> None:
+    """Begin, in a thread of its own; it ends with the server. Of several servers one cleans at a time."""
+    threading.Thread(target=_run, args=(places, stopping), name="cleaner", daemon=True).start()
+
+
+def _run(places: Places, stopping: threading.Event) -> None:
+    pause = FIRST_SECONDS
+    while not stopping.wait(pause):
+        pause = EVERY_SECONDS
+        try:
+            with places.database.duty(DUTY) as is_mine:
+                if is_mine:
+                    clean(places, stopping)
+        except (DanluError, OSError) as error:
+            log.warning("cleaning up is tried again later: %s", error)
+
+
+def clean(places: Places, stopping: threading.Event) -> int:
+    """Remove all leftovers; return how many. Ends early when the server does."""
+    num_removed = num_bytes = 0
+    for leftover in find_leftovers(places):
+        if stopping.is_set():
+            break
+        leftover.remove()
+        num_removed, num_bytes = num_removed + 1, num_bytes + leftover.size
+    if num_removed:
+        log.info("cleaned up %s things, %s bytes", num_removed, num_bytes)
+    return num_removed

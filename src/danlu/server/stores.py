@@ -1,0 +1,106 @@
+"""From settings to stores: where rows, objects, blobs and logs live."""
+
+from __future__ import annotations
+
+from danlu.errors import InvalidInput
+from danlu.scheduler.parts import utc_now
+from danlu.server.settings import ServerSettings
+from danlu.store.blobs import BUCKET, Blobs
+from danlu.store.cleaning import Places
+from danlu.store.database import Database, sqlite_url
+from danlu.store.local_objects import LocalObjects
+from danlu.store.log_files import LogFiles
+from danlu.store.logs import Logs
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
+from danlu.store.objects import Objects
+from danlu.store.s3_signing import S3Place, parse_s3_url
+from danlu.store.uploads import Uploads
+
+OBJECTS, INNER = "store/", "server/"
+"""Folders of the S3 place: what people see, and what only the server uses."""
+
+
+def open_database(settings: ServerSettings) -> Database:
+    return Database(settings.database_url or sqlite_url(settings.server_dir / "danlu.db"))
+
+
+def make_objects(settings: ServerSettings) -> Objects:
+    place = s3_place(settings)
+    if place is None:
+        return LocalObjects(settings.objects_dir)
+    from danlu.store.s3_objects import S3Objects
+
+    return S3Objects(place, settings.spool_dir, is_direct=settings.direct_transfers, folder=OBJECTS)
+
+
+def make_blobs(settings: ServerSettings) -> Blobs:
+    return Blobs(make_inner(settings))
+
+
+def make_inner(settings: ServerSettings) -> Objects:
+    """Where the server keeps bytes of its own, such as blobs."""
+    place = s3_place(settings)
+    if place is None:
+        return LocalObjects(settings.server_dir)
+    from danlu.store.s3_objects import S3Objects
+
+    return S3Objects(place, settings.spool_dir, folder=INNER)
+
+
+def make_uploads(settings: ServerSettings) -> Uploads:
+    return Uploads(settings.server_dir / "uploads")
+
+
+def make_logs(settings: ServerSettings, database: Database) -> Logs:
+    return Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
+
+
+def cleaning_places(settings: ServerSettings, database: Database) -> Places:
+    """All that clean-up looks at."""
+    inner = make_inner(settings)
+    return Places(
+        database=database,
+        objects=make_objects(settings),
+        blobs=Blobs(inner),
+        inner=inner,
+        uploads=make_uploads(settings),
+        logs=make_logs(settings, database),
+        log_dir=settings.server_dir / "logs",
+        partial_dirs=(settings.objects_dir, settings.server_dir / BUCKET, settings.spool_dir),
+        log_days=settings.log_days,
+        now=utc_now,
+    )
+
+
+def make_metrics(settings: ServerSettings, database: Database) -> Metrics:
+    """Journals lie in the data folder, as logs do; packs lie where objects are."""
+    files = JournalFiles(settings.server_dir / "runs")
+    return Metrics(database, files, make_inner(settings), pack_bytes=settings.pack_bytes)
+
+
+def s3_place(settings: ServerSettings) -> S3Place | None:
+    """The S3 service that objects are in; None when they are in a folder."""
+    if not settings.objects_url:
+        return None
+    bucket, prefix = parse_s3_url(settings.objects_url)
+    secret = settings.s3_secret_access_key.get_secret_value()
+    if not settings.s3_access_key_id or not secret:
+        told = "DANLU_SERVER_S3_ACCESS_KEY_ID and DANLU_SERVER_S3_SECRET_ACCESS_KEY are needed with objects_url"
+        raise InvalidInput(told, fields={"s3_access_key_id": told})
+    return S3Place(
+        bucket=bucket,
+        prefix=prefix,
+        endpoint=settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com",
+        region=settings.s3_region,
+        access_key_id=settings.s3_access_key_id,
+        secret_access_key=secret,
+        is_virtual_host=settings.s3_virtual_host,
+        proxy=settings.s3_proxy,
+    )
+
+
+def where_objects_are(settings: ServerSettings) -> str:
+    """One line that is the same for servers that share their objects."""
+    place = s3_place(settings)
+    return "folder" if place is None else f"{place.endpoint} s3://{place.bucket}/{place.prefix}"

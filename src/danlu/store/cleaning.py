@@ -1,0 +1,234 @@
+"""What nobody needs any more: found first, so that it can be shown, and removed after that.
+
+Everything is given time: what an upload, a client or another server may still be working on is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import Path
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from danlu.errors import NotFound
+from danlu.spec.paths import StorePath
+from danlu.store import attempts, jobs, uploads
+from danlu.store.blobs import BUCKET, Blobs
+from danlu.store.database import Database
+from danlu.store.logs import Logs
+from danlu.store.objects import PARTIAL, Objects
+from danlu.store.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
+from danlu.store.uploads import Uploads
+
+DAY_SECONDS = 86400.0
+UPLOAD_DAYS = 7
+BLOB_DAYS = 14
+BATCH = 200
+
+
+class Kind(str, Enum):
+    UPLOAD = "upload"
+    """An upload that nobody has gone on with for a week."""
+
+    PARTIAL = "partial file"
+    """A file that a killed server left when it was not yet whole."""
+
+    BLOB = "blob"
+    """Bytes of code that no job refers to, and that nobody has sent for two weeks."""
+
+    OLD_LOG = "old log"
+    """The logs of an attempt that ended more than `log_days` days ago."""
+
+    LOST_LOG = "log of a deleted job"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    kind: Kind
+    name: str
+    size: int
+    remove: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Places:
+    """All that is looked at."""
+
+    database: Database
+    objects: Objects
+    blobs: Blobs
+    inner: Objects
+    uploads: Uploads
+    logs: Logs
+    log_dir: Path
+    partial_dirs: tuple[Path, ...]
+    """Folders in which files are begun under a name of their own."""
+
+    log_days: int
+    now: Callable[[], datetime]
+
+
+def find_leftovers(places: Places) -> Iterator[Leftover]:
+    yield from _old_uploads(places)
+    yield from _partial_files(places)
+    yield from _unused_blobs(places)
+    yield from _old_logs(places)
+    yield from _lost_logs(places)
+
+
+def _old_uploads(places: Places) -> Iterator[Leftover]:
+    with places.database.reading() as session:
+        old = uploads.begun_before(session, places.now() - timedelta(days=UPLOAD_DAYS), limit=10_000)
+        known = set(session.scalars(select(UploadRow.id)))
+        at_service = set(session.scalars(select(UploadRow.service_id)))
+    for row in old:
+
+        def remove(row: UploadRow = row) -> None:
+            uploads.forget(places.database, places.uploads, places.objects, row)
+
+        yield Leftover(Kind.UPLOAD, str(StorePath(row.bucket, row.key)), places.uploads.offset(row.id), remove)
+    for path in _files(places.uploads.folder):
+        if path.name not in known and _is_old(path):
+            yield _file(Kind.UPLOAD, path)
+    for home in (places.objects, places.inner):
+        for part in home.unfinished():
+            if part.id not in at_service and places.now() - part.begun_at > timedelta(days=1):
+                yield Leftover(Kind.UPLOAD, f"parts of {part.key} at the object service", 0, part.drop)
+
+
+def _partial_files(places: Places) -> Iterator[Leftover]:
+    for folder in places.partial_dirs:
+        is_spool = folder.name == "spool"
+        for path in _files(folder):
+            if (is_spool or path.name.startswith(PARTIAL)) and _is_old(path):
+                yield _file(Kind.PARTIAL, path)
+
+
+def _unused_blobs(places: Places) -> Iterator[Leftover]:
+    moment = places.now() - timedelta(days=BLOB_DAYS)
+    with places.database.reading() as session:
+        trees = referenced_trees(session)
+        old = _last_sent_before(session, moment)
+    used = _with_files(places.blobs, trees)
+    for digest in sorted(old - used):
+        try:
+            size = places.blobs.size(digest)
+        except NotFound:
+            size = 0
+
+        def remove(digest: str = digest) -> None:
+            _remove_blob(places, digest, moment, known_trees=trees)
+
+        yield Leftover(Kind.BLOB, digest, size, remove)
+
+
+def referenced_trees(session: Session) -> frozenset[str]:
+    """Digests that rows refer to. Whatever else comes to refer to blobs belongs here."""
+    found = session.scalars(select(JobRow.spec["code"]["tree"].as_string()).distinct())
+    return frozenset(tree for tree in found if tree)
+
+
+def _last_sent_before(session: Session, moment: datetime) -> set[str]:
+    query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest).having(func.max(BlobOwnerRow.added_at) < moment)
+    return set(session.scalars(query))
+
+
+def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
+    """The trees, and all files that are in them."""
+    found = set(trees)
+    for tree in trees:
+        try:
+            found.update(row[1] for row in json.loads(b"".join(blobs.read(tree))))
+        except NotFound:
+            continue  # such a job says so itself when it starts
+    return found
+
+
+def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
+    """Remove rows and bytes in one transaction: who sends the same bytes now waits for it, and finds them missing."""
+    with places.database.writing() as session:
+        if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
+            return  # a job refers to it by now
+        sent_at = session.scalar(select(func.max(BlobOwnerRow.added_at)).where(BlobOwnerRow.digest == digest))
+        if sent_at is not None and sent_at >= moment:
+            return
+        session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.digest == digest))
+        session.flush()
+        places.inner.delete(StorePath(BUCKET, f"{digest[:2]}/{digest}"))
+
+
+def _old_logs(places: Places) -> Iterator[Leftover]:
+    if places.log_days == 0:
+        return
+    with places.database.reading() as session:
+        old = attempts.with_logs_older_than(session, places.now() - timedelta(days=places.log_days), 10_000)
+        sizes = {(row.job_id, row.number): _log_size(session, row) for row in old}
+    for attempt in old:
+
+        def remove(attempt: AttemptRow = attempt) -> None:
+            remove_old_log(places.database, places.logs, attempt, places.log_days, places.now())
+
+        name = f"{attempt.job_id} attempt {attempt.number}"
+        yield Leftover(Kind.OLD_LOG, name, sizes[attempt.job_id, attempt.number], remove)
+
+
+def remove_old_log(database: Database, logs: Logs, attempt: AttemptRow, days: int, now: datetime) -> None:
+    """Forget the logs of one attempt. An event says so."""
+    with database.writing() as session:
+        logs.remove_attempt(session, attempt.job_id, attempt.number)
+        attempts.mark_without_logs(session, attempt)
+        told = f"the logs of attempt {attempt.number} were removed after {days} days"
+        jobs.add_event(session, attempt.job_id, attempt.number, kind="logs_removed", message=told, at=now)
+    logs.drop_files(attempt.job_id, attempt.number)
+
+
+def _log_size(session: Session, attempt: AttemptRow) -> int:
+    query = select(func.sum(LogSegmentRow.size)).where(
+        LogSegmentRow.job_id == attempt.job_id, LogSegmentRow.attempt == attempt.number
+    )
+    return int(session.scalar(query) or 0)
+
+
+def _lost_logs(places: Places) -> Iterator[Leftover]:
+    folders = [path for path in _entries(places.log_dir) if path.is_dir() and _is_old(path)]
+    for first in range(0, len(folders), BATCH):
+        part = folders[first : first + BATCH]
+        with places.database.reading() as session:
+            known = jobs.jobs_by_id(session, [path.name for path in part])
+        for path in part:
+            if path.name not in known:
+                size = sum(file.stat().st_size for file in _files(path))
+
+                def remove(job_id: str = path.name) -> None:
+                    places.logs.drop_files(job_id)
+
+                yield Leftover(Kind.LOST_LOG, path.name, size, remove)
+
+
+def _file(kind: Kind, path: Path) -> Leftover:
+    def remove() -> None:
+        path.unlink(missing_ok=True)
+
+    return Leftover(kind, str(path), path.stat().st_size, remove)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _is_old(path: Path) -> bool:
+    """Whether nobody has touched it for a day. By the machine's clock, which the file's time is of."""
+    try:
+        return time.time() - path.stat().st_mtime > DAY_SECONDS
+    except FileNotFoundError:
+        return False

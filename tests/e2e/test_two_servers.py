@@ -1,0 +1,108 @@
+"""Two servers on one PostgreSQL and one S3 service: they share the work, and a rolling restart loses nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.stores import S3Servers
+from tests.support.team import Team, running_team
+
+from danlu.errors import DanluError
+from danlu.spec.states import JobState, is_over
+from danlu.testing.postgres import Postgres
+from danlu.testing.serving import RunningServer
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres, s3_servers: S3Servers) -> Iterator[Team]:
+    with running_team(tmp_path_factory.mktemp("team"), postgres, s3_servers) as running:
+        yield running
+
+
+def test_what_one_server_takes_the_other_knows(team: Team, tmp_path: Path) -> None:
+    first, second = team.servers
+    (tmp_path / "in.txt").write_text("from the store\n")
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "main.py").write_text(
+        "import os\nprint(open(os.environ['DANLU_DATA_DIR'] + '/in/in.txt').read().upper())\n"
+    )
+    with first.client() as one, second.client() as other:
+        one.store.upload(tmp_path / "in.txt", "main/in/")
+        job = other.jobs.submit(
+            name="shared",
+            command="python3 main.py && echo result > $DANLU_OUTPUT_DIR/made.txt",
+            code={"path": str(code)},
+            data={"store://main/in/": "in"},
+        )
+        ended = one.jobs.get(job.id).wait(timeout=90)
+        assert ended.state is JobState.SUCCEEDED, ended.reason
+        assert "FROM THE STORE" in "".join(line.text for line in other.jobs.get(job.id).logs())
+        (made,) = one.store.download(f"{ended.output}made.txt", tmp_path / "out.txt")
+        assert made.read_text() == "result\n"
+
+
+def test_devices_are_given_once_though_both_serve_the_queue(team: Team) -> None:
+    with team.servers[0].client() as one, team.servers[1].client() as other:
+        ids = [
+            client.jobs.submit(name=f"npu-{number}", command="sleep 1", resources={"device": "npu:4"}).id
+            for number in range(3)
+            for client in (one, other)
+        ]
+        most = 0
+        while not all(is_over(one.jobs.get(job_id).state) for job_id in ids):
+            used = [job for job in one.jobs.list() if job.state in (JobState.STARTING, JobState.RUNNING)]
+            most = max(most, len(used))
+            time.sleep(0.2)
+        assert most <= 2
+        assert {one.jobs.get(job_id).state for job_id in ids} == {JobState.SUCCEEDED}
+
+
+def test_a_rolling_restart_loses_no_acknowledged_request(team: Team) -> None:
+    acknowledged: list[str] = []
+    refused: list[str] = []
+    is_over_now = threading.Event()
+
+    def submit() -> None:
+        with team.client() as client:
+            while not is_over_now.is_set():
+                try:
+                    acknowledged.append(client.jobs.submit(name="rolling", command="echo done").id)
+                except DanluError as error:
+                    refused.append(str(error))
+                time.sleep(0.1)
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    for server in team.servers:
+        time.sleep(1)
+        server.stop()
+        server.start()
+    is_over_now.set()
+    thread.join(timeout=60)
+    assert refused == []
+    assert len(acknowledged) >= 10
+    with team.client() as client:
+        for job_id in acknowledged:
+            job = client.jobs.get(job_id).wait(timeout=90)
+            assert (job.state, len(job.details.attempts)) == (JobState.SUCCEEDED, 1), job.reason
+            assert [line.text.strip() for line in job.logs()] == ["done"]
+
+
+def test_servers_that_do_not_fit_are_refused(team: Team, tmp_path: Path) -> None:
+    twin = RunningServer(team.servers[0].data_dir, name="a")
+    twin.env = team.env
+    with pytest.raises(RuntimeError, match=r"another Danlu server called 'a' uses .*; give each its own --name"):
+        twin.start()
+    stranger = RunningServer(tmp_path / "elsewhere", name="c")
+    stranger.env = team.env
+    with pytest.raises(RuntimeError, match="servers on one database share one data folder"):
+        stranger.start()
+    lost = RunningServer(team.servers[0].data_dir, name="d")
+    lost.env = {**team.env, "DANLU_SERVER_OBJECTS_URL": ""}
+    with pytest.raises(RuntimeError, match="give every server the same objects_url"):
+        lost.start()
