@@ -1,10 +1,9 @@
-"""Virtual environments for what everyday tests do not install; they see the packages of the one that runs the tests."""
+"""Virtual environments for what everyday tests do not install."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -17,10 +16,8 @@ def venv_with(name: str, *packages: str) -> Path:
     if (home / "ready").exists():
         return python
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
-    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    inner = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
-    Path(inner, "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    command = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "-c", ROOT / "constraints.txt"]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
+    command = [*pip, "install", "-q", "-c", str(ROOT / "constraints.txt")]
     subprocess.run([*command, *packages], check=True)
     (home / "ready").touch()
     return python

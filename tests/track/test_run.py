@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,6 +148,14 @@ class TestLog:
             "danlu.track: mnist: log() after finish() is not kept"
         ]
 
+    def test_too_many_values_at_once_is_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
+        run = track.start("mnist")
+        run.log({f"m{number}": 1 for number in range(5000)}, step=1)
+        run.log({"loss": 1}, step=2)
+        assert simple(run) == [("train", "loss", 2, 1.0)]
+        assert "4000 are the most" in caplog.text
+        run.finish()
+
     def test_threads_lose_nothing(self) -> None:
         import threading
 
@@ -259,10 +268,10 @@ class TestEnd:
     def test_a_folder_that_cannot_be_written_is_one_warning(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (taken := "taken.txt") and open(taken, "w").close()
-        monkeypatch.setenv("TMPDIR", os.getcwd())
         import tempfile
 
+        taken = Path("taken.txt")
+        taken.touch()
         monkeypatch.setattr(tempfile, "tempdir", os.getcwd())
         run = track.start("mnist", dir=taken)
         run.log({"loss": 1}, step=1)
@@ -318,6 +327,32 @@ class TestLoad:
             with track.start("mnist", dir=f"attempt{attempt}") as other:
                 assert other.id != run.id
         assert found == [(found[0][0], 1), (found[0][0], 2)]
+
+
+class TestOutput:
+    def test_who_wrapped_the_stream_after_us_keeps_it(self, capsys: pytest.CaptureFixture[str]) -> None:
+        run = track.start("mnist")
+        ours = sys.stdout.write
+        seen = []
+
+        def theirs(text: str) -> int:
+            seen.append(text)
+            return ours(text)
+
+        sys.stdout.write = theirs  # type: ignore[method-assign]
+        print("one")
+        run.finish()
+        assert sys.stdout.write is theirs
+        print("two")
+        assert (capsys.readouterr().out, "".join(seen)) == ("one\ntwo\n", "one\ntwo\n")
+        del sys.stdout.write
+
+    def test_a_long_print_is_kept_in_pieces(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with track.start("mnist") as run:
+            print("x" * 1_500_000)
+        one = open_journals(run.path)[0]
+        found = [journal.decode_output(frame) for frame in journal.scan(one.data).frames if frame.kind == Kind.OUTPUT]
+        assert sum(len(piece.data) for piece in found) == 1_500_001
 
 
 class TestMedia:

@@ -66,6 +66,7 @@ TOLD = {
     "DANLU_CHECKPOINT_DIR": Told("what is saved here is here again in the job's next attempt", DANLU),
     "DANLU_STOP_FILE": Told("appears when the task is told to end; danlu.preempted() looks for it", DANLU),
     "DANLU_MODEL_DIR": Told("what is written here is uploaded after the command's end", DANLU),
+    "DANLU_RUNS_DIR": Told("journals of runs: brought to the server while the command runs", DANLU),
     "DANLU_HYPERPARAMETERS": Told("the file with the job's hyperparameters, as JSON", DANLU),
     "DANLU_TOKEN_FILE": Told("the attempt's own credentials, valid until its end", "Danlu's SDK"),
 }

@@ -18,7 +18,7 @@ from danlu.track.ranks import rank_of
 from danlu.track.reading import read_run
 from danlu.track.run import Run, SilentRun
 from danlu.track.spawning import start_companion
-from danlu.track.values import MAX_NAME, to_plain
+from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain
 from danlu.track.warn import warn_once
 from danlu.track.writer import Writer
 
@@ -60,7 +60,7 @@ def start(
             "folder": folder,
             "labels": _labels(labels),
             "project": project,
-            "description": str(description),
+            "description": str(description)[:MAX_TEXT],
             **about,
             "rank": rank,
             "branch": about["attempt"] or 1,
@@ -134,7 +134,7 @@ def _find(path: str, parent: str) -> str:
 def _labels(labels: Any) -> list[str]:
     if isinstance(labels, str):
         return [labels]
-    return [str(label)[:MAX_NAME] for label in labels or ()]
+    return [str(label)[:MAX_NAME] for label in labels or ()][:100]
 
 
 def _hparams_of_job(environ: Mapping[str, str]) -> Optional[dict[str, Any]]:

@@ -21,7 +21,7 @@ def environment() -> dict[str, Any]:
     """What costs nothing: command, folder, machine, Python."""
     process = this_process()
     return {
-        "command": [*_interpreter(), *sys.argv][:200],
+        "command": [word[:2000] for word in [*_interpreter(), *sys.argv][:100]],
         "cwd": _cwd(),
         "host": process.host,
         "boot_id": process.boot_id,

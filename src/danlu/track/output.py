@@ -5,7 +5,6 @@ Descriptors are not touched: what C code or a child process prints directly is n
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import Any, Callable
 
@@ -15,7 +14,7 @@ MAX_BYTES = 8 << 20
 Listener = Callable[[int, str], None]
 _STREAMS = {1: "stdout", 2: "stderr"}
 _listeners: list[Listener] = []
-_wrapped: dict[int, Any] = {}
+_wrapped: dict[int, tuple[Any, Any]] = {}
 
 
 def listen(listener: Listener) -> None:
@@ -32,8 +31,9 @@ def stop(listener: Listener) -> None:
         _listeners.remove(listener)
     if _listeners:
         return
-    for stream in _wrapped.values():
-        with contextlib.suppress(AttributeError):
+    for stream, own in _wrapped.values():
+        # who has wrapped it once more since then keeps what they have; ours has nobody to tell any more
+        if vars(stream).get("write") is own:
             del stream.write
     _wrapped.clear()
 
@@ -51,9 +51,10 @@ def _wrap(number: int, stream: Any) -> None:
 
     try:
         stream.write = write
-    except AttributeError:  # an object that takes no attributes
+        vars(stream)
+    except (AttributeError, TypeError):  # an object that takes no attributes
         return
-    _wrapped[number] = stream
+    _wrapped[number] = stream, write
 
 
 class Bounded:

@@ -21,6 +21,12 @@ from danlu.track.writer import LATE_SECONDS, Rows, Writer
 
 END_STATES = ("finished", "failed", "stopped")
 MAX_SERIES = 20_000
+MAX_NAMES = 4000
+"""Values in one call. Their names, of up to 200 characters, must fit into one frame."""
+
+OUTPUT_BYTES = 256 << 10
+"""Of one frame of what was printed."""
+
 _NAN = math.nan
 _now = time.time
 
@@ -257,6 +263,8 @@ class Run:
             if len(self._declared) >= MAX_SERIES:
                 raise ValueError(f"more than {MAX_SERIES} sets of metric names; is a name made from a number?")
             names = tuple(str(name)[:MAX_NAME] for name in key[1:])
+            if len(names) > MAX_NAMES:
+                raise ValueError(f"{len(names)} values in one call; {MAX_NAMES} are the most")
             layout = Layout(len(self._declared) + 1, type_word(key[0]), names)
             struct = journal.row_struct(len(names))
             made = _Declared(Rows(layout.number, struct.size), struct)
@@ -334,7 +342,8 @@ class Run:
             warn_once(field, f"{field} could not be kept: {error!r:.300}")
 
     def _add_output(self, stream: int, data: bytes) -> None:
-        self._add(journal.encode_output(stream, _now(), data))
+        for first in range(0, len(data), OUTPUT_BYTES):
+            self._add(journal.encode_output(stream, _now(), data[first : first + OUTPUT_BYTES]))
 
     def _add(self, frame: bytes) -> None:
         if self._writer is not None and self._writer.is_open:

@@ -115,7 +115,10 @@ class Writer:
             time.sleep(PAUSE_SECONDS)
             self._wake.clear()
             self.is_scheduled = False  # before the list is taken: what comes after this schedules again
-            self.flush()
+            try:
+                self.flush()
+            except Exception as error:  # the thread must live on
+                warn_once("writer", f"{self.path}: what was logged could not be written: {error!r:.300}")
 
     def _write(self) -> None:
         count = len(self.pending)
