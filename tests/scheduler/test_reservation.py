@@ -71,8 +71,17 @@ def test_a_large_job_starts_within_the_bound(chance: Random, has_limit: bool) ->
     board = Board([node(f"n{number}") for number in range(6)], Quotas())
     ends: list[tuple[float, str]] = []
     number, at = 100, 0.0
-    board.queue.add(Entry(queued(1, device="npu:8", nodes=4, waited=-300.0)))  # it comes after 300 s
-    while at < 300 + RESERVE_AFTER_SECONDS + longest + 2 * look:
+    for number in range(101, 107):  # the cluster is full when the large job comes
+        board.queue.add(Entry(queued(number, device="npu:8", waited=1.0)))
+    while at < RESERVE_AFTER_SECONDS + longest + 2 * look:
+        now = NOW + timedelta(seconds=at)
+        for start in board.serve(now).starts:
+            if start.job_id == "train-001":
+                return
+            ends.append((at + chance.uniform(0.3, 1.0) * (longest - 30), start.job_id))
+            board.confirm(start.job_id)
+        if at == 0.0:
+            board.queue.add(Entry(queued(1, device="npu:8", nodes=4, waited=0.0)))
         at += look
         for job_id in [job_id for end, job_id in ends if end <= at]:
             board.remove_running(job_id)
@@ -82,11 +91,4 @@ def test_a_large_job_starts_within_the_bound(chance: Random, has_limit: bool) ->
             limit = longest - 30 if has_limit else None
             size = chance.choice(["npu:8", "npu:8", "npu:4"])
             board.queue.add(Entry(queued(number, device=size, waited=-at, max_duration=limit)))
-        now = NOW + timedelta(seconds=at)
-        for start in board.serve(now).starts:
-            if start.job_id == "train-001":
-                return
-            seconds = chance.uniform(0.3, 1.0) * (longest - 30)
-            ends.append((at + seconds, start.job_id))
-            board.confirm(start.job_id)
     raise AssertionError("the large job was passed for too long")
