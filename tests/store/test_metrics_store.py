@@ -70,8 +70,8 @@ def add_run(place: Place, run_id: str) -> int:
         return row.number
 
 
-def numbered(count: int, run: str | None = None, **header: int) -> JournalMaker:
-    made = JournalMaker(run, **header)
+def numbered(count: int) -> JournalMaker:
+    made = JournalMaker()
     for first in range(0, count, 100):
         steps = range(first, min(first + 100, count))
         made.log("train", {"number": [float(step) for step in steps]}, steps)
