@@ -98,6 +98,18 @@ class TestArriving:
         made.add(journal.encode_frame(4, b"\x09\0\0\0\x01\0\0\0"))  # points of a layout that was never declared
         made.add(journal.encode_frame(2, b"[1]")).add(journal.encode_frame(8, b'{"branch": "x"}'))
         made.add(journal.encode_frame(99, b"from the future"))
+        for kind, text in (
+            (2, '{"field": "hparams", "set": [1]}'),
+            (2, '{"field": "summary", "set": {"a": NaN}, "time": "soon"}'),
+            (2, '{"value": 1}'),
+            (7, '{"state": "finished", "time": []}'),
+            (8, f'{{"branch": 2, "from_step": {1 << 70}}}'),
+            (3, '{"layout": 1}'),
+            (2, '{"field": "hparams", "set": ' + '{"a":' * 5000 + "1" + "}" * 5001),
+        ):
+            made.add(journal.encode_frame(kind, text.encode()))
+        made.add(journal.encode_media({"kind": "text", "parts": "many", "time": "soon"}, b"x"))
+        made.add(journal.encode_set("summary", {"k" * 500 + "1": 1, "k" * 500 + "2": 2}, time=BEGAN))
         made.add(journal.encode_set("hparams", {"name": "\ud800half\x00"}, time=BEGAN))
         made.log("train", {"loss": [1.0]}, [1])
         run = send(world, api, made)
