@@ -206,6 +206,37 @@ class TestPoints:
         assert [one["value"] for one in api.json("GET", "/runs/points", params=query)["items"]] == [[0.0], [0.1], [0.2]]
 
 
+class TestParquet:
+    def test_every_point_is_in_the_file(self, world: World, api: Api) -> None:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        made = (
+            JournalMaker().log("train", {"loss": [3.0, float("nan")]}, [1, 2], epoch=1).log("val", {"acc": [0.5]}, [2])
+        )
+        send(world, api, made)
+        answer = api("GET", f"/runs/{made.run}/export", params={"format": "parquet"})
+        rows = parquet.read_table(io.BytesIO(answer.content)).to_pylist()
+        assert [(row["type"], row["name"], row["step"], row["epoch"]) for row in rows] == [
+            ("train", "loss", 1, 1.0),
+            ("train", "loss", 2, 1.0),
+            ("val", "acc", 2, None),
+        ]
+        assert [str(row["value"]) for row in rows] == ["3.0", "nan", "0.5"]
+        assert {(row["branch"], row["is_hidden"]) for row in rows} == {(1, False)}
+
+    def test_without_pyarrow_it_says_what_to_install(self, world: World, api: Api) -> None:
+        made = JournalMaker()
+        send(world, api, made)
+        answer = api("GET", f"/runs/{made.run}/export", params={"format": "parquet"})
+        try:
+            import pyarrow
+        except ModuleNotFoundError:
+            assert answer.status_code == 501
+            assert "danlu[parquet]" in answer.json()["message"]
+        else:
+            assert pyarrow.__version__
+            assert answer.content[:4] == b"PAR1"
+
+
 class TestMediaAndOutput:
     def test_media_come_back_byte_for_byte(self, world: World, api: Api) -> None:
         about = {"kind": "image", "type": "val", "name": "sample", "step": 5, "time": BEGAN, "format": "image/png"}
