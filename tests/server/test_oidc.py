@@ -219,7 +219,7 @@ class TestState:
         for name in ("state", "nonce", "code_challenge"):
             assert first[name] != second[name]
             assert first[name][0] not in cookie
-        assert first["redirect_uri"] == [f"{world.state.settings.people_url}/signin/oidc/callback"]
+        assert first["redirect_uri"] == [f"{world.state.settings.reached_at}/signin/oidc/callback"]
 
 
 class TestCommandLine:

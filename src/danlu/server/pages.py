@@ -95,6 +95,6 @@ def _ways_in(state: ServerState) -> str:
     button = f'<p><a href="/signin/oidc">Sign in with {name}</a></p>' if settings.oidc_issuer else ""
     return (
         f"{button}<p>With a password, on the command line: <code>danlu login --name NAME --url "
-        f"{escape(settings.people_url)}</code></p><p>New here? <code>danlu register NAME --url "
-        f"{escape(settings.people_url)}</code></p>"
+        f"{escape(settings.reached_at)}</code></p><p>New here? <code>danlu register NAME --url "
+        f"{escape(settings.reached_at)}</code></p>"
     )

@@ -60,4 +60,4 @@ def _problem(error: DanluError) -> HTMLResponse:
 
 
 def _is_https(state: ServerState) -> bool:
-    return state.settings.people_url.startswith("https://")
+    return state.settings.reached_at.startswith("https://")

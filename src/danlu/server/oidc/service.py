@@ -150,4 +150,4 @@ def name_for(person: Person) -> str:
 
 
 def _redirect_uri(state: ServerState) -> str:
-    return f"{state.settings.people_url}{CALLBACK}"
+    return f"{state.settings.reached_at}{CALLBACK}"

@@ -67,7 +67,7 @@ def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
     with state.database.writing() as session:
         token = make_link(session, who.name, state.now())
         note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
-    return f"{state.settings.people_url}/signin?token={token}"
+    return f"{state.settings.reached_at}/signin?token={token}"
 
 
 def me(session: Session, who: UserIdentity) -> MeOut:
