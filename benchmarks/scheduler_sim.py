@@ -33,7 +33,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 DEVICES_PER_NODE = 8
 NUM_PROJECTS = 20
 USERS_PER_PROJECT = 5
-TICK_SECONDS = 5.0
+TICK_SECONDS = 10.0
 GRACE_SECONDS = 30.0
 
 # (nodes, devices on each) -> share of jobs
@@ -274,9 +274,9 @@ def tick_seconds(num_nodes: int, num_jobs: int) -> float:
     for number in range(1, 8):
         now = BEGIN + timedelta(seconds=90 + number)
         began = time.process_time()
-        decision = simulation.board.serve(now)
+        simulation.board.serve(now)
         taken.append(time.process_time() - began)
-        assert decision.waits
+    assert any(simulation.board.queue.buckets()), "nothing waits: the queue is too short for this cluster"
     return statistics.median(taken)
 
 

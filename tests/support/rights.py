@@ -336,8 +336,16 @@ RULES: dict[tuple[str, str], Rule] = {
         lambda case: {} if case.relation == "any" else {"params": {"project": project_of(case, "")}},
     ),
 }
-PAGES = {("GET", "/"), ("GET", "/signin"), ("POST", "/signin")}
-"""Outside of the API; they show nothing of anybody and take a link's token for credentials."""
+PAGES = {
+    ("GET", "/"),
+    ("GET", "/signin"),
+    ("POST", "/signin"),
+    ("GET", "/signin/cli"),
+    ("POST", "/signin/cli"),
+    ("GET", "/signin/oidc"),
+    ("GET", "/signin/oidc/callback"),
+}
+"""Outside of the API. They show nothing of others, and take a link's token, a session's cookie or a provider's word."""
 
 
 def project_of(case: Case, end: str) -> str:

@@ -19,6 +19,8 @@ from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
+from danlu.server.oidc import pages as oidc_pages
+from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
@@ -100,5 +102,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         return HealthOut(status="ok", version=danlu.__version__)
 
     app.include_router(api)
+    app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
+    app.include_router(oidc_pages.router)
     return app

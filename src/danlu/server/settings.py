@@ -52,8 +52,8 @@ class ServerSettings(BaseSettings):
     oidc_name: str = "OpenID Connect"
     """What the button on the sign-in page says."""
 
-    oidc_people: Literal["active", "approval", "known"] = "approval"
-    """Who comes from the provider for the first time is let in, waits for an admin, or is refused unless known here."""
+    oidc_people: Literal["active", "approval"] = "approval"
+    """Whether those who come from the provider for the first time are let in at once or wait for an admin."""
 
     database_url: str = ""
     """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""

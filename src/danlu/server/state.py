@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, cast
@@ -22,8 +21,6 @@ from danlu.store.metrics.store import Metrics
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
-NUM_TRANSFERS = 16
-
 
 @dataclass(frozen=True)
 class ServerState:
@@ -40,9 +37,6 @@ class ServerState:
     passwords: Passwords = field(default_factory=Passwords)
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
-
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(NUM_TRANSFERS, "transfers"))
-    """For the files of batches: many requests to an object service at a time."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
