@@ -58,12 +58,11 @@ def settled(run: track.Run) -> dict[tuple[str, str], bytes]:
     import time
 
     deadline = time.monotonic() + 30
-    before = None
     while time.monotonic() < deadline:
-        now = on_disk(run)
-        if len(now) == 2 and now == before and not _is_companion_alive(run.path):
-            return now
-        before = now
+        is_alive = _is_companion_alive(run.path)  # before looking at the files: it may write last words
+        found = on_disk(run)
+        if len(found) == 2 and not is_alive:
+            return found
         time.sleep(0.05)
     raise AssertionError("the companion does not end")
 

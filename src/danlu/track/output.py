@@ -12,17 +12,17 @@ MAX_BYTES = 8 << 20
 """Of each stream and run. More is left out; the last words say so."""
 
 Listener = Callable[[int, str], None]
-_STREAMS = {1: "stdout", 2: "stderr"}
 _listeners: list[Listener] = []
-_wrapped: dict[int, tuple[Any, Any]] = {}
+_wrapped: list[tuple[Any, Any]] = []
+"""Streams, and what we put in the place of their `write`."""
 
 
 def listen(listener: Listener) -> None:
     """Have the listener called with (1 or 2, text) for everything that is printed from now on."""
     _listeners.append(listener)
-    for number, name in _STREAMS.items():
-        if number not in _wrapped:
-            _wrap(number, getattr(sys, name))
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        if not any(known is stream for known, _ in _wrapped):
+            _wrap(number, stream)
 
 
 def stop(listener: Listener) -> None:
@@ -31,7 +31,7 @@ def stop(listener: Listener) -> None:
         _listeners.remove(listener)
     if _listeners:
         return
-    for stream, own in _wrapped.values():
+    for stream, own in _wrapped:
         # who has wrapped it once more since then keeps what they have; ours has nobody to tell any more
         if vars(stream).get("write") is own:
             del stream.write
@@ -54,7 +54,7 @@ def _wrap(number: int, stream: Any) -> None:
         vars(stream)
     except (AttributeError, TypeError):  # an object that takes no attributes
         return
-    _wrapped[number] = stream, write
+    _wrapped.append((stream, write))
 
 
 class Bounded:

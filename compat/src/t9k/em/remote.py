@@ -37,6 +37,7 @@ def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout
     try:
         me = server.get_json("/me")
     except Refused as refused:
+        server.drop()
         if refused.status == 403:
             raise RuntimeError("Permission denied") from refused
         raise RuntimeError("API Key not found") from refused
@@ -50,6 +51,8 @@ def logout() -> None:
     global _session  # noqa: PLW0603
     if _session is None:
         logging.getLogger("t9k.em").warning("Not logged in")
+    else:
+        _session.server.drop()
     _session = None
 
 
