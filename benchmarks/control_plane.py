@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from danlu.client import Client
+from danlu.client import Client, Job
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 
@@ -55,7 +55,7 @@ def main() -> None:
     try:
         with server.client() as client:
             latency = measure_latency(client, folder, repeats=8 if options.quick else 20, with_ray=not options.no_ray)
-            load = measure_load(server, client, num_queued=1000)
+            load = measure_load(server, client, num_queued=1000, num_more=300 if options.quick else 1000)
             chatty = measure_chatty(client, folder)
     finally:
         server.stop()
@@ -147,35 +147,42 @@ class RayJobs:
         subprocess.run([self._ray, "stop"], env=self._env, check=False, stdout=subprocess.DEVNULL)
 
 
-def measure_load(server: RunningServer, client: Client, *, num_queued: int) -> list[dict[str, object]]:
-    """1,000 queued and 20 running jobs."""
+def measure_load(server: RunningServer, client: Client, *, num_queued: int, num_more: int) -> list[dict[str, object]]:
+    """20 running jobs and `num_queued` waiting ones, and then `num_more` arrive."""
     running = [
         client.jobs.submit(name="holds-a-device", command="sleep 600", resources={"device": "npu:1"}) for _ in range(20)
     ]
     for job in running:
         while job.refresh().state is not JobState.RUNNING:
             time.sleep(0.05)
-    spec = {"name": "waits", "command": "true", "resources": {"device": "npu:1"}}
-    began = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        waiting = list(pool.map(lambda _: client.jobs.submit(spec), range(num_queued)))
-    rate = num_queued / (time.monotonic() - began)
+    waiting, _ = _submit_many(client, num_queued)
+    more, rate = _submit_many(client, num_more)
+    waiting += more
     time.sleep(6)  # the scheduler says why each of them waits
     idle = _cpu_share(server.pid, seconds=10)
     listing = _list_seconds(client, 100)
     began = time.monotonic()
-    client.jobs.stop([job.id for job in waiting])
+    client.jobs.stop([job.id for job in waiting[:1000]])
     stop_request = time.monotonic() - began
-    client.jobs.stop([job.id for job in running])
+    client.jobs.stop([job.id for job in waiting[1000:] + running])
     while any(job.refresh().state is not JobState.STOPPED for job in (waiting[0], waiting[-1], running[-1])):
         time.sleep(0.05)
-    print(f"list of 100 of {num_queued + 20} jobs: {_spread(listing)}")
+    print(f"list of 100 of {len(running) + len(waiting)} jobs: {_spread(listing)}")
     return [
         figure("submits_per_second", rate, 100, 100),
         figure("list_p95_seconds", _p95(listing), 0.1, 0.1),
         figure("stop_1000_seconds", stop_request, 2.0, 2.0),
         figure("idle_cpu_percent", idle * 100, 2.0, 2.0),
     ]
+
+
+def _submit_many(client: Client, count: int) -> tuple[list[Job], float]:
+    """Submit jobs that have to wait, four at a time. Return them, and how many there were per second."""
+    spec = {"name": "waits", "command": "true", "resources": {"device": "npu:1"}}
+    began = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        submitted = list(pool.map(lambda _: client.jobs.submit(spec), range(count)))
+    return submitted, count / (time.monotonic() - began)
 
 
 def measure_chatty(client: Client, folder: Path) -> list[dict[str, object]]:

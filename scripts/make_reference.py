@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.server.settings import ServerSettings
-from danlu.spec.job import Code, JobSpec, LaunchMode, Processes, Resources, Retry
+from danlu.spec.job import Code, Contract, ImageLogin, JobSpec, LaunchMode, Processes, Resources, Retry, Role
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -25,14 +25,20 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 TYPES = {
     "str": "text",
+    "bool": "true or false",
+    "Contract": " or ".join(f"`{contract}`" for contract in Contract),
+    "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
+    "EnvName": "text",
     "int": "whole number",
     "float": "number",
     "Seconds": "duration",
     "Bytes": "size",
     "Device_": "device",
     "StorePathText": "store path",
-    "Union[str, tuple[str, ...]]": "text, or list of texts",
+    "Command": "text, or list of texts",
+    "SuccessRule": "text",
+    "dict[RoleName, Role]": "mapping: role -> [role](#role)",
     "tuple[str, ...]": "list of texts",
     "dict[StorePathText, JobPath]": "mapping: store path -> path",
     "dict[EnvName, EnvValue]": "mapping: variable -> text",
@@ -59,15 +65,22 @@ def pages() -> dict[str, str]:
 
 
 def job() -> str:
-    kinds: dict[str, type[BaseModel]] = {"": JobSpec, "resources": Resources, "code": Code, "retry": Retry}
+    kinds: dict[str, type[BaseModel]] = {
+        "": JobSpec,
+        "resources": Resources,
+        "role": Role,
+        "code": Code,
+        "retry": Retry,
+        "image_login": ImageLogin,
+    }
     lines: list[str] = []
     for title, kind in kinds.items():
         head = [f"## {title}", ""] if title else []
         lines += [*head, "| field | type | default | meaning |", "|---|---|---|---|", *_field_rows(kind), ""]
     return _page(
         "Fields of a job",
-        "The same in a job file (YAML), in `client.jobs.submit(...)` and over HTTP. Only `name` and `command` must be "
-        "there. [The guide](../guide/jobs.md) shows them at work.\n\n"
+        "The same in a job file (YAML), in `client.jobs.submit(...)` and over HTTP. Only `name` and `command` "
+        "(or `roles`) must be there. [The guide](../guide/jobs.md) shows them at work.\n\n"
         "- *duration*: seconds as a number, or text such as `90s`, `15m`, `2h`, `1d`\n"
         "- *size*: bytes as a number, or text such as `512MB`, `4GB` (10^9) or `16GiB` (2^30)\n"
         "- *device*: `TYPE[:MODEL][:COUNT]`, such as `cpu:2`, `gpu:8` or `npu:910b:8`\n"

@@ -24,6 +24,8 @@ has_jpeg_headers || need libjpeg-dev "$slow"  # the name that Debian and Ubuntu 
 has_python_headers || need python3-dev "$slow"
 if [ "${1:-}" = tests ]; then
   has ip || need iproute2 "tests that need several hosts on one machine are skipped"
+  has podman || docker images >/dev/null 2>&1 || need podman "tests of jobs with an image are skipped"
+  has busybox || need busybox-static "tests of jobs with an image are skipped"
   has_postgres || need postgresql "tests on PostgreSQL are skipped"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
 fi

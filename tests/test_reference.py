@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import all_errors
-from danlu.spec.job import Code, JobSpec, Resources, Retry
+from danlu.spec.job import Code, ImageLogin, JobSpec, Resources, Retry, Role
 from danlu.spec.reasons import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,9 @@ def test_every_reason_and_every_error_is_in_the_docs() -> None:
 
 def test_every_field_of_a_job_is_in_the_docs_with_its_meaning() -> None:
     rows = [line.split(" | ") for line in (REFERENCE / "job.md").read_text().splitlines() if line.startswith("| `")]
-    fields = [f"| `{name}`" for kind in (JobSpec, Resources, Code, Retry) for name in kind.model_fields]
+    fields = [
+        f"| `{name}`" for kind in (JobSpec, Resources, Role, Code, Retry, ImageLogin) for name in kind.model_fields
+    ]
     assert [row[0] for row in rows] == fields
     assert [row[0] for row in rows if len(row) != 4 or len(row[3]) < 10] == []
 

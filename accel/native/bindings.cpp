@@ -39,7 +39,7 @@ struct View {
 
 Decoder &own_decoder() {
     thread_local Decoder decoder;
-    decoder.allow_own_huffman(own_huffman_works());
+    decoder.allow(own_parts());
     return decoder;
 }
 
@@ -93,7 +93,7 @@ nb::tuple load_image(nb::handle image, const Recipe &recipe, uint64_t key, uintp
 }
 
 // The whole image: (status, width, height, RGBX bytes).
-nb::tuple decode_image(nb::handle image, bool own_huffman) {
+nb::tuple decode_image(nb::handle image, bool own_huffman, bool own_pixels) {
     View view(image);
     static thread_local std::vector<uint8_t> pixels;
     int width = 0, height = 0;
@@ -101,7 +101,7 @@ nb::tuple decode_image(nb::handle image, bool own_huffman) {
     {
         nb::gil_scoped_release release;
         Decoder &decoder = own_decoder();
-        decoder.allow_own_huffman(own_huffman && own_huffman_works());
+        decoder.allow(OwnParts{own_huffman && own_parts().huffman, own_pixels && own_parts().pixels});
         status = decoder.decode(view.data(), view.size(), pixels, width, height);
     }
     if (status != Status::ok) return nb::make_tuple(static_cast<int>(status), 0, 0, nb::bytes("", 0));
@@ -174,6 +174,7 @@ nb::dict statistics(const PythonPool &pool) {
     d["failed"] = s.failed.load();
     d["library_huffman"] = s.library_huffman.load();
     d["sliced"] = s.sliced.load();
+    d["library_pixels"] = s.library_pixels.load();
     d["read_seconds"] = static_cast<double>(s.read_ns.load()) * 1e-9;
     d["verify_seconds"] = static_cast<double>(s.verify_ns.load()) * 1e-9;
     d["decode_seconds"] = static_cast<double>(s.decode_ns.load()) * 1e-9;
@@ -182,7 +183,8 @@ nb::dict statistics(const PythonPool &pool) {
 }
 
 std::string build_info() {
-    return std::string("kernels ") + kernels().name + ", own entropy decoder " + (own_huffman_works() ? "yes" : "no") +
+    return std::string("kernels ") + kernels().name + ", own entropy decoder " + (own_parts().huffman ? "yes" : "no") +
+           ", own pixels " + (own_parts().pixels ? "yes" : "no") +
            ", libjpeg-turbo " + std::to_string(LIBJPEG_TURBO_VERSION_NUMBER);
 }
 
@@ -192,7 +194,7 @@ NB_MODULE(_core, m) {
     m.def("crc32c", &crc_of);
     m.def("build_info", &build_info);
     m.def("transcode", &transcode_image);
-    m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true);
+    m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true, nb::arg("own_pixels") = true);
     m.def("load", &load_image);
     m.def("draw", [](const Recipe &recipe, int width, int height, uint64_t key) {
         if (width < 1 || height < 1) throw nb::value_error("an image has at least one pixel");

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "entropy.h"
+#include "region.h"
+#include "scan.h"
 #include <jerror.h>
 
 #ifndef LIBJPEG_TURBO_VERSION_NUMBER
@@ -44,6 +46,10 @@ jpeg_error_mgr *set_up(ErrorManager &errors) {
     return base;
 }
 
+// libjpeg-turbo writes rows that begin on a 32-byte boundary past the caches, and we read them at once: a quarter of
+// the time went into waiting for them to come back. So rows begin in the middle of a cache line.
+uint8_t *misaligned(uint8_t *p) { return p + ((80 - (reinterpret_cast<uintptr_t>(p) & 63)) & 63); }
+
 bool looks_like_jpeg(const uint8_t *data, size_t size) {
     return size > 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF;
 }
@@ -53,8 +59,12 @@ bool looks_like_jpeg(const uint8_t *data, size_t size) {
 struct Decoder::State {
     jpeg_decompress_struct c;
     ErrorManager errors;
+    Scan scan;
     EntropyDecoder entropy;
+    RegionDecoder region;
     bool own_huffman = false; // in this attempt
+    bool own_pixels = false;  // in this attempt
+    bool is_irregular = false;
 };
 
 Decoder::Decoder() : state_(new State) {
@@ -72,20 +82,21 @@ Decoder::~Decoder() {
 template <typename Work> Status Decoder::guarded(const uint8_t *jpeg, size_t size, Work work) {
     if (!looks_like_jpeg(jpeg, size)) return Status::not_jpeg;
     State &s = *state_;
-    Status status = attempt(jpeg, size, own_huffman_allowed_, work);
-    if (s.own_huffman && s.entropy.is_irregular()) status = attempt(jpeg, size, false, work);
+    Status status = attempt(jpeg, size, allowed_, work);
+    if (s.is_irregular) status = attempt(jpeg, size, OwnParts{}, work);
     if (!s.own_huffman)
         counts.library_huffman++;
-    else if (s.entropy.has_segments())
+    else if (s.scan.interval() > 0)
         counts.sliced++;
+    counts.library_pixels += !s.own_pixels;
     return status;
 }
 
 // Read the header, let `work` do the rest; libjpeg's errors end here.
-template <typename Work> Status Decoder::attempt(const uint8_t *jpeg, size_t size, bool own, Work &work) {
+template <typename Work> Status Decoder::attempt(const uint8_t *jpeg, size_t size, OwnParts own, Work &work) {
     State &s = *state_;
     jpeg_decompress_struct &c = s.c;
-    s.own_huffman = false;
+    s.own_huffman = s.own_pixels = s.is_irregular = false;
     s.errors.hit_end = false;
     s.errors.base.num_warnings = 0;
     if (setjmp(s.errors.jump)) {
@@ -103,67 +114,88 @@ template <typename Work> Status Decoder::attempt(const uint8_t *jpeg, size_t siz
     if (is_rgb_like && !is_too_large) {
         c.out_color_space = JCS_EXT_RGBX;
         c.dct_method = JDCT_ISLOW;
-        status = work(c, own);
+        const bool is_regular = (own.huffman || own.pixels) && s.scan.open(c);
+        s.own_pixels = own.pixels && is_regular && s.region.open(c, s.scan);
+        s.own_huffman = s.own_pixels || (own.huffman && is_regular);
+        status = work(c);
     }
     jpeg_abort_decompress(&c);
     return status == Status::ok && s.errors.hit_end ? Status::broken : status;
 }
 
 Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint64_t key, Output out, Geometry &geometry) {
-    return guarded(jpeg, size, [&](jpeg_decompress_struct &c, bool own) {
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c) {
         State &s = *state_;
         const int width = static_cast<int>(c.image_width), height = static_cast<int>(c.image_height);
         geometry = draw_geometry(recipe, width, height, key);
         resizer_.begin(recipe, geometry);
         AxisFilter &across = resizer_.horizontal(), &down = resizer_.vertical();
-        jpeg_start_decompress(&c);
-        s.own_huffman = own && s.entropy.install(c);
-
-        int left = std::max(0, across.first_sample() - margin), right = std::min(width, across.last_sample() + margin);
-        JDIMENSION x = static_cast<JDIMENSION>(left), columns = static_cast<JDIMENSION>(right - left);
-        if (columns < c.output_width) jpeg_crop_scanline(&c, &x, &columns);
-        if (s.own_huffman) {
-            const int mcu_width = c.num_components == 1 ? 8 : 8 * c.max_h_samp_factor;
-            s.entropy.want_columns(static_cast<int>(x) / mcu_width, static_cast<int>(x + columns - 1) / mcu_width);
-        }
-        across.rebase(static_cast<int>(x));
         const int top = down.first_sample(), num_rows = down.last_sample() - top;
+        const Rows rows = start_rows(c, across.first_sample(), across.last_sample(), top);
+        across.rebase(rows.first_column);
         down.rebase(top);
 
         // Weights beyond the last column are zero, but the kernels read there.
-        const size_t stride = (static_cast<size_t>(columns) + static_cast<size_t>(across.taps()) + 8) * 4;
-        if (rows_.size() < 2 * stride) rows_.resize(2 * stride);
+        const size_t used = (static_cast<size_t>(rows.columns) + static_cast<size_t>(across.taps()) + 8) * 4 + pixel_padding;
+        const size_t stride = (used + 63) & ~size_t{63};
+        if (rows_.size() < 2 * stride + 64) rows_.resize(2 * stride + 64);
         resizer_.start_rows(num_rows);
-        if (top > 0) jpeg_skip_scanlines(&c, static_cast<JDIMENSION>(top));
-        uint8_t *first = rows_.data(), *second = first + stride;
+        uint8_t *first = misaligned(rows_.data()), *second = first + stride;
         for (int row = 0; row < num_rows; row += 2) {
-            JSAMPROW target = first;
-            while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
-            target = second;
-            if (row + 1 < num_rows)
-                while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
-            resizer_.add_rows(first, row + 1 < num_rows ? second : first, row);
+            const bool has_second = row + 1 < num_rows;
+            if (!read_row(c, first) || (has_second && !read_row(c, second))) break;
+            resizer_.add_rows(first, has_second ? second : first, row);
         }
-        if (s.own_huffman && s.entropy.is_irregular()) return Status::broken;
+        if (s.is_irregular) return Status::broken;
         resizer_.finish(recipe, out);
         return Status::ok;
     });
 }
 
+// Be ready to read rows from `top` on that hold the columns [left, right).
+Decoder::Rows Decoder::start_rows(jpeg_decompress_struct &c, int left, int right, int top) {
+    State &s = *state_;
+    if (s.own_pixels) {
+        const int first = s.region.want(left, right, top);
+        return {first, s.region.columns()};
+    }
+    jpeg_start_decompress(&c);
+    if (s.own_huffman) s.entropy.install(c, s.scan);
+    left = std::max(0, left - margin);
+    right = std::min(static_cast<int>(c.output_width), right + margin);
+    JDIMENSION x = static_cast<JDIMENSION>(left), columns = static_cast<JDIMENSION>(right - left);
+    if (columns < c.output_width) jpeg_crop_scanline(&c, &x, &columns);
+    if (s.own_huffman) {
+        const int mcu_width = c.num_components == 1 ? 8 : 8 * c.max_h_samp_factor;
+        s.entropy.want_columns(static_cast<int>(x) / mcu_width, static_cast<int>(x + columns - 1) / mcu_width);
+    }
+    if (top > 0) jpeg_skip_scanlines(&c, static_cast<JDIMENSION>(top));
+    return {static_cast<int>(x), static_cast<int>(columns)};
+}
+
+// The next row as RGBX; false if only libjpeg's own entropy decoder can go on.
+bool Decoder::read_row(jpeg_decompress_struct &c, uint8_t *to) {
+    State &s = *state_;
+    if (s.own_pixels) {
+        s.is_irregular = !s.region.read_row(to);
+        return !s.is_irregular;
+    }
+    JSAMPROW target = to;
+    while (jpeg_read_scanlines(&c, &target, 1) == 0) {}
+    s.is_irregular = s.own_huffman && s.entropy.is_irregular();
+    return !s.is_irregular;
+}
+
 Status Decoder::decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &pixels, int &width, int &height) {
-    return guarded(jpeg, size, [&](jpeg_decompress_struct &c, bool own) {
-        jpeg_start_decompress(&c);
-        state_->own_huffman = own && state_->entropy.install(c);
-        width = static_cast<int>(c.output_width);
-        height = static_cast<int>(c.output_height);
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c) {
+        width = static_cast<int>(c.image_width);
+        height = static_cast<int>(c.image_height);
         const size_t stride = static_cast<size_t>(width) * 4;
+        pixels.resize(stride * static_cast<size_t>(height) + pixel_padding);
+        start_rows(c, 0, width, 0);
+        for (int row = 0; row < height; row++)
+            if (!read_row(c, &pixels[stride * static_cast<size_t>(row)])) return Status::broken;
         pixels.resize(stride * static_cast<size_t>(height));
-        while (c.output_scanline < c.output_height) {
-            JSAMPROW rows[4];
-            const JDIMENSION wanted = std::min<JDIMENSION>(4, c.output_height - c.output_scanline);
-            for (JDIMENSION i = 0; i < wanted; i++) rows[i] = &pixels[stride * (c.output_scanline + i)];
-            jpeg_read_scanlines(&c, rows, wanted);
-        }
         return Status::ok;
     });
 }
@@ -205,23 +237,28 @@ std::vector<uint8_t> sample_jpeg() {
     return result;
 }
 
-bool try_own_huffman() {
+OwnParts try_own_parts() {
     const std::vector<uint8_t> jpeg = sample_jpeg();
-    std::vector<uint8_t> own, theirs;
-    int width = 0, height = 0;
     Decoder decoder;
-    decoder.allow_own_huffman(false);
-    if (decoder.decode(jpeg.data(), jpeg.size(), theirs, width, height) != Status::ok) return false;
-    decoder.allow_own_huffman(true);
-    decoder.counts = DecodeCounts{};
-    if (decoder.decode(jpeg.data(), jpeg.size(), own, width, height) != Status::ok) return false;
-    return own == theirs && decoder.counts.sliced == 1;
+    const auto decoded_by = [&](OwnParts parts) {
+        std::vector<uint8_t> pixels;
+        int width = 0, height = 0;
+        decoder.allow(parts);
+        decoder.counts = DecodeCounts{};
+        if (decoder.decode(jpeg.data(), jpeg.size(), pixels, width, height) != Status::ok) pixels.clear();
+        return pixels;
+    };
+    OwnParts works{true, true};
+    const std::vector<uint8_t> expected = decoded_by(OwnParts{});
+    works.huffman = decoded_by(OwnParts{true, false}) == expected && decoder.counts.sliced == 1;
+    works.pixels = decoded_by(OwnParts{false, true}) == expected && decoder.counts.library_pixels == 0;
+    return works;
 }
 
 } // namespace
 
-bool own_huffman_works() {
-    static const bool works = try_own_huffman();
+OwnParts own_parts() {
+    static const OwnParts works = try_own_parts();
     return works;
 }
 

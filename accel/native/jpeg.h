@@ -7,6 +7,8 @@
 #include "plan.h"
 #include "resize.h"
 
+struct jpeg_decompress_struct;
+
 namespace danlu {
 
 enum class Status : int32_t {
@@ -21,7 +23,17 @@ enum class Status : int32_t {
 struct DecodeCounts {
     int64_t library_huffman = 0; // images that our own entropy decoder left to libjpeg
     int64_t sliced = 0;          // images where restart markers let us jump
+    int64_t library_pixels = 0;  // images that libjpeg turned into pixels
 };
+
+// How much of the work is not left to libjpeg.
+struct OwnParts {
+    bool huffman = false; // our entropy decoder, called by libjpeg
+    bool pixels = false;  // everything behind the header, for ordinary files
+};
+
+// What agrees with the libjpeg that is really there. Found out once, by trying.
+OwnParts own_parts();
 
 // One per thread: all buffers and the libjpeg object are used again for the next image.
 class Decoder {
@@ -36,27 +48,28 @@ class Decoder {
     // The whole image as RGBX; `pixels` is resized. Not for huge images: width * height * 4 bytes are needed.
     Status decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &pixels, int &width, int &height);
 
-    // For tests: 0 forces libjpeg's own entropy decoder.
-    void allow_own_huffman(bool allowed) { own_huffman_allowed_ = allowed; }
+    void allow(OwnParts parts) { allowed_ = parts; }
 
     DecodeCounts counts;
 
   private:
     struct State;
+    struct Rows {
+        int first_column, columns;
+    };
+    Rows start_rows(jpeg_decompress_struct &c, int left, int right, int top);
+    bool read_row(jpeg_decompress_struct &c, uint8_t *to);
     template <typename Work> Status guarded(const uint8_t *jpeg, size_t size, Work work);
-    template <typename Work> Status attempt(const uint8_t *jpeg, size_t size, bool own, Work &work);
+    template <typename Work> Status attempt(const uint8_t *jpeg, size_t size, OwnParts own, Work &work);
 
     State *state_;
     Resizer resizer_;
     std::vector<uint8_t> rows_;
-    bool own_huffman_allowed_ = true;
+    OwnParts allowed_;
 };
 
 // Lossless rewrite: baseline, optimised Huffman codes, a restart marker every `segment_mcus` MCUs.
 // Empty if the file is irregular in any way; nothing is ever guessed.
 std::vector<uint8_t> transcode(const uint8_t *jpeg, size_t size, int segment_mcus, bool keep_metadata);
-
-// Does this libjpeg let us put our own entropy decoder in? Found out once, by trying.
-bool own_huffman_works();
 
 } // namespace danlu

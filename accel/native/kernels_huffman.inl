@@ -1,4 +1,4 @@
-// Baseline Huffman decoding. The chain that limits speed is: look up the next 12 bits, shift by the length found there.
+// Baseline Huffman decoding. The chain that limits speed is: look up the next 11 bits, shift by the length found there.
 // Everything else (cutting out the value, its sign, the store) hangs off that chain and costs little.
 
 const uint8_t natural_order[128] = {
@@ -24,7 +24,7 @@ inline uint64_t load_big_endian(const uint8_t *p) {
         count |= 56;                          \
     } while (0)
 
-// A code of more than 12 bits: search by length. Returns an entry of the lookup's form, 0 if there is no such code.
+// A code of more than 11 bits: search by length. Returns an entry of the lookup's form, 0 if there is no such code.
 inline uint32_t long_code(const HuffmanTable &table, uint64_t bits, bool is_dc) {
     const int32_t head = (int32_t)(bits >> 48);
     int length = lookup_bits + 1;
@@ -66,14 +66,20 @@ inline bool one_block(const uint8_t *&next_ref, uint64_t &bits_ref, int &count_r
     while (true) {
         DANLU_REFILL();
         for (int turn = 0; turn < 2; turn++) {
-            entry = ac.lookup[bits >> (64 - lookup_bits)];
-            if (__builtin_expect(entry == 0, 0)) {
-                entry = long_code(ac, bits, false);
+            const QuickSymbol &quick = ac.quick[bits >> (64 - quick_bits)];
+            uint32_t advance = quick.advance;
+            int16_t value = quick.value;
+            total = quick.total;
+            if (__builtin_expect(total == 0, 0)) {
+                entry = ac.lookup[bits >> (64 - lookup_bits)];
+                if (entry == 0) entry = long_code(ac, bits, false);
                 if (entry == 0) return false;
+                total = entry & 63;
+                advance = entry >> 10;
+                if (keep) value = (int16_t)value_of(bits, total, entry >> 6 & 15);
             }
-            total = entry & 63;
-            k += entry >> 10;
-            if (keep) block[natural_order[k]] = (int16_t)value_of(bits, total, entry >> 6 & 15);
+            k += advance;
+            if (keep) block[natural_order[k]] = value;
             bits <<= total;
             count -= (int)total;
             if (++k > 63) goto done;

@@ -36,7 +36,7 @@ struct Batch {
 };
 
 struct Statistics {
-    std::atomic<int64_t> images{0}, bytes{0}, failed{0}, library_huffman{0}, sliced{0};
+    std::atomic<int64_t> images{0}, bytes{0}, failed{0}, library_huffman{0}, sliced{0}, library_pixels{0};
     std::atomic<int64_t> read_ns{0}, verify_ns{0}, decode_ns{0}, idle_ns{0};
 };
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from danlu.client import Client as Client
     from danlu.client import Job as Job
     from danlu.errors import DanluError as DanluError
+    from danlu.preemption import preempted as preempted
     from danlu.spec.job import JobSpec as JobSpec
 
 __version__ = "0.1.0"
@@ -19,8 +20,9 @@ _HOMES = {
     "Job": "danlu.client",
     "DanluError": "danlu.errors",
     "JobSpec": "danlu.spec.job",
+    "preempted": "danlu.preemption",
 }
-__all__ = ["Client", "DanluError", "Job", "JobSpec", "__version__"]
+__all__ = ["Client", "DanluError", "Job", "JobSpec", "__version__", "preempted"]
 
 
 def __getattr__(name: str) -> object:

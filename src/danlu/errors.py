@@ -92,6 +92,13 @@ class RangeNotSatisfiable(DanluError):
 class TooManyRequests(DanluError):
     status = 429
 
+    def __init__(
+        self, message: str, *, fields: Optional[Mapping[str, str]] = None, retry_after_seconds: Optional[int] = None
+    ) -> None:
+        super().__init__(message, fields=fields)
+        self.retry_after_seconds = retry_after_seconds
+        """Whole seconds after which another try makes sense; the header Retry-After on the wire."""
+
 
 class Unsupported(DanluError):
     status = 501

@@ -120,6 +120,56 @@ class TestFiles:
         assert log == f"{sys.prefix}\n"
 
 
+class TestPeople:
+    """A person has one user id for all jobs; what keeps jobs apart is the sandbox."""
+
+    def test_jobs_of_one_person_share_an_id_and_of_two_do_not(self, starter: Starter, engine: LocalEngine) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("the server is not root, so jobs have its own rights")
+        ids = []
+        for owner_id in (7, 7, 8):
+            starter.owner_id = owner_id
+            ids.append(run(starter, "id -u").strip())
+        assert ids == ["1000000007", "1000000007", "1000000008"]
+
+    def test_jobs_of_one_person_do_not_see_each_other(self, starter: Starter, engine: LocalEngine) -> None:
+        """Neither files nor processes nor shared memory."""
+        secret = starter.start(
+            "echo hidden > $DANLU_OUTPUT_DIR/secret; echo hidden > /dev/shm/secret; echo hidden > ~/secret;"
+            "ipcmk -M 64 > /dev/null; echo ready; exec sleep 61.7"
+        )
+        secret.wait_for_log("ready")
+        home = f"{engine.nodes()[0].work_dir}/{secret.plan.job_id}/1/0"
+        assert Path(home, "ml/output/secret").exists()
+        job = starter.start(
+            f"cat {home}/ml/output/secret {home}/home/secret ../../../{secret.plan.job_id}/1/0/ml/output/secret;"
+            "ls /dev/shm ~; grep -sl '61[.]7' /proc/[0-9]*/cmdline; pkill -f 'sleep 61[.]7';"
+            "tail -n +2 /proc/sysvipc/shm | sed 's/^/segment/'; echo to the end"
+        )
+        job.wait()
+        assert "hidden" not in job.log()
+        assert "cmdline" not in job.log()
+        assert "segment" not in job.log()
+        assert job.log().endswith("to the end\n")
+        assert [seen.state for seen in secret.observe()] == [TaskState.RUNNING]
+
+    def test_a_link_to_another_job_is_not_followed_by_the_upload(
+        self, starter: Starter, store: StoreServer, engine: LocalEngine
+    ) -> None:
+        secret = starter.start("echo hidden > $DANLU_OUTPUT_DIR/secret; echo ready; sleep 60")
+        secret.wait_for_log("ready")
+        place = f"{secret.plan.job_id}/1/0/ml/output/secret"
+        job = starter.start(
+            f"ln -s {engine.nodes()[0].work_dir}/{place} $DANLU_OUTPUT_DIR/one;"
+            f"ln -s ../../../../../{place} $DANLU_OUTPUT_DIR/two; echo mine > $DANLU_OUTPUT_DIR/three"
+        )
+        job.wait()
+        secret.stop()
+        sent = {key: data for key, data in store.objects.items() if job.plan.job_id in key}
+        assert any(key.endswith("/three") for key in sent)
+        assert [key for key, data in sent.items() if b"hidden" in data] == []
+
+
 class TestProcesses:
     def test_only_its_own_are_there(self, starter: Starter) -> None:
         log = run(starter, "ls /proc | grep -c '^[0-9]'; kill -9 1 && echo killed; kill -9 -1; echo here")

@@ -34,7 +34,7 @@ RAN = Facts(did_start=True, folder="/work/x")
             ),
         ),
         (
-            RAN._replace(exit_code=2, setup_is_missing=True),
+            RAN._replace(exit_code=2, missed_gate=("setup", "setup_failed")),
             Verdict("failed", "setup_failed", "setup ended with code 2"),
         ),
         (

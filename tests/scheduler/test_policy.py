@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from danlu.scheduler.policy import decide, next_deadline
-from danlu.scheduler.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
+from danlu.scheduler.snapshot import Action, Evict, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.devices import Device
 from danlu.spec.job import parse_job
 from danlu.spec.nodes import NodeInfo
@@ -97,7 +97,8 @@ def starts(actions: list[Action]) -> list[Start]:
 
 @given(snapshots())
 def test_every_job_gets_one_answer_in_order(snapshot: Snapshot) -> None:
-    assert [action.job_id for action in decide(snapshot, NOW)] == [job.id for job in snapshot.queue]
+    answers = [action for action in decide(snapshot, NOW) if not isinstance(action, Evict)]
+    assert [action.job_id for action in answers] == [job.id for job in snapshot.queue]
 
 
 @given(snapshots())
@@ -205,7 +206,7 @@ def test_a_job_that_fits_nowhere_hears_what_there_is() -> None:
     )
 
 
-def test_a_job_that_must_wait_hears_what_is_free() -> None:
+def test_a_job_that_must_wait_hears_the_same_at_every_look() -> None:
     node = free("n0", npus=4)
     busy = replace(node, devices=node.devices[3:])
     snapshot = Snapshot(queue=(queued(1, resources={"device": "npu:2"}),), nodes=(busy,))
@@ -213,7 +214,7 @@ def test_a_job_that_must_wait_hears_what_is_free() -> None:
     assert isinstance(action, Wait)
     assert (action.why.code, action.why.message) == (
         "no_capacity",
-        "asks for 1 x (npu:2); free now: 1 npu, 8 task slots on n0; the rest is in use",
+        "asks for 1 x (npu:2); that is in use",
     )
 
 

@@ -21,8 +21,7 @@ def place_one(ids: list[int], *, count: int, launch: str = "ascend", **device: A
     node = FreeNode(info=info, devices=tuple(every[k] for k in ids), cpus=8, memory_bytes=1 << 30, num_tasks=8)
     spec = parse_job({"name": "a", "command": "x", "launch": launch, "resources": {"device": f"npu:{count}"}})
     queued_at = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    found = place(QueuedJob(id="train-1", spec=spec, attempt=1, queued_at=queued_at), (node,), set())
-    return found if isinstance(found, Reason) else found[0]
+    return place(QueuedJob(id="train-1", spec=spec, attempt=1, queued_at=queued_at), [node])
 
 
 def test_two_devices_of_a_910_come_from_one_ring() -> None:
@@ -35,7 +34,7 @@ def test_without_room_in_a_ring_the_job_waits_and_hears_why() -> None:
     found = place_one([3, 4], count=2, model="910")
     assert isinstance(found, Reason)
     assert found.code == "no_capacity"
-    assert "2 npu, not in one ring" in found.message
+    assert "free in parts of rings" in found.message
 
 
 def test_a_910b_has_no_rings_and_other_modes_do_not_care() -> None:

@@ -21,6 +21,8 @@ NO_DEVICE = "is not a device; write TYPE[:MODEL][:COUNT], for example gpu:2 or n
 NO_VARIABLE = "is not a variable name; letters, digits and '_', not beginning with a digit"
 NO_JOB_PATH = "is not a path in a job; write for example images or /opt/ml/input/data/images"
 SYSTEM = "is a system folder; /opt/ml/input/data/... or /data/... would be right"
+BOTH = "roles are given as well, and each has a command of its own; keep one of the two"
+ROLES = "{ps: {command: ...}, worker: {command: ..., count: 2}}"
 NO_VALUE = "a NUL character or a lone surrogate cannot be in a value"
 
 SPECS: list[tuple[dict[str, Any], str]] = [
@@ -48,8 +50,45 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"nodes": 1.5}, "nodes: a whole number would be right, not 1.5"),
     ({"nodes": True}, "nodes: a number would be right, not true"),
     ({"nodes": [2]}, "nodes: a whole number would be right, not a list"),
-    ({"launch": "torchrun"}, "launch: 'torchrun' is not known; known: ascend, ddp, plain"),
+    ({"launch": "torchrun"}, "launch: 'torchrun' is not known; known: ascend, ddp, horovod, mpi, plain, ps_worker"),
     ({"launch": "DDP"}, "launch: 'DDP' is not known; did you mean 'ddp'?"),
+    # roles, success
+    ({"roles": {"ps": {"command": "x"}}}, f"command: {BOTH}"),
+    ({"command": None, "roles": {}}, "command: missing; it must be given"),
+    ({"command": None, "roles": ["ps"]}, f"roles: a mapping such as {ROLES} would be right, not a list"),
+    (
+        {"command": None, "roles": {"ps": 2}},
+        "roles.ps: a mapping such as {command: ..., count: 2} would be right, not 2",
+    ),
+    (
+        {"command": None, "roles": {"Worker": {}}},
+        "roles.Worker: 'Worker' is not a role; up to 20 small letters and digits would be right, such as worker",
+    ),
+    (
+        {"command": None, "roles": {"ps": {"nodes": 2}}},
+        "roles.ps.nodes: not a field of a job; known: command, count, env, resources",
+    ),
+    ({"command": None, "roles": {"ps": {"count": 0}}}, "roles.ps.count: 0 is too small; at least 1 would be right"),
+    (
+        {"command": None, "roles": {"ps": {"resources": {"device": 2}}}},
+        f"roles.ps.resources.device: '2' {NO_DEVICE}",
+    ),
+    (
+        {"command": None, "roles": {"ps": {"count": 2}}, "nodes": 3},
+        "nodes: 3 nodes, but the roles have 2 together; leave it out",
+    ),
+    (
+        {"command": None, "roles": {"ps": {}}, "resources": {"device": "gpu"}},
+        "resources: every role has resources of its own; write them there",
+    ),
+    (
+        {"command": None, "roles": {"ps": {"env": {"A": 1}}}, "secrets": {"A": "hunter2"}},
+        "secrets: A is named in env as well; keep one of them",
+    ),
+    (
+        {"success": "worker 0"},
+        "success: 'worker 0' is not a rule; all, any, chief, a role, or one task such as worker-0 would be right",
+    ),
     # resources
     (
         {"resources": "gpu:2"},

@@ -86,6 +86,24 @@ def all_keys(objects: Objects, *, prefix: str = "", delimiter: str = "", limit: 
         after = page.next
 
 
+class TestTake:
+    """A local file becomes an object: an upload that came in pieces."""
+
+    def test_the_file_is_the_object_and_gone_from_its_place(self, objects: Objects, tmp_path: Path) -> None:
+        file = tmp_path / "arrived"
+        file.write_bytes(b"whole")
+        info = objects.take(at("a/b"), file, hashlib.sha256(b"whole").hexdigest())
+        assert (info.size, read(objects, "a/b"), file.exists()) == (5, b"whole", False)
+
+    def test_another_file_than_announced_replaces_nothing(self, objects: Objects, tmp_path: Path) -> None:
+        put(objects, "a/b", b"before")
+        file = tmp_path / "arrived"
+        file.write_bytes(b"other")
+        with pytest.raises(BadChecksum, match="was announced"):
+            objects.take(at("a/b"), file, hashlib.sha256(b"whole").hexdigest())
+        assert read(objects, "a/b") == b"before"
+
+
 class TestWholeOrNot:
     def test_nothing_is_there_before_commit(self, objects: Objects) -> None:
         writer = objects.put(at("a/b"))

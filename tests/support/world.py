@@ -14,14 +14,16 @@ from typing import Any
 
 import httpx
 import uvicorn
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from tests.fakes.engine import FakeEngine
 
 from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
-from danlu.server.app import create_app
+from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
@@ -36,9 +38,14 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
+
+CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+"""Passwords that take no time; those of a real server take a core for a moment."""
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -93,9 +100,15 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
+            metrics=Metrics(
+                self.database,
+                JournalFiles(self.settings.server_dir / "runs"),
+                LocalObjects(self.settings.server_dir),
+            ),
             sealer=self.sealer,
             now=self.clock,
             wake_scheduler=self.scheduler.wake,
+            passwords=CHEAP,
         )
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
@@ -177,9 +190,17 @@ class World:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Serve on a free port; the scheduler does not run by itself."""
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        # asyncio turns Nagle's algorithm off only for sockets that say they are TCP; each answer would wait 40 ms
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(128)
             config = uvicorn.Config(
-                self.app(), log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+                self.app(),
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -42,7 +42,7 @@ extern "C" uint32_t danlu_digest_one_input(const uint8_t *data, size_t size) {
     recipe.flip_probability = 0.5;
     std::vector<uint8_t> out(static_cast<size_t>(recipe.out_width) * recipe.out_height * 3);
     static Decoder decoder;
-    decoder.allow_own_huffman(own_huffman_works());
+    decoder.allow(own_parts());
     Geometry geometry{};
     Status status = decoder.run(data, size, recipe, static_cast<uint64_t>(key), Output{nullptr, out.data()}, geometry);
     uint32_t digest = static_cast<uint32_t>(status);
@@ -50,14 +50,18 @@ extern "C" uint32_t danlu_digest_one_input(const uint8_t *data, size_t size) {
 
     std::vector<uint8_t> own, theirs;
     int width = 0, height = 0;
-    const Status with_own = decoder.decode(data, size, own, width, height);
-    decoder.allow_own_huffman(false);
+    decoder.allow(OwnParts{});
     const Status with_library = decoder.decode(data, size, theirs, width, height);
-    if (with_own != with_library || (with_own == Status::ok && own != theirs)) __builtin_trap(); // they must agree
+    for (const OwnParts parts : {own_parts(), OwnParts{own_parts().huffman, false}}) {
+        decoder.allow(parts);
+        const Status with_own = decoder.decode(data, size, own, width, height);
+        if (with_own != with_library || (with_own == Status::ok && own != theirs)) __builtin_trap(); // they must agree
+    }
 
     const std::vector<uint8_t> rewritten = transcode(data, size, 1 + choice % 9, choice & 2);
-    if (!rewritten.empty() && with_own == Status::ok) {
+    if (!rewritten.empty() && with_library == Status::ok) {
         std::vector<uint8_t> again;
+        decoder.allow(own_parts());
         if (decoder.decode(rewritten.data(), rewritten.size(), again, width, height) != Status::ok || again != theirs)
             __builtin_trap(); // a rewrite that changes a pixel
     }

@@ -115,15 +115,30 @@ class TestCrops:
 
 
 class TestWholeImages:
+    @pytest.mark.parametrize("own", [(False, False), (True, False), (False, True)])
     @pytest.mark.parametrize("kind", KINDS)
-    def test_decoding_equals_pillow_exactly(self, photo: Callable[..., bytes], kind: str) -> None:
-        image = photo(123, 77, **KINDS[kind])
-        expected = np.asarray(Image.open(io.BytesIO(image)).convert("RGB"))
-        for own_huffman in (False, True):
-            status, width, height, pixels = core.decode(image, own_huffman)
-            found = np.frombuffer(pixels, np.uint8).reshape(height, width, 4)[..., :3]
-            assert (status, found.shape) == (0, expected.shape)
-            assert np.array_equal(found, expected)
+    def test_decoding_equals_pillow_exactly(
+        self, photo: Callable[..., bytes], kind: str, own: tuple[bool, bool]
+    ) -> None:
+        for width, height in ((123, 77), (16, 16), (17, 33), (5, 40), (250, 31)):
+            original = photo(width, height, **KINDS[kind])
+            expected = np.asarray(Image.open(io.BytesIO(original)).convert("RGB"))
+            for image in (original, core.transcode(original, 3, True)):
+                status, *size, pixels = core.decode(image, *own)
+                assert (status, size) == (0, [width, height])
+                assert np.array_equal(np.frombuffer(pixels, np.uint8).reshape(height, width, 4)[..., :3], expected)
+
+    def test_flat_pictures_and_harsh_ones(self) -> None:
+        """Blocks with one coefficient take a shortcut; strong ones are clipped on the way."""
+        rng = np.random.default_rng(3)
+        for pixels in (np.full((60, 70, 3), 77), np.zeros((60, 70, 3)), rng.integers(0, 2, (60, 70, 3)) * 255):
+            for subsampling, quality in ((0, 20), (2, 20), (1, 100), (2, 100)):
+                out = io.BytesIO()
+                Image.fromarray(pixels.astype(np.uint8)).save(out, "JPEG", quality=quality, subsampling=subsampling)
+                status, width, height, found = core.decode(out.getvalue())
+                expected = np.asarray(Image.open(out).convert("RGB"))
+                assert status == 0
+                assert np.array_equal(np.frombuffer(found, np.uint8).reshape(height, width, 4)[..., :3], expected)
 
     def test_open_image_gives_pillows_pixels_in_mode_rgb(self, photo: Callable[..., bytes]) -> None:
         image = open_image(memoryview(photo(50, 40)))

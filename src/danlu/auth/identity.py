@@ -14,6 +14,15 @@ class Role(Word):
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request came from."""
+
+    address: str = ""
+    via: str = ""
+    """`key <id>`, `session <id>` or `token`; never a secret."""
+
+
+@dataclass(frozen=True, slots=True)
 class UserIdentity:
     """A person, by API key or browser session."""
 
@@ -22,6 +31,11 @@ class UserIdentity:
     is_admin: bool
     roles: dict[int, Role] = field(default_factory=dict)
     """Project id -> role."""
+
+    archived: frozenset[int] = frozenset()
+    """Ids of the projects, among those that one sees, that are not to be changed any more."""
+
+    origin: Origin = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,15 @@ class JobIdentity:
     tree: str | None
     writes: str
     """`store://` folder of its results."""
+
+    origin: Origin = Origin()
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Somebody who is not signed in (yet)."""
+
+    origin: Origin = Origin()
 
 
 Identity = UserIdentity | JobIdentity

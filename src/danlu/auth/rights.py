@@ -14,14 +14,34 @@ def can_see_project(who: UserIdentity, project_id: int) -> bool:
 
 
 def can_use_project(who: UserIdentity, project_id: int) -> bool:
-    return who.is_admin or who.roles.get(project_id) in _WRITERS
+    """Whether one may add to it: jobs, files, buckets."""
+    return project_id not in who.archived and (who.is_admin or who.roles.get(project_id) in _WRITERS)
+
+
+def can_own_project(who: UserIdentity, project_id: int) -> bool:
+    """Whether one decides about it: members, name, buckets, its end. An archived one too, so that it can come back."""
+    return who.is_admin or who.roles.get(project_id) is Role.OWNER
 
 
 def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool:
     """Own jobs, or any of a project that one owns."""
-    if who.is_admin or who.roles.get(project_id) is Role.OWNER:
-        return True
-    return owner_id == who.user_id and can_use_project(who, project_id)
+    if project_id in who.archived:
+        return False
+    return can_own_project(who, project_id) or (owner_id == who.user_id and can_use_project(who, project_id))
+
+
+def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
+    """Members of the project; a job, what it has made itself."""
+    if isinstance(who, JobIdentity):
+        return job_id == who.job_id
+    return can_see_project(who, project_id)
+
+
+def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str | None) -> bool:
+    """Own runs, or any of a project that one owns; a job, what it has made itself."""
+    if isinstance(who, JobIdentity):
+        return job_id == who.job_id
+    return can_change_job(who, project_id=project_id, owner_id=owner_id)
 
 
 def check_read_object(who: Identity, path: StorePath, project_id: int | None) -> None:
@@ -45,6 +65,8 @@ def check_write_object(who: Identity, path: StorePath, project_id: int | None) -
             raise NotAllowed(f"{path} is not below {who.writes}; a job may write its own output only")
         return
     check_read_object(who, path, project_id)
+    if project_id in who.archived:
+        raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can bring it back")
     if project_id is None or not can_use_project(who, project_id):
         raise NotAllowed(f"you may look at bucket {path.bucket!r} but not change it; ask an owner of its project")
 

@@ -1,8 +1,8 @@
-"""Passwords, keys and tokens: how they are made, hashed and sealed.
+"""Keys, tokens and job secrets: how they are made, hashed and sealed.
 
 API key     dk-<id>.<secret>      stored as sha256 of the secret: it is long and random, so a fast digest is enough
 job token   jt-<secret>           stored as sha256; lives as long as its attempt
-password                          stored as argon2id
+password                          stored as argon2id (see `passwords`)
 job secret                        stored sealed (Fernet) with a key file beside the data
 """
 
@@ -18,8 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
 from cryptography.fernet import Fernet, InvalidToken
 
 from danlu.errors import Unavailable
@@ -58,23 +56,6 @@ def digest(secret: str) -> str:
 def same(one: str, other: str) -> bool:
     """Compare without telling by the time it takes where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())
-
-
-def hash_password(password: str) -> str:
-    return PasswordHasher().hash(password)
-
-
-def check_password(stored: str | None, password: str) -> bool:
-    """Take the same time whether there is a password or not."""
-    try:
-        PasswordHasher().verify(stored or _NO_PASSWORD, password)
-    except (VerificationError, InvalidHashError):
-        return False
-    return stored is not None
-
-
-# the hash of a random password that nobody has
-_NO_PASSWORD = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$Fz1OYI1CxTSyKWzJzYBVoEMbXoqJcYoNcCpPgKdGYTo"
 
 
 class Sealer:

@@ -18,18 +18,22 @@ def _keys() -> None:
 
 
 @app.command(context_settings=CONTEXT)
-def ls(as_json: AsJson = False) -> None:
+def ls(
+    user: Optional[str] = typer.Option(None, help="Somebody else's; for admins."),
+    as_json: AsJson = False,
+) -> None:
     """List your API keys; the keys themselves are never shown again.
 
     \b
     Examples:
       danlu keys ls
+      danlu keys ls --user ada
     """
     from danlu.cli.output import age, print_json, table
     from danlu.client import Client
 
     with Client() as client:
-        found = list(client.keys.list())
+        found = sorted(client.keys.list(user=user), key=lambda key: key.created_at)
     if as_json:
         print_json(found)
         return
@@ -75,11 +79,11 @@ def new(
 def rm(
     keys: list[str] = typer.Argument(..., metavar="KEY...", help="Ids of keys, as `danlu keys ls` shows them."),
 ) -> None:
-    """Delete API keys; what uses them is signed out at once.
+    """Delete API keys; what uses them is signed out at once. An admin may delete anybody's.
 
     \b
     Examples:
-      danlu keys rm 7
+      danlu keys rm 1f0c2b7de5a94c38
     """
     from danlu.client import Client
 

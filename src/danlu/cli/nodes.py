@@ -54,6 +54,7 @@ def _devices(node: NodeOut) -> str:
     counts: dict[str, list[int]] = {}
     for device in node.devices:
         kind = f"{device.type}:{device.model}" if device.model else device.type
+        kind += " (simulated)" if device.is_simulated else ""
         used = counts.setdefault(kind, [0, 0])
         used[0] += device.job is not None
         used[1] += 1

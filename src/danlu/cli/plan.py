@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Optional
 
 import typer
 
+from danlu.cli.explained import explained_text
 from danlu.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -19,18 +20,21 @@ LONGEST_FILE_LINES, FIRST_LINES = 80, 8
 def plan(
     file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
     rank: Optional[int] = typer.Option(None, "--rank", "-r", min=0, help="Only this rank."),
+    explain: bool = typer.Option(False, "--explain", "-x", help="Say what everything is for."),
     set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
     as_json: AsJson = False,
 ) -> None:
     """Show what every rank of a job would see.
 
     Environment, files, inputs, outputs and command, exactly as they would be. Nothing is uploaded,
-    stored or started. Values of secrets are not shown.
+    stored or started. Values of secrets are not shown. With --explain it reads like a manual of the job:
+    how the tasks are started, what each variable is for and who reads it, and when the job has succeeded.
 
     \b
     Examples:
       danlu plan job.yml
       danlu plan job.yml --rank 1
+      danlu plan job.yml --explain | less
       danlu plan job.yml --set nodes=8 --json
     """
     from danlu.cli.output import print_json
@@ -40,13 +44,21 @@ def plan(
 
     job_file = read_job_file(file, set_)
     with Client() as client, job_file.explained():
-        found = client.jobs.plan(job_file.values, folder=job_file.folder)
+        found = client.jobs.plan(job_file.values, folder=job_file.folder, explain=explain)
     if rank is not None:
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:
             raise InvalidInput(f"there is no rank {rank}: the job has ranks 0 to {len(found.tasks) - 1}")
-        found = found.model_copy(update={"tasks": tasks})
-    print_json(found) if as_json else print(plan_text(found))
+        told = found.explanation
+        if told is not None:
+            told = told.model_copy(update={"tasks": [task for task in told.tasks if task.rank == rank]})
+        found = found.model_copy(update={"tasks": tasks, "explanation": told})
+    if as_json:
+        print_json(found)
+    elif explain:
+        print(explained_text(found))
+    else:
+        print(plan_text(found))
 
 
 def plan_text(plan: PlanOut) -> str:
@@ -65,6 +77,9 @@ def _task_text(task: TaskPlanOut) -> str:
     lines = [bold(f"rank {task.rank} ({task.role})") + "  " + ", ".join(part for part in place if part.split()[1:])]
     lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
     lines += ["  environment", *(f"    {name}={value}" for name, value in sorted(task.env.items()))]
+    if task.image is not None:
+        lines.append(f"  image {task.image.name}")
+    lines += [f"  folder {mount.to} ({mount.kind} of {mount.name}, outlives the job)" for mount in task.mounts]
     for path, text in sorted(task.files.items()):
         lines += [f"  file {path}", *_indent(_beginning(text.rstrip("\n")))]
     if task.inputs:

@@ -66,7 +66,7 @@ def rows_text(rows: list[JobRow], *, hint: bool = False) -> str:
         ("ID", [row.id for row in rows]),
         ("NAME", [row.name for row in rows]),
         ("STATE", [state_text(row.state) for row in rows]),
-        ("ON", [f"{row.nodes}x {row.device}" for row in rows]),
+        ("ON", [row.on or f"{row.nodes}x {row.device}" for row in rows]),
         ("TRY", [str(row.attempt) for row in rows]),
         ("OWNER", [row.owner for row in rows]),
         ("AGE", [age(row.created_at) for row in rows]),

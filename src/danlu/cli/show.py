@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -57,20 +57,35 @@ def job_text(job: JobOut, happened: list[EventOut]) -> str:
 def _facts(job: JobOut) -> str:
     from danlu.cli.output import age, bold, lasted, state_text
 
-    command = job.spec.get("command", "")
     facts = {
         "state": state_text(job.state),
         "owner": f"{job.owner} in {job.project}",
-        "nodes": f"{job.nodes} x {job.device}, launch {job.launch}",
-        "command": command if isinstance(command, str) else " ".join(map(str, command)),
+        "nodes": f"{job.on or f'{job.nodes} x {job.device}'}, launch {job.launch}",
+        "command": _words(job.spec.get("command")),
+        **{name: _words(role.get("command")) for name, role in (job.spec.get("roles") or {}).items()},
+        "done": f"when {job.spec['success']} is" if job.spec.get("success") else "",
         "output": job.output,
         "tags": ", ".join(f"{name}={value}" for name, value in job.tags.items()),
         "created": f"{job.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(job.created_at)} ago)",
         "ran": lasted(job.started_at, job.ended_at),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
+        "progress": _progress(job),
     }
-    rows = [f"  {name:<8} {_one_line(value)}" for name, value in facts.items() if value]
+    rows = [f"  {name:<9} {_one_line(value)}" for name, value in facts.items() if value]
     return "\n".join([bold(f"{job.id}  {job.name}"), *rows])
+
+
+def _progress(job: JobOut) -> str:
+    if job.run is None:
+        return ""
+    done = f"step {job.step}" if job.step is not None else ""
+    if job.progress is not None:
+        done = f"{job.progress:.1%}, step {job.step} of {job.total_steps}"
+    return f"{done} (danlu runs show {job.run})"
+
+
+def _words(command: Any) -> str:
+    return command if isinstance(command, str) else " ".join(map(str, command or ()))
 
 
 def _tasks(attempt: AttemptOut) -> str:
@@ -118,6 +133,7 @@ def _commands(job: JobOut) -> str:
     elif job.state is JobState.PAUSED:
         commands += [f"danlu resume {job.id}", f"danlu stop {job.id}"]
     else:
+        commands += [f"danlu why {job.id}"] if job.state is JobState.QUEUED else []
         commands += [f"danlu wait {job.id}", f"danlu stop {job.id}"]
     return paint("\n".join(commands), 2)
 

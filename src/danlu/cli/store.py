@@ -1,4 +1,4 @@
-"""`danlu store cp|ls|rm|mb`"""
+"""`danlu store cp|ls|rm|mb|rb|mvb`"""
 
 from __future__ import annotations
 
@@ -118,18 +118,55 @@ def rm(
 
 
 @app.command(context_settings=CONTEXT)
-def mb(bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://.")) -> None:
+def mb(
+    bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
+    project: Optional[str] = typer.Option(None, help="Project that it belongs to; the first of yours when left out."),
+) -> None:
     """Make a bucket.
 
     \b
     Examples:
       danlu store mb team-data
+      danlu store mb vision-data --project vision
     """
     from danlu.client import Client
 
     with Client() as client:
-        made = client.store.make_bucket(bucket[len(SCHEME) :].rstrip("/") if bucket.startswith(SCHEME) else bucket)
+        made = client.store.make_bucket(_bucket_name(bucket), project=project)
     print(f"{SCHEME}{made.name}/")
+
+
+@app.command(context_settings=CONTEXT)
+def rb(bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://.")) -> None:
+    """Delete a bucket that nothing is in.
+
+    \b
+    Examples:
+      danlu store rb team-data
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        client.store.delete_bucket(_bucket_name(bucket))
+    print(f"deleted {SCHEME}{_bucket_name(bucket)}/")
+
+
+@app.command(context_settings=CONTEXT)
+def mvb(
+    bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
+    project: str = typer.Argument(..., help="Project that it belongs to from now on."),
+) -> None:
+    """Give a bucket to another project.
+
+    \b
+    Examples:
+      danlu store mvb team-data vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        moved = client.store.move_bucket(_bucket_name(bucket), project)
+    print(f"{SCHEME}{moved.name}/ belongs to {moved.project}")
 
 
 @contextmanager
@@ -172,6 +209,10 @@ def _listed(client: Client, path: str, *, recursive: bool) -> list[object]:
             return list(client.store.browse(f"{path}/"))
         return [entry for entry in entries if getattr(entry, "key", None) == where.key]
     return list(entries)
+
+
+def _bucket_name(text: str) -> str:
+    return text[len(SCHEME) :].rstrip("/") if text.startswith(SCHEME) else text
 
 
 def _entry_text(entry: object) -> str:

@@ -12,6 +12,7 @@ from danlu.cli.options import AsJson, Detach
 def submit(
     file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
     set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
+    debug: bool = typer.Option(False, "--debug", help="Prepare everything, and wait for `danlu shell`."),
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
@@ -28,6 +29,7 @@ def submit(
       danlu submit job.yml
       danlu submit job.yml --set nodes=4 --set hyperparameters.lr=0.01
       danlu submit job.yml --detach
+      danlu submit job.yml --debug --detach
       danlu submit job.yml --json | jq -r .id
     """
     from danlu.cli.send import send
@@ -35,4 +37,5 @@ def submit(
 
     job_file = read_job_file(file, set_)
     with job_file.explained():
-        send(job_file.values, folder=job_file.folder, detach=detach, as_json=as_json)
+        values = {**job_file.values, "debug": True} if debug else job_file.values
+        send(values, folder=job_file.folder, detach=detach, as_json=as_json)

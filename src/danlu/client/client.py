@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from types import TracebackType
 from typing import Optional
 
+from danlu.client.bodies import body
 from danlu.client.config import load_settings
 from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
 from danlu.client.pages import pages
+from danlu.client.people import People
+from danlu.client.projects import Projects
+from danlu.client.quotas import Quotas
+from danlu.client.runs import Runs
 from danlu.client.store import Store
+from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.nodes import HealthOut, NodeOut
 
@@ -36,6 +43,10 @@ class Client:
         self.jobs = Jobs(self._http)
         self.store = Store(self._http)
         self.keys = Keys(self._http)
+        self.runs = Runs(self._http)
+        self.people = People(self._http)
+        self.projects = Projects(self._http)
+        self.quotas = Quotas(self._http)
 
     @property
     def url(self) -> str:
@@ -44,9 +55,24 @@ class Client:
     def me(self) -> MeOut:
         return self._http.get("/me", MeOut)
 
-    def set_password(self, password: str) -> None:
-        """Choose the password that `danlu login --name` and the console ask for."""
-        self._http.send("PUT", "/me/password", body=SetPassword(password=password))
+    def set_password(self, password: str, *, current: Optional[str] = None) -> None:
+        """Choose the password that `danlu login --name` asks for; `current` is the one so far, if there is one."""
+        self._http.send("PUT", "/me/password", body=body(SetPassword, password=password, current=current))
+
+    def audit(
+        self,
+        *,
+        person: Optional[str] = None,
+        object: Optional[str] = None,
+        action: Optional[str] = None,
+        project: Optional[str] = None,
+        since: Optional[datetime] = None,
+        until: Optional[datetime] = None,
+    ) -> Iterator[AuditOut]:
+        """What was changed, newest first: of everything for admins, of their projects for owners."""
+        query = {"person": person, "object": object, "action": action, "project": project}
+        times = {"since": _moment(since), "until": _moment(until)}
+        return pages(self._http, "/audit", AuditOut, query={**query, **times})
 
     def nodes(self) -> Iterator[NodeOut]:
         return pages(self._http, "/nodes", NodeOut)
@@ -67,3 +93,8 @@ class Client:
         trace: Optional[TracebackType],
     ) -> None:
         self.close()
+
+
+def _moment(moment: Optional[datetime]) -> Optional[str]:
+    """A naive time is one of this machine's clock."""
+    return None if moment is None else moment.astimezone().isoformat()

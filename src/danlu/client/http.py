@@ -108,6 +108,12 @@ class Http:
     ) -> M:
         return self._read(self.send("POST", path, body=body, is_repeatable=is_repeatable, **more), into)
 
+    def put(self, path: str, into: type[M], *, body: BaseModel) -> M:
+        return self._read(self.send("PUT", path, body=body), into)
+
+    def patch(self, path: str, into: type[M], *, body: BaseModel) -> M:
+        return self._read(self.send("PATCH", path, body=body), into)
+
     def delete(self, path: str, into: type[M], *, query: Optional[Query] = None) -> M:
         return self._read(self.send("DELETE", path, query=query), into)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Optional, Union
 
@@ -11,9 +11,11 @@ from danlu.client.events import NotEvents, TimeLimit, events
 from danlu.client.http import Http
 from danlu.client.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
 from danlu.client.pages import pages
+from danlu.client.terminals import Size, Terminal
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobRow
+from danlu.wire.why import WhyOut
 
 _POLL_SECONDS = 1.0
 
@@ -130,9 +132,22 @@ class Job:
         """One rank's log byte for byte, in pieces, up to where it is now."""
         return read_raw(self._http, self.id, rank=rank, attempt=attempt)
 
+    def terminal(
+        self, rank: int = 0, *, command: Optional[Sequence[str]] = None, size: Optional[Size] = None
+    ) -> Terminal:
+        """Start a command in a running task, beside the task's own; a shell when none is named.
+
+        With a size it has a terminal. Raises WrongState when the task does not run.
+        """
+        return Terminal(self._http, self.id, rank=rank, command=command, size=size)
+
     def events(self) -> Iterator[EventOut]:
         """What happened to the job, oldest first."""
         return pages(self._http, f"/jobs/{self.id}/events", EventOut)
+
+    def why(self) -> WhyOut:
+        """Why it waits, in full: what is missing, who is ahead, which limit, when there is room, what would help."""
+        return self._http.get(f"/jobs/{self.id}/why", WhyOut)
 
     def stop(self) -> Job:
         """Ask for its end. Returns at once; `wait()` waits for it. Quiet when the job is over."""

@@ -45,10 +45,15 @@ class Jobs:
         body = SubmitJob(spec=values, request_id=request_id or uuid.uuid4().hex)
         return Job(self._http, self._http.post("/jobs", JobOut, body=body, is_repeatable=True))
 
-    def plan(self, spec: Optional[Spec] = None, *, folder: Optional[Path] = None, **fields: Any) -> PlanOut:
-        """What every rank of such a job would see. Nothing is stored, started or uploaded."""
+    def plan(
+        self, spec: Optional[Spec] = None, *, folder: Optional[Path] = None, explain: bool = False, **fields: Any
+    ) -> PlanOut:
+        """What every rank of such a job would see. Nothing is stored, started or uploaded.
+
+        With `explain`, the answer's `explanation` says what everything in it is for.
+        """
         values = with_code(self._http, prepare(spec, fields, folder=folder), is_uploaded=False)
-        return self._http.post("/jobs/plan", PlanOut, body=PlanJob(spec=values), is_repeatable=True)
+        return self._http.post("/jobs/plan", PlanOut, body=PlanJob(spec=values, explain=explain), is_repeatable=True)
 
     def get(self, job: str) -> Job:
         """The job with this id, or the newest one of this name. Raises NotFound."""

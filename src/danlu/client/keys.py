@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple, Optional
 from urllib.parse import parse_qs, urlsplit
 
+from danlu.client.bodies import body
 from danlu.client.config import clean_url
 from danlu.client.http import Http
 from danlu.client.pages import pages
+from danlu.client.paths import quote_part
 from danlu.errors import InvalidInput
 from danlu.wire.auth import KeyOut, MakeKey, NewKeyOut, SessionOut, SignIn
 
@@ -17,16 +19,17 @@ class Keys:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self) -> Iterator[KeyOut]:
-        return pages(self._http, "/keys", KeyOut)
+    def list(self, *, user: Optional[str] = None) -> Iterator[KeyOut]:
+        """Your own; somebody else's for admins."""
+        return pages(self._http, "/keys", KeyOut, query={"user": user})
 
     def make(self, name: str = "", *, expires_in_days: Optional[int] = None) -> NewKeyOut:
         """Make a key. Its `api_key` is shown this once."""
-        body = MakeKey(name=name, expires_in_days=expires_in_days)
-        return self._http.post("/keys", NewKeyOut, body=body)
+        made = body(MakeKey, name=name, expires_in_days=expires_in_days)
+        return self._http.post("/keys", NewKeyOut, body=made)
 
     def delete(self, key_id: str) -> None:
-        self._http.send("DELETE", f"/keys/{key_id}")
+        self._http.send("DELETE", f"/keys/{quote_part(key_id)}")
 
 
 class Link(NamedTuple):

@@ -11,12 +11,12 @@ from typing import Callable, Optional, Union
 from danlu.client.batches import Move, fetch_batch, in_batches, send_batch
 from danlu.client.http import Http
 from danlu.client.pages import pages
-from danlu.client.paths import object_path
+from danlu.client.paths import object_path, quote_part
 from danlu.client.pieces import put_in_pieces
 from danlu.client.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
-from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
+from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
 
 NUM_PARALLEL = 4
 PathText = Union[str, "os.PathLike[str]"]
@@ -127,8 +127,17 @@ class Store:
     def buckets(self) -> Iterator[BucketOut]:
         return pages(self._http, "/buckets", BucketOut)
 
-    def make_bucket(self, name: str) -> BucketOut:
-        return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name))
+    def make_bucket(self, name: str, *, project: Optional[str] = None) -> BucketOut:
+        """Make a bucket in a project; in the first one that you may use when none is named."""
+        return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name, project=project))
+
+    def move_bucket(self, name: str, project: str) -> BucketOut:
+        """Give a bucket to another project."""
+        return self._http.patch(f"/buckets/{quote_part(name)}", BucketOut, body=MoveBucket(project=project))
+
+    def delete_bucket(self, name: str) -> None:
+        """Only when nothing is in it."""
+        self._http.send("DELETE", f"/buckets/{quote_part(name)}")
 
     def _listings(self, where: StorePath, *, delimiter: Optional[str]) -> Iterator[ListingOut]:
         cursor: Optional[str] = None

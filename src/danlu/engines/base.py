@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,7 +15,18 @@ from danlu.spec.devices import DeviceRequest
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
-__all__ = ["Credentials", "Engine", "EngineSetup", "Handle", "LogMark", "NodeInfo", "Observation"]
+__all__ = [
+    "CanOpenChannels",
+    "Channel",
+    "Credentials",
+    "Engine",
+    "EngineSetup",
+    "Handle",
+    "LogMark",
+    "NodeInfo",
+    "Observation",
+    "TerminalSize",
+]
 
 
 class Handle(BaseModel):
@@ -69,6 +80,8 @@ class Credentials:
     server_url: str
     token: str = field(repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    owner_id: int | None = None
+    """Number of the person whose job it is. Engines that give jobs a user id of their own give one per person."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,53 @@ class EngineSetup:
     use_own_network: bool = True
     simulate: tuple[DeviceRequest, ...] = ()
     max_tasks: int = 0
+    homes_dir: Path | None = None
+    """Folders of people that outlive jobs; below the work folder when not given. On a cluster: what all nodes mount."""
+
+    shared_dir: Path | None = None
+    """Folders of projects that outlive jobs."""
+
+
+class TerminalSize(NamedTuple):
+    rows: int
+    columns: int
+
+
+class Channel(ABC):
+    """A command that was started in a running task, beside the task's own. Ends when it is closed or the task ends."""
+
+    @abstractmethod
+    def read(self, limit: int) -> bytes:
+        """Wait for output and return at most `limit` bytes of it; empty once there will be no more."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> None:
+        """Give it input. Quiet when it has ended. Empty data means that there will be no more."""
+
+    @abstractmethod
+    def resize(self, size: TerminalSize) -> None:
+        """Tell its terminal about a new size. Quiet when it has none."""
+
+    @abstractmethod
+    def exit_code(self) -> int:
+        """Wait for its end; 128 + n when signal n ended it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Hang up. Quiet when it has ended."""
+
+
+@runtime_checkable
+class CanOpenChannels(Protocol):
+    """An engine that lets people into running tasks."""
+
+    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
+        """Start a command in a task, with a terminal or with plain pipes (errors go where output goes).
+
+        The task does not run             -> raise WrongState
+        The command cannot be executed    -> a channel that says so and ends with 127
+        """
+        ...
 
 
 class Engine(ABC):

@@ -19,6 +19,7 @@ from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.ranktable import RankedDevice, RankTable, Server, write_a
 from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, chip_of, ring_fault
+from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, Processes
 
 NPU = "npu"
@@ -28,6 +29,34 @@ KILL_AFTER_SECONDS = 15.0
 
 SIMULATED_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
 """Set aside for benchmarks (RFC 2544), so no device that exists has such an address."""
+
+STARTS = (
+    "Every task finds the same rank table. The command runs once on every node and starts a process for each NPU "
+    "itself; with `processes: per_device` it is started once for each NPU, with the variables of that one process."
+)
+_FRAMEWORKS = "MindSpore, TensorFlow, HCCL"
+TOLD = {
+    "MASTER_ADDR": Told("the address of node 0", "PyTorch, MindSpore"),
+    "MASTER_PORT": Told("a port there that is free for this attempt", "PyTorch, MindSpore"),
+    "RANK_TABLE_FILE": Told("the rank table: which process has which NPU of which server", _FRAMEWORKS),
+    "RANK_SIZE": Told("all NPUs of the job", _FRAMEWORKS),
+    "RANK_ID": Told("this process among all of the job; once per node: the node's first one", _FRAMEWORKS),
+    "RANK_INDEX": Told("which node this is, from 0", "TensorFlow"),
+    "DEVICE_NUM": Told("NPUs of the job on this node", "MindSpore's scripts"),
+    "DEVICE_ID": Told("the NPU of this process, from 0 among those of the job here", _FRAMEWORKS),
+    "DEVICE_INDEX": Told("the NPU of this process, from 0 among those of the job here", "TensorFlow"),
+    "ASCEND_DEVICE_ID": Told("the NPU of this process, from 0 among those of the job here", "CANN, ModelArts scripts"),
+    "JOB_ID": Told("the id of the job", "HCCL, TensorFlow"),
+    "POD_NAME": Told("this task's name in the rank table of TensorFlow 1.15", "TensorFlow"),
+    "SOC_VERSION": Told("the chip, from the model of the NPU", "CANN's compiler"),
+    "HCCL_CONNECT_TIMEOUT": Told("seconds that HCCL waits for the other processes", "HCCL"),
+    "DANLU_SIMULATED_DEVICES": Told("1: the NPUs are simulated, there is no such hardware", "your code"),
+}
+FILES = {
+    "rank_table.json": "the rank table, version 1.0, the same bytes in every task, made anew for each attempt",
+    "per_device.py": "starts the command once for each NPU and ends all when one fails",
+    "processes.json": "the variables and the log file of each of these processes",
+}
 
 
 def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:

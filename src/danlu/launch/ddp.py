@@ -9,7 +9,22 @@ from __future__ import annotations
 from danlu.launch import plain
 from danlu.launch.additions import Additions
 from danlu.launch.placement import Placement
+from danlu.launch.told import Told
 from danlu.spec.job import JobSpec
+
+STARTS = (
+    "The command runs once on every node and starts its own processes, with torchrun or by itself. Node 0 is where "
+    "they meet."
+)
+TOLD = {
+    "MASTER_ADDR": Told("the address of node 0, where the processes meet", "torch.distributed, torchrun scripts"),
+    "MASTER_PORT": Told("a port there that is free for this attempt", "torch.distributed, torchrun scripts"),
+    "WORLD_SIZE": Told(
+        "how many nodes there are; torchrun replaces it by the number of processes", "PyTorchJob scripts"
+    ),
+    "RANK": Told("which node this is; torchrun replaces it by the number of the process", "PyTorchJob scripts"),
+}
+FILES: dict[str, str] = {}
 
 
 def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import NamedTuple
 
+CHECKPOINTS = "checkpoints"
+"""The folder of the output that one attempt leaves to the next."""
+
 
 class Layout(NamedTuple):
     root: str
@@ -30,6 +33,21 @@ class Layout(NamedTuple):
     def model(self) -> str:
         """Uploaded after the command's end."""
         return f"{self.root}/model"
+
+    @property
+    def runs(self) -> str:
+        """Journals of runs; brought to the server while the command runs."""
+        return f"{self.root}/runs"
+
+    @property
+    def checkpoints(self) -> str:
+        """Part of the output; the next attempt finds here what this one left."""
+        return f"{self.output}/{CHECKPOINTS}"
+
+    @property
+    def stop_file(self) -> str:
+        """Exists once the task was told to end."""
+        return f"{self.config}/stop"
 
     @property
     def hyperparameters(self) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from danlu.errors import InvalidSpec
-from danlu.launch import ascend, ddp, plain
+from danlu.launch import ascend, ddp, mpi, plain, ps_worker
 from danlu.launch.additions import Additions
+from danlu.launch.contracts import add_contract
+from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement
 from danlu.launch.plan import Plan
+from danlu.spec import roles
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 
 Mode = Callable[..., list[Additions]]
@@ -18,16 +21,29 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.PLAIN: plain.add,
     LaunchMode.DDP: ddp.add,
     LaunchMode.ASCEND: ascend.add,
+    LaunchMode.PS_WORKER: ps_worker.add,
+    LaunchMode.MPI: mpi.add,
+    LaunchMode.HOROVOD: mpi.add,
 }
 
 
-def make_plan(job: JobSpec, *, job_id: str, attempt: int, placement: Placement, output: str) -> Plan:
+def make_plan(
+    job: JobSpec, *, job_id: str, attempt: int, placement: Placement, output: str, owner: Owner | None = None
+) -> Plan:
     """Say what would be started. Pure: no I/O, no clock, no randomness.
 
     `output` is the folder in the store that takes the results, job id included.
     """
+    roles.check(job)
     _check_processes(job)
-    additions = MODES[job.launch](job, job_id=job_id, placement=placement)
+    additions = add_contract(
+        job,
+        MODES[job.launch](job, job_id=job_id, placement=placement),
+        job_id=job_id,
+        attempt=attempt,
+        placement=placement,
+        owner=owner or Owner(),
+    )
     tasks = tuple(
         plain.task_plan(
             job,
@@ -35,10 +51,11 @@ def make_plan(job: JobSpec, *, job_id: str, attempt: int, placement: Placement, 
             attempt=attempt,
             placement=placement,
             place=place,
+            member=member,
             output=output,
             added=added,
         )
-        for place, added in zip(placement.tasks, additions, strict=True)
+        for place, member, added in zip(placement.tasks, roles.members(job), additions, strict=True)
     )
     return Plan(job_id=job_id, attempt=attempt, grace_seconds=job.grace, tasks=tasks)
 

@@ -17,10 +17,16 @@ class TaskPlacement(BaseModel):
     address: str
     """What the other tasks of the attempt reach it by."""
 
+    port: int = 0
+    """A port on its address that is free for this task; 0 in placements of older versions."""
+
     device_ids: tuple[int, ...] = ()
     device_model: str | None = None
     device_ips: tuple[str, ...] = ()
     """Addresses of the devices' own network cards, in the order of the ids; empty when the node does not know them."""
+
+    device_uuids: tuple[str, ...] = ()
+    """What the devices are called wherever they are seen from, in the order of the ids; empty when not known."""
 
     has_simulated_devices: bool = False
     root: str = SANDBOX_ROOT
@@ -38,3 +44,9 @@ class Placement(BaseModel):
 
     interface: str = ""
     """The network interface that the tasks' addresses are on, when it is not for the framework to find."""
+
+
+def simulated_notes(placement: Placement) -> list[str]:
+    """What people are told about devices that do not exist."""
+    nodes = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
+    return [f"the devices of {node} are simulated: no such hardware is used" for node in nodes]

@@ -4,18 +4,75 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
-from danlu.launch.layout import Layout
+from danlu.launch.layout import CHECKPOINTS, Layout
 from danlu.launch.placement import Placement, TaskPlacement
-from danlu.launch.plan import Fetch, Send, TaskPlan
+from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
+from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
+from danlu.spec.roles import WORKER, Group, Member, group_of, groups
 
 SHELL = "/bin/bash"
+PLAIN_SHELL = "/bin/sh"
+"""For images, which need not have another. Contracts are written for bash, which theirs have."""
+
+_WAIT = (
+    'echo "Everything is ready, and the command is not started: danlu shell $DANLU_JOB_ID --rank $DANLU_RANK"\n'
+    "exec tail -f /dev/null"
+)
+"""What runs instead of the command in debug mode. One program to its end: whoever opens a shell gets its variables."""
+
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"),
+}
+STARTS = (
+    "The command runs once on every node. The tasks get to know each other's names, and nothing is set up for them."
+)
+TOLD = {
+    "NODE_NUM": Told("how many nodes the job has", TIONE),
+    "INDEX": Told("which node of the job this is, from 0", TIONE),
+    "GPU_NUM_PER_NODE": Told("devices of the job on each node", TIONE),
+    "GPU_NUM": Told("devices of the job on all nodes", TIONE),
+    "CHIEF_IP": Told("the address of node 0", TIONE),
+    "NODE_LIST": Told("the host name of every node, each with its number of devices", TIONE),
+    "TI_TASK_ID": Told("the id of the job", f"{TIONE}, tikit"),
+    "TI_INSTANCE_ID": Told("the id of this attempt", f"{TIONE}, tikit"),
+    "CUDA_VISIBLE_DEVICES": Told("the job's GPUs; programs count them from 0", "CUDA, PyTorch"),
+    "ASCEND_RT_VISIBLE_DEVICES": Told("the physical ids of the job's NPUs; programs count them from 0", "CANN"),
+    "ASCEND_VISIBLE_DEVICES": Told("the physical ids of the job's NPUs", "Ascend's container runtime, MindSpore"),
+    "GLOO_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "PyTorch's gloo"),
+    "NCCL_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "NCCL"),
+    "HCCL_SOCKET_IFNAME": Told("the network interface that the tasks' addresses are on", "HCCL"),
+    "DANLU_JOB_ID": Told("the id of the job", DANLU),
+    "DANLU_JOB_NAME": Told("the job's name", DANLU),
+    "DANLU_ATTEMPT": Told("the number of this attempt, from 1; later ones come after a failure or a pause", DANLU),
+    "DANLU_RANK": Told("which task of the job this is, from 0", DANLU),
+    "DANLU_ROLE": Told("which role of the job this is: worker, unless it has roles", DANLU),
+    "DANLU_ROLE_INDEX": Told("which task of that role, from 0", DANLU),
+    "DANLU_NODES": Told("how many tasks the job has", DANLU),
+    "DANLU_NODE": Told("the machine that the task is on", DANLU),
+    "DANLU_DEVICE_TYPE": Told("cpu, gpu or npu", DANLU),
+    "DANLU_DEVICE_IDS": Told("the physical ids of the task's devices", DANLU),
+    "DANLU_DEVICES_PER_NODE": Told("how many devices every task has", DANLU),
+    "DANLU_ROOT": Told("the folder that holds input/, code/, output/ and model/", DANLU),
+    "DANLU_DATA_DIR": Told("where the inputs of `data` are", DANLU),
+    "DANLU_CONFIG_DIR": Told("where Danlu's own files are", DANLU),
+    "DANLU_CODE_DIR": Told("the code folder, in which the command is started", DANLU),
+    "DANLU_OUTPUT_DIR": Told("what is written here is uploaded while the command runs", DANLU),
+    "DANLU_CHECKPOINT_DIR": Told("what is saved here is here again in the job's next attempt", DANLU),
+    "DANLU_STOP_FILE": Told("appears when the task is told to end; danlu.preempted() looks for it", DANLU),
+    "DANLU_MODEL_DIR": Told("what is written here is uploaded after the command's end", DANLU),
+    "DANLU_RUNS_DIR": Told("journals of runs: brought to the server while the command runs", DANLU),
+    "DANLU_HYPERPARAMETERS": Told("the file with the job's hyperparameters, as JSON", DANLU),
+    "DANLU_TOKEN_FILE": Told("the attempt's own credentials, valid until its end", "Danlu's SDK"),
+}
+FILES = {
+    "hyperparameters.json": "the job's hyperparameters, as they are in the job file",
+    "setup.sh": "the job's setup; it is read by the shell that starts the command, so that what it exports stays",
 }
 
 
@@ -25,16 +82,25 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
     """The variables of TI-ONE that hold in every mode."""
-    devices = job.resources.device.count
+    everyone = groups(job)
     return {
         "NODE_NUM": str(job.nodes),
         "INDEX": str(rank),
-        "GPU_NUM_PER_NODE": str(devices),
-        "GPU_NUM": str(devices * job.nodes),
+        "GPU_NUM_PER_NODE": str(group_of(job, rank).resources.device.count),
+        "GPU_NUM": str(sum(group.count * group.resources.device.count for group in everyone)),
         "CHIEF_IP": placement.tasks[0].address,
-        "NODE_LIST": ",".join(f"{host_name(job_id, place.rank)}:{devices}" for place in placement.tasks),
+        "NODE_LIST": node_list(job_id, everyone),
         "TI_TASK_ID": job_id,
     }
+
+
+def node_list(job_id: str, some: Sequence[Group]) -> str:
+    """The tasks of some groups as `host:devices,host:devices`."""
+    return ",".join(
+        f"{host_name(job_id, index, group.role)}:{group.resources.device.count}"
+        for group in some
+        for index in range(group.count)
+    )
 
 
 def task_plan(
@@ -44,70 +110,84 @@ def task_plan(
     attempt: int,
     placement: Placement,
     place: TaskPlacement,
+    member: Member,
     output: str,
     added: Additions,
 ) -> TaskPlan:
     """One task of an attempt, whatever its mode; `added` is what the mode adds."""
     layout = Layout(place.root)
-    rank = place.rank
-    env = {
-        **_interface(placement),
-        **_visible_devices(job.resources.device, place.device_ids),
-        **added.env,
-        "TI_INSTANCE_ID": f"{job_id}-{attempt}",
-        **_danlu_env(job, job_id=job_id, attempt=attempt, place=place, layout=layout),
-    }
+    asked = member.group.resources
+    own = own_environment(job, job_id=job_id, attempt=attempt, placement=placement, place=place, member=member)
+    env = {**own, **added.env}
     hyperparameters = json.dumps(job.hyperparameters, ensure_ascii=False, indent=2) + "\n"
     files = {layout.hyperparameters: hyperparameters, **added.files}
     if job.setup is not None:
         files[layout.setup_script] = job.setup if job.setup.endswith("\n") else job.setup + "\n"
+    setup = () if job.setup is None else (Gate(name="setup", reason="setup_failed", passed=layout.setup_done),)
     return TaskPlan(
-        rank=rank,
-        role="worker",
+        rank=place.rank,
+        role=member.role,
         node=place.node,
-        host=host_name(job_id, rank),
+        host=host_name(job_id, member.index, member.role),
         address=place.address,
-        device_type=job.resources.device.type,
+        device_type=asked.device.type,
         device_ids=place.device_ids,
         root=place.root,
-        command=_command(job, layout, added.launcher),
-        has_setup=job.setup is not None,
+        command=_command(job, member.group.command or (), layout, added),
+        spared=added.spared,
+        gates=(*setup, *added.gates),
         workdir=layout.code,
-        env={**env, **job.env},
+        env={**env, **job.env, **member.group.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.model),
-        inputs=_inputs(job, layout),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model, layout.runs),
+        inputs=(*_inputs(job, layout), *_checkpoints(attempt, layout, output)),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
         ),
-        cpus=job.resources.cpus,
-        memory_bytes=job.resources.memory,
+        cpus=asked.cpus,
+        memory_bytes=asked.memory,
+        user=added.user,
+        mounts=added.mounts,
+        image=_image(job),
+        log_copy=added.log_copy,
     )
 
 
-def host_name(job_id: str, rank: int) -> str:
+def host_name(job_id: str, index: int, role: str = WORKER) -> str:
     """The name that the tasks of a job know each other by."""
-    return f"{job_id}-worker-{rank}"
+    return f"{job_id}-{role}-{index}"
 
 
-def _danlu_env(job: JobSpec, *, job_id: str, attempt: int, place: TaskPlacement, layout: Layout) -> dict[str, str]:
+def own_environment(
+    job: JobSpec, *, job_id: str, attempt: int, placement: Placement, place: TaskPlacement, member: Member
+) -> dict[str, str]:
+    """The variables that Danlu sets in every mode, whatever the mode adds."""
+    layout, device = Layout(place.root), member.group.resources.device
     return {
+        **_interface(placement),
+        **_visible_devices(device, place),
+        "TI_INSTANCE_ID": f"{job_id}-{attempt}",
         "DANLU_JOB_ID": job_id,
         "DANLU_JOB_NAME": job.name,
         "DANLU_ATTEMPT": str(attempt),
         "DANLU_RANK": str(place.rank),
+        "DANLU_ROLE": member.role,
+        "DANLU_ROLE_INDEX": str(member.index),
         "DANLU_NODES": str(job.nodes),
         "DANLU_NODE": place.node,
-        "DANLU_DEVICE_TYPE": job.resources.device.type,
+        "DANLU_DEVICE_TYPE": device.type,
         "DANLU_DEVICE_IDS": ",".join(map(str, place.device_ids)),
-        "DANLU_DEVICES_PER_NODE": str(job.resources.device.count),
+        "DANLU_DEVICES_PER_NODE": str(device.count),
         "DANLU_ROOT": layout.root,
         "DANLU_DATA_DIR": layout.data,
         "DANLU_CONFIG_DIR": layout.config,
         "DANLU_CODE_DIR": layout.code,
         "DANLU_OUTPUT_DIR": layout.output,
+        "DANLU_CHECKPOINT_DIR": layout.checkpoints,
+        "DANLU_STOP_FILE": layout.stop_file,
         "DANLU_MODEL_DIR": layout.model,
+        "DANLU_RUNS_DIR": layout.runs,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
     }
@@ -119,8 +199,10 @@ def _interface(placement: Placement) -> dict[str, str]:
     return dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"), placement.interface)
 
 
-def _visible_devices(device: DeviceRequest, ids: tuple[int, ...]) -> dict[str, str]:
-    return {name: ",".join(map(str, ids)) for name in VISIBLE_DEVICES.get(device.type, ())}
+def _visible_devices(device: DeviceRequest, place: TaskPlacement) -> dict[str, str]:
+    """By uuid where it is known: a number means another device where only some device files are seen."""
+    shown = ",".join(place.device_uuids or map(str, place.device_ids))
+    return dict.fromkeys(VISIBLE_DEVICES.get(device.type, ()), shown)
 
 
 def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
@@ -132,15 +214,37 @@ def _inputs(job: JobSpec, layout: Layout) -> tuple[Fetch, ...]:
     return tuple(fetches)
 
 
-def _command(job: JobSpec, layout: Layout, launcher: tuple[str, ...]) -> tuple[str, ...]:
-    """Setup and a shell line share one shell, so that what setup exports reaches the command."""
-    line = job.command
-    if launcher:
-        line = (*launcher, *(line if isinstance(line, tuple) else (SHELL, "-c", line)))
-    if job.setup is None and isinstance(line, tuple):
-        return line
+def _image(job: JobSpec) -> Image | None:
+    if job.image is None:
+        return None
+    login = job.image_login
+    return Image(name=job.image, username=login.username if login else "", secret=login.secret if login else "")
+
+
+def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:
+    """What the attempts before this one saved to go on from."""
+    if attempt == 1:
+        return ()
+    return (Fetch(source=f"{output.rstrip('/')}/{CHECKPOINTS}/", to=layout.checkpoints, is_own=True),)
+
+
+def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:
+    """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
+    shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
+    if job.debug:
+        line, added = _WAIT, added._replace(launcher=())
+    if not isinstance(line, str):
+        line = (*line, *added.arguments)
+    if added.launcher:
+        line = (*added.launcher, *((shell, "-c", line) if isinstance(line, str) else line))
+    before = [*_setup_lines(job, layout), *([added.prologue] if added.prologue else [])]
+    if not before:
+        return (shell, "-c", line) if isinstance(line, str) else line
     command = line if isinstance(line, str) else f"exec {shlex.join(line)}"
+    return (shell, "-c", "\n".join([*before, command]), *((added.shell_name,) if added.shell_name else ()))
+
+
+def _setup_lines(job: JobSpec, layout: Layout) -> list[str]:
     if job.setup is None:
-        return (SHELL, "-c", command)
-    setup, done = shlex.quote(layout.setup_script), shlex.quote(layout.setup_done)
-    return (SHELL, "-c", f"set -e\n. {setup}\nset +e\n: > {done}\n{command}")
+        return []
+    return ["set -e", f". {shlex.quote(layout.setup_script)}", "set +e", f": > {shlex.quote(layout.setup_done)}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -18,6 +20,9 @@ class Fetch(_Frozen):
     to: str
     """Absolute path in the task."""
 
+    is_own: bool = False
+    """What earlier attempts of the job left: it need not be there, and is not sent again."""
+
 
 class Send(_Frozen):
     """A folder of the task whose files are brought to the store."""
@@ -28,6 +33,39 @@ class Send(_Frozen):
 
     while_running: bool
     """Whether files are uploaded while the command runs, or only after its end."""
+
+
+class Image(_Frozen):
+    """Files that the command sees instead of the machine's."""
+
+    name: str
+    username: str = ""
+    secret: str = ""
+    """The name of the secret that is the password, if there is one."""
+
+
+class Mount(_Frozen):
+    """A folder that outlives the job."""
+
+    kind: Literal["home", "shared"]
+    """`home`: of one person. `shared`: of one project."""
+
+    name: str
+    """Whose it is: one part of a path."""
+
+    to: str
+    """Absolute path in the task."""
+
+
+class Gate(_Frozen):
+    """A step before the command that has to end well; what fails before it is passed has a reason of its own."""
+
+    name: str
+    reason: str
+    """A code of the catalogue."""
+
+    passed: str
+    """Absolute path in the task of a file that exists once the step has ended well."""
 
 
 class TaskPlan(_Frozen):
@@ -44,11 +82,17 @@ class TaskPlan(_Frozen):
     command: tuple[str, ...]
     """What is executed, word for word."""
 
-    has_setup: bool
+    spared: tuple[str, ...] = ()
+    """Programs (as `ps` calls them) that a stop does not signal before the grace is over. They would only end sooner
+    what they started, which hears the signal by itself."""
+
+    gates: tuple[Gate, ...]
+    """In the order in which they are passed."""
+
     workdir: str
     env: dict[str, str]
     files: dict[str, str]
-    """Absolute path in the task -> text."""
+    """Absolute path in the task -> text. One that begins with `#!` can be executed."""
 
     folders: tuple[str, ...]
     """Folders that exist before the command starts."""
@@ -57,6 +101,13 @@ class TaskPlan(_Frozen):
     outputs: tuple[Send, ...]
     cpus: float | None
     memory_bytes: int | None
+    user: str = ""
+    """The name that its processes go by; the engine's own when empty. Tasks of one name may share files."""
+
+    mounts: tuple[Mount, ...] = ()
+    image: Image | None = None
+    log_copy: str = ""
+    """Absolute path in a mount of a file that gets a copy of the log; empty for none."""
 
 
 class Plan(_Frozen):

@@ -7,6 +7,8 @@ import os
 
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
+CLONE_NEWNS = 0x00020000
+MS_RDONLY, MS_REC, MS_PRIVATE = 1, 1 << 14, 1 << 18
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
@@ -36,6 +38,11 @@ def unshare(flags: int) -> None:
 def enter_namespace(descriptor: int) -> None:
     """Move this process into the namespace that an open /proc/PID/ns/* file stands for."""
     _check(_libc.setns(descriptor, 0), "setns")
+
+
+def mount(source: str, target: str, *, kind: str = "", flags: int = 0, options: str = "") -> None:
+    words = [text.encode() or None for text in (source, target, kind)]
+    _check(_libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None), "mount")
 
 
 def _prctl(option: int, value: object) -> None:

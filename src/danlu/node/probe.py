@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from danlu.node import cgroup, network
+from danlu.node import cgroup, image_root, network
+from danlu.node.devices import find_devices
 from danlu.node.way_out import PROGRAM, open_way_out
 
 _TRY_BWRAP = (
@@ -30,6 +31,7 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
     bwrap = shutil.which("bwrap") or ""
     roots = cgroup.find_roots(cgroup_name)
     cgroup.remove_leftovers(roots)
+    inventory = find_devices()
     return {
         "bwrap": bwrap,
         "sandbox_problem": _try([bwrap, *_TRY_BWRAP], None) if bwrap else "bubblewrap is not installed",
@@ -37,20 +39,10 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
         "way_out": shutil.which(PROGRAM) or "",
         "way_out_problem": _try_way_out(),
         "cgroups": roots,
+        **_try_images(),
+        "devices": [device._asdict() for device in inventory.devices],
+        "device_problems": inventory.problems,
     }
-
-
-def find_devices() -> list[tuple[str, str | None, int]]:
-    """Return (type, model, id) of the accelerators that the kernel shows."""
-    found: list[tuple[str, str | None, int]] = []
-    names = sorted(os.listdir("/dev"))
-    for name in names:
-        matched = re.fullmatch(r"(nvidia|davinci)(\d+)", name)
-        if matched and matched[1] == "nvidia":
-            found.append(("gpu", _nvidia_model(int(matched[2])), int(matched[2])))
-        elif matched:
-            found.append(("npu", None, int(matched[2])))
-    return found
 
 
 def memory_bytes() -> int:
@@ -77,6 +69,23 @@ def _try_way_out() -> str:
     return ""
 
 
+def _try_images() -> dict[str, str]:
+    """Which program can fetch images, or why jobs with one cannot run here."""
+    if os.geteuid() != 0:
+        return {"image_tool": "", "image_problem": "the server is not root, and only root can lay out an image"}
+    tools = [path for path in map(shutil.which, ("podman", "docker")) if path is not None]
+    # docker may be a client without a server
+    working = [path for path in tools if not _try([path, "images", "--quiet"], None)]
+    if not working:
+        told = "neither docker nor podman is installed" if not tools else f"{' and '.join(tools)} do not work here"
+        return {"image_tool": "", "image_problem": told}
+    with tempfile.TemporaryDirectory() as folder:
+        problem = image_root.why_not(folder)
+    if problem is not None:
+        return {"image_tool": "", "image_problem": f"overlays cannot be mounted: {problem}"}
+    return {"image_tool": working[0], "image_problem": ""}
+
+
 def _try(argv: list[str], net: network.Network | None) -> str:
     said, say = os.pipe()
     child = os.fork()
@@ -97,18 +106,6 @@ def _try(argv: list[str], net: network.Network | None) -> str:
         problem = file.read().decode(errors="replace").strip()
     os.waitpid(child, 0)
     return problem
-
-
-def _nvidia_model(number: int) -> str | None:
-    try:
-        for name in os.listdir("/proc/driver/nvidia/gpus"):
-            with open(f"/proc/driver/nvidia/gpus/{name}/information") as file:
-                fields = dict(line.split(":", 1) for line in file if ":" in line)
-            if int(fields.get("Device Minor", "-1")) == number:
-                return fields.get("Model", "").strip().lower().replace(" ", "-") or None
-    except (OSError, ValueError):
-        return None
-    return None
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any, Optional
 
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
 TASK, TOKEN, STAGER_LOG, SHIM_LOG = "task.json", "token", "stager.log", "shim.log"
+FETCHED = "fetched.json"
 START_LOCK = "start.lock"
 MARK_WIDTH = 39
 RECORD_BYTES = 4096

@@ -69,11 +69,19 @@ class Sender:
     A file that the store does not take, or that cannot be read, does not keep the others from being sent.
     """
 
-    def __init__(self, server: Server, outputs: list[dict[str, object]], *, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        outputs: list[dict[str, object]],
+        *,
+        sent: dict[str, list[int]] | None = None,
+        say: Callable[[str], None],
+    ) -> None:
+        """`sent`: files that came from the store, as they were then."""
         self._server = server
         self._outputs = [(str(o["path"]), str(o["to"]), bool(o["while_running"])) for o in outputs]
         self._say = say
-        self._sent: dict[str, Version] = {}
+        self._sent: dict[str, Version] = {path: Version(*known) for path, known in (sent or {}).items()}
         self._seen: dict[str, Version] = {}
         self._left_out: dict[str, LeftOut] = {}
 
@@ -107,7 +115,7 @@ class Sender:
             if not while_running and not is_last:
                 continue
             bucket, _, prefix = to[len("store://") :].partition("/")
-            for path in _walk(folder, self._leave_out):
+            for path in walk(folder, self._leave_out):
                 key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
                 yield path, Target(bucket, key)
 
@@ -176,7 +184,7 @@ def _shown(path: str) -> str:
 
 
 def _send_once(server: Server, path: str, target: Target) -> Version:
-    with _open_regular(path) as descriptor:
+    with open_regular(path) as descriptor:
         before = _version_of(os.fstat(descriptor))
         digest = hashlib.sha256()
         for piece in _pieces(descriptor, before.size_bytes):
@@ -236,7 +244,7 @@ def _send_parts(server: Server, begun: dict[str, Any], descriptor: int, size: in
 
 
 @contextlib.contextmanager
-def _open_regular(path: str) -> Iterator[int]:
+def open_regular(path: str) -> Iterator[int]:
     try:
         descriptor = _open_without_links(path)
     except OSError as error:
@@ -276,7 +284,7 @@ def _pieces(descriptor: int, size_bytes: int, offset: int = 0) -> Iterator[bytes
         offset += len(piece)
 
 
-def _walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
+def walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
     """Find the files below a folder; say which files and folders could not be looked at."""
 
     def note(error: OSError) -> None:

@@ -12,13 +12,19 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 from typing import Any, NoReturn
 
 from danlu.node import cgroup, linux, network
+from danlu.node.door import Door
+from danlu.node.image import FETCHED
+from danlu.node.image_root import mount_root
 from danlu.node.init import descendants, processes
+from danlu.node.log_copy import LogCopy
+from danlu.node.notice import leave_notice
 from danlu.node.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
-from danlu.node.staging import StagerProcess, has_files
+from danlu.node.staging import StagerProcess, has_files, note_fetched
 from danlu.node.verdict import Facts, judge
 
 TICK_SECONDS = 1.0
@@ -46,11 +52,16 @@ class Shim:
         self._net = net
         with open(os.path.join(folder, TASK)) as file:
             self._task: dict[str, Any] = json.load(file)
-        self._env = {**self._task["env"], **secrets}
+        # the password of a registry is for Danlu, not for the command
+        image = self._task["image"] or {"secret": None}
+        self._image_password = secrets.get(image["secret"], "")
+        own = {name: value for name, value in secrets.items() if name != image["secret"]}
+        self._env = {**self._task["env"], **own}
         self._records = Records(folder, num_reserved=5)
         self._boot_id = boot_id()
         self._log = os.open(os.path.join(folder, LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._marks = Marks(folder)
+        self._log_copy = self._begin_copy()
         self._control = os.open(os.path.join(folder, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._wake_up, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
@@ -60,6 +71,7 @@ class Shim:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         linux.adopt_orphans()
+        self._door = self._open_door()
 
         self._started_at: float | None = None
         self._ended_at: float | None = None
@@ -75,11 +87,13 @@ class Shim:
         self._out: StagerProcess | None = None
         self._look_for_output_at = 0.0
         self._phase = "starting"
-        self._note("staging" if self._task["inputs"] else "starting")
+        self._note("staging" if self._task["inputs"] or self._task["image"] is not None else "starting")
 
     def run(self) -> None:
         """Return when the exit record is written."""
-        if self._task["inputs"]:
+        if self._task["image"] is not None:
+            self._bring_image()
+        if self._task["inputs"] and self._facts.staging is None and not self._stop_was_asked:
             self._fetch_inputs()
         if self._facts.staging is None and not self._stop_was_asked:
             self._run_command()
@@ -88,15 +102,42 @@ class Shim:
         self._send_outputs()
         self._finish()
 
+    def _begin_copy(self) -> LogCopy | None:
+        wanted = self._task["log_copy"]
+        if wanted is None:
+            return None
+        try:
+            return LogCopy(os.path.join(self._folder, LOG), wanted["folder"], wanted["path"], uid=self._task["uid"])
+        except OSError as error:
+            self._say(f"the log is not copied to {wanted['path']}: {error}")
+            return None
+
+    def _open_door(self) -> Door | None:
+        try:
+            return Door(self._folder)
+        except OSError as error:  # such as a file system without sockets; the task itself needs none
+            print(f"no shell can be opened in this task: {error}", file=sys.stderr, flush=True)
+            return None
+
     # inputs
 
+    def _bring_image(self) -> None:
+        """Wait for the image. What it says about variables lies below all that the job says."""
+        self._wait_for(StagerProcess.bring_image(self._folder, self._task, self._image_password))
+        if self._facts.staging is None:
+            with open(os.path.join(self._folder, FETCHED)) as file:
+                self._env = {**json.load(file)["env"], **self._env}
+
     def _fetch_inputs(self) -> None:
-        stager = StagerProcess.start(self._folder, "in", self._task)
+        self._wait_for(StagerProcess.start(self._folder, "in", self._task))
+
+    def _wait_for(self, stager: StagerProcess) -> None:
         while not self._has_ended(stager.pid):
             self._wait(also=[])
             if self._stop_was_asked:
                 stager.kill()
         self._facts = self._facts._replace(staging=stager.result(self._ended[stager.pid]))
+        note_fetched(self._folder, self._task)
 
     # the command
 
@@ -108,8 +149,7 @@ class Shim:
             cpus=self._task["cpus"],
         )
         for problem in problems:
-            with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
-                os.write(self._log, f"danlu: {problem}\n".encode())
+            self._say(problem)
         self._start_init(limits)
         kill_at = None
         while not self._has_ended(self._init_pid):
@@ -124,6 +164,10 @@ class Shim:
         self._ended_at = self._ended_at or time.time()
         self._look_at_the_end(limits)
 
+    def _say(self, problem: str) -> None:
+        with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
+            os.write(self._log, f"danlu: {problem}\n".encode())
+
     def _start_init(self, limits: cgroup.Limits | None) -> None:
         ours, theirs = socket.socketpair()
         argv = [*self._task["wrap"], *self._task["init"], str(theirs.fileno())]
@@ -136,10 +180,12 @@ class Shim:
         start = {
             "do": "start",
             "command": self._task["command"],
+            "spared": self._task["spared"],
             "env": self._env,
             "workdir": self._task["workdir"],
             "uid": self._task["uid"],
             "gid": self._task["gid"],
+            "root": self._task["image"] and self._task["image"]["root"],
         }
         with contextlib.suppress(OSError):  # it ended before it could listen; its end says so
             ours.sendall(json.dumps(start).encode() + b"\n")
@@ -155,6 +201,8 @@ class Shim:
                 limits.join()
             if self._net is not None:
                 network.enter(self._net)
+            if self._task["image"] is not None:
+                mount_root(self._folder)
             if self._task["wrap"]:
                 linux.die_with_parent(signal.SIGKILL)
                 if os.getppid() != parent:
@@ -196,6 +244,8 @@ class Shim:
             self._note("running")
         elif event["event"] == "not_started":
             self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
+        elif event["event"] == "executed" and self._door is not None:
+            self._door.ended(event)
         elif event["event"] == "ended" and self._ended_at is None:
             self._ended_at = float(event["at"])
             self._facts = self._facts._replace(exit_code=int(event["code"]))
@@ -208,10 +258,12 @@ class Shim:
         """Gather what the verdict needs, while it can still be seen."""
         if self._facts.exit_code is None:
             self._note_stop()
-        done = self._task["setup_done"]
         disk = os.statvfs(self._folder)
         self._facts = self._facts._replace(
-            setup_is_missing=done is not None and not os.path.exists(done),
+            missed_gate=next(
+                ((gate["name"], gate["reason"]) for gate in self._task["gates"] if not os.path.exists(gate["passed"])),
+                None,
+            ),
             num_oom_kills=limits.num_oom_kills() if limits is not None else 0,
             room_bytes=disk.f_bavail * disk.f_frsize,
             last_line=_last_line(os.path.join(self._folder, LOG)),
@@ -243,11 +295,13 @@ class Shim:
         if self._out is not None or time.monotonic() < self._look_for_output_at:
             return
         self._look_for_output_at = time.monotonic() + OUT_LOOK_SECONDS
-        if any(send["while_running"] and has_files(send["path"]) for send in self._task["outputs"]):
+        paths = [send["path"] for send in self._task["outputs"] if send["while_running"]]
+        if any(has_files(path) for path in (*paths, *self._runs())):
             self._out = StagerProcess.start(self._folder, "out", self._task)
 
     def _send_outputs(self) -> None:
-        if self._out is None and not any(has_files(send["path"]) for send in self._task["outputs"]):
+        paths = [send["path"] for send in self._task["outputs"]]
+        if self._out is None and not any(has_files(path) for path in (*paths, *self._runs())):
             return
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
@@ -265,6 +319,10 @@ class Shim:
             if is_urgent and (not was_asked_before or self._last_grace_seconds == 0):
                 self._out.kill()
         self._facts = self._facts._replace(upload=self._out.result(self._ended[self._out.pid]))
+
+    def _runs(self) -> list[str]:
+        """The folder of the journals, where this task has one."""
+        return [self._task["runs"]] if self._task.get("runs") else []
 
     # the record
 
@@ -284,6 +342,11 @@ class Shim:
 
     def _finish(self) -> None:
         verdict = judge(self._facts)
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        if self._log_copy is not None:
+            self._log_copy.follow(is_last=True)
         length = os.fstat(self._log).st_size
         self._marks.add(length, time.time())
         self._records.put_until_there_is_room(
@@ -307,12 +370,15 @@ class Shim:
     def _wait(self, *, also: list[socket.socket], until: float | None = None) -> None:
         """Sleep until something happens or a tick has passed, and take note of it."""
         timeout = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - time.monotonic()))
-        watched: list[int | socket.socket] = [self._wake_up, self._control, *also]
+        doors = [self._door] if self._door is not None else []
+        watched: list[int | socket.socket | Door] = [self._wake_up, self._control, *doors, *also]
         ready = select.select(watched, [], [], timeout)[0]
         if self._wake_up in ready:
             os.read(self._wake_up, 4096)
         if self._control in ready:
             self._obey(os.read(self._control, 4096))
+        if self._door is not None and self._door in ready:
+            self._door.answer(self._init)
         if self._is_terminated:
             self._is_terminated = False
             self._stop(float(self._task["grace_seconds"]))
@@ -331,6 +397,8 @@ class Shim:
         at = time.monotonic() + grace_seconds
         self._stop_was_asked = True
         self._last_grace_seconds = grace_seconds
+        if self._task.get("stop_file"):
+            leave_notice(self._folder, self._task["stop_file"], grace_seconds)
         self._stop_at = at if self._stop_at is None else min(at, self._stop_at)
         if self._init is not None:
             with contextlib.suppress(OSError):  # it is ending already
@@ -339,6 +407,8 @@ class Shim:
     def _beat(self) -> None:
         with contextlib.suppress(OSError):  # a missed beat is not a death: the lock says who lives
             os.utime(os.path.join(self._folder, STATUS))
+        if self._log_copy is not None:
+            self._log_copy.follow()
         self._marks.add(os.fstat(self._log).st_size, time.time())
 
     def _collect(self) -> None:

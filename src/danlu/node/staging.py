@@ -9,7 +9,7 @@ import signal
 from typing import Any, NoReturn
 
 from danlu.node import linux
-from danlu.node.records import STAGER_LOG
+from danlu.node.records import FETCHED, STAGER_LOG
 
 
 class StagerProcess:
@@ -26,11 +26,23 @@ class StagerProcess:
     @classmethod
     def start(cls, folder: str, direction: str, task: dict[str, Any]) -> StagerProcess:
         """Start fetching (`in`) or uploading (`out`)."""
+        return cls._start(folder, direction, [*task["stager"], direction, folder])
+
+    @classmethod
+    def bring_image(cls, folder: str, task: dict[str, Any], password: str) -> StagerProcess:
+        """Start bringing the task's image to this machine."""
+        process = cls._start(folder, "image", [*task["image"]["bring"], folder])
+        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
+            os.write(process._orders, password.encode())
+        process.finish()
+        return process
+
+    @classmethod
+    def _start(cls, folder: str, direction: str, argv: list[str]) -> StagerProcess:
         read_orders, orders = os.pipe2(os.O_CLOEXEC)
         answers, write_answers = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            argv = [*task["stager"], direction, folder]
             _become_stager(argv, folder=folder, orders=read_orders, answers=write_answers)
         os.close(read_orders)
         os.close(write_answers)
@@ -44,8 +56,9 @@ class StagerProcess:
 
     def kill(self) -> None:
         self._was_killed = True
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        for end in (os.killpg, os.kill):  # it leads a group of its own once it has begun
+            with contextlib.suppress(ProcessLookupError):
+                end(self.pid, signal.SIGKILL)
 
     def result(self, status: int) -> tuple[str, str] | None:
         """Return reason and sentence of a failure, None when all went well. Call once, after its end."""
@@ -65,14 +78,38 @@ class StagerProcess:
         problem = f"the stager ended without a word (status {status}); see {STAGER_LOG}"
         if self._was_killed:
             problem = "the transfer was cut short because the task was told to end"
-        if self._direction == "in":
-            return "staging_failed", problem
+        if self._direction != "out":
+            return "staging_failed" if self._direction == "in" else "image_failed", problem
         return "upload_failed", f"{problem}; {kept_in(self._folder)}"
 
 
 def kept_in(folder: str) -> str:
     """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
     return f"the files are kept in {folder}"
+
+
+def note_fetched(folder: str, task: dict[str, Any]) -> None:
+    """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
+    found: dict[str, list[int]] = {}
+    for item in task["inputs"]:
+        for parent, _, names in os.walk(item["to"]) if item.get("is_own") else ():
+            for name in names:
+                path = os.path.join(parent, name)
+                seen = os.lstat(path)
+                found[os.path.relpath(path, folder)] = [seen.st_size, seen.st_mtime_ns, seen.st_ino]
+    if found:
+        with open(os.path.join(folder, FETCHED), "w") as file:
+            json.dump(found, file)
+
+
+def read_fetched(folder: str) -> dict[str, list[int]]:
+    """Path from the task's folder -> size, time of change and inode when it was fetched."""
+    try:
+        with open(os.path.join(folder, FETCHED)) as file:
+            found: dict[str, list[int]] = json.load(file)
+    except (OSError, ValueError):
+        return {}  # then it is sent once more, which does no harm but to the network
+    return found
 
 
 def has_files(folder: str) -> bool:

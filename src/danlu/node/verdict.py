@@ -33,8 +33,8 @@ class Facts(NamedTuple):
     """Reason and sentence when inputs could not be fetched."""
 
     upload: tuple[str, str] | None = None
-    setup_is_missing: bool = False
-    """The command has a setup part, and that did not come to its end."""
+    missed_gate: tuple[str, str] | None = None
+    """Name and reason of a step before the command that did not end well."""
 
     num_oom_kills: int = 0
     memory_bytes: int | None = None
@@ -77,6 +77,11 @@ def _not_started(facts: Facts) -> tuple[str, str]:
     return "start_failed", f"cannot execute {facts.failed_word!r}: {os.strerror(facts.failed_errno)}"
 
 
+def _missed(facts: Facts) -> tuple[str, str]:
+    name, reason = facts.missed_gate or ("", "")
+    return reason, f"{name} ended with code {facts.exit_code}"
+
+
 def _and_code(facts: Facts) -> str:
     return "" if facts.exit_code is None else f"; the command ended with code {facts.exit_code}"
 
@@ -112,8 +117,8 @@ _RULES: tuple[_Rule, ...] = (
         lambda facts: Verdict("failed", "disk_full", f"no room on the disk of {facts.folder}{_and_code(facts)}"),
     ),
     (
-        lambda facts: facts.setup_is_missing,
-        lambda facts: Verdict("failed", "setup_failed", f"setup ended with code {facts.exit_code}"),
+        lambda facts: facts.missed_gate,
+        lambda facts: Verdict("failed", *_missed(facts)),
     ),
     (
         lambda facts: facts.exit_code is None,

@@ -10,11 +10,23 @@ from sqlalchemy.orm import Session
 
 from danlu.engines.base import Observation
 from danlu.scheduler.collect import collect
+from danlu.scheduler.culprit import mpi_culprit
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.starting import START_SECONDS
-from danlu.scheduler.verdict import Failure, Seen, end_of, first_failure, progress, retry_after
+from danlu.scheduler.verdict import (
+    PREEMPTED,
+    Failure,
+    Seen,
+    end_of,
+    finished,
+    first_failure,
+    is_met,
+    progress,
+    retry_after,
+)
 from danlu.spec.reasons import Reason, reason
+from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
 from danlu.spec.units import show_duration
 from danlu.store import attempts, jobs
@@ -33,7 +45,12 @@ def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
 
 def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
     """Bring the database up to what is true, and act on it. Return whether the attempt ended."""
-    tasks = [Seen(task.rank, now) for task, now in zip(live.tasks, seen, strict=True) if now is not None]
+    has_roles = len({task.role for task in live.tasks}) > 1
+    tasks = [
+        Seen(task.rank, now, task.role if has_roles else "")
+        for task, now in zip(live.tasks, seen, strict=True)
+        if now is not None
+    ]
     if len(tasks) < len(live.tasks):
         _follow_the_rest(parts, live, tasks)
         return False
@@ -44,7 +61,7 @@ def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> b
         return True
     cause = None if live.attempt.state == AttemptState.STOPPING.value else stop_cause(parts.now(), live, tasks)
     if cause is not None and not all_ended:
-        _note_stopping(parts, live, cause, first_failure(tasks))
+        _note_stopping(parts, live, cause, first_failure(tasks, success_rule(live.spec)))
     elif progress(tasks) is AttemptState.RUNNING and not all_ended:
         _note_running(parts, live)
     elif live.job.reason_code == "unreachable":
@@ -56,25 +73,28 @@ def follow(parts: Parts, live: LiveJob, seen: Sequence[Observation | None]) -> b
 
 def _follow_the_rest(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
     """A node does not answer: the job is not ended, but those that can be reached hear when it is to stop."""
-    is_wanted = live.job.desired == Desired.RUN.value and first_failure(tasks) is None
+    rule = success_rule(live.spec)
+    failure = first_failure(tasks, rule)
+    is_wanted = live.job.desired == Desired.RUN.value and failure is None and not is_met(tasks, rule)
     cause = (
         None if is_wanted or live.attempt.state == AttemptState.STOPPING.value else stop_cause(parts.now(), live, tasks)
     )
     if cause is not None:
-        _note_stopping(parts, live, cause, first_failure(tasks))
+        _note_stopping(parts, live, cause, failure)
     else:
         _note_unreachable(parts, live)
 
 
 def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | None:
     """Why a live attempt must be stopped now; None when it may go on."""
-    failure = first_failure(tasks)
+    rule = success_rule(live.spec)
+    if is_met(tasks, rule):
+        return reason("finishing", finished(rule))
+    failure = first_failure(tasks, rule)
     if failure is not None:
         return failure.why
-    if live.job.desired == Desired.STOP.value:
-        return reason("stopped_by_user")
-    if live.job.desired == Desired.PAUSE.value:
-        return reason("paused")
+    if live.job.desired != Desired.RUN.value:
+        return reason("stopped_by_user" if live.job.desired == Desired.STOP.value else "paused")
     limit = live.spec.max_duration
     begun = min((task.now.started_at for task in tasks if task.now.started_at is not None), default=None)
     # a command that has ended has kept to its time, however long its output is on the way
@@ -169,7 +189,8 @@ def _note_running(parts: Parts, live: LiveJob) -> None:
 
 def _note_stopping(parts: Parts, live: LiveJob, cause: Reason, failure: Failure | None) -> None:
     grace = show_duration(live.spec.grace)
-    why = reason("stopping", f"{cause.message}; every process has {grace} to end")
+    told = f"{cause.message}; every process has {grace} to end"
+    why = reason("finishing" if cause.code == "finishing" else "stopping", told)
     with parts.database.writing() as session:
         attempts.move_attempt(
             session,
@@ -191,13 +212,17 @@ def _move(session: Session, parts: Parts, live: LiveJob, state: JobState, why: R
 def _end(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> None:
     was_stopping = live.attempt.state == AttemptState.STOPPING.value
     cause = Reason(code=live.attempt.reason_code, message=live.attempt.reason_message) if was_stopping else None
-    state, why = end_of(tasks, cause)
-    failure = first_failure(tasks)
+    rule = success_rule(live.spec)
+    state, why = end_of(tasks, cause, rule)
+    failure = first_failure(tasks, rule)
     failed_rank = live.attempt.first_failed_rank
     if failed_rank is None and failure is not None and state is not AttemptState.STOPPED:
         failed_rank = failure.rank
     exit_code = next((task.now.exit_code for task in tasks if task.rank == failed_rank), None)
     last_lines = _last_lines(parts, live, failed_rank) if failed_rank is not None else []
+    culprit = mpi_culprit(last_lines) if live.spec.launch in MPI_MODES else ""
+    if culprit:
+        why = reason(why.code, f"{why.message}: {culprit}")
     with parts.database.writing() as session:
         job = jobs.get_job(session, live.job.id)
         ended = job is not None and attempts.end_attempt(
@@ -238,13 +263,19 @@ def _settle(
     jobs.add_event(session, job.id, number, kind=state.value, message=why.message, at=now)
     if state is AttemptState.SUCCEEDED:
         jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=ended_at)
+    elif state is AttemptState.STOPPED and wants_run and why.code == PREEMPTED:
+        # queued_at stays: it keeps its place
+        told = f"{why.message}; it runs again when there is room"
+        jobs.move_job(session, job, JobState.QUEUED, reason(PREEMPTED, told))
+        jobs.add_event(session, job.id, number, kind="queued", message=told, at=now)
     elif state is AttemptState.STOPPED and wants_run:
         # somebody resumed it, or started it again, while it was still stopping
         jobs.move_job(session, job, JobState.QUEUED, reason("submitted"), queued_at=now)
     elif state is AttemptState.STOPPED and job.desired == Desired.PAUSE.value:
         jobs.move_job(session, job, JobState.PAUSED, reason("paused"), ended_at=ended_at)
     elif state is AttemptState.STOPPED:
-        jobs.move_job(session, job, JobState.STOPPED, why, ended_at=ended_at)
+        end = reason("stopped_by_user") if why.code == PREEMPTED else why
+        jobs.move_job(session, job, JobState.STOPPED, end, ended_at=ended_at)
     elif wants_run and pause is not None:
         count = f"retry {job.num_retries + 1} of {live.spec.retry.max}"
         told = f"{why.message}; tried again in {show_duration(pause)} ({count})"

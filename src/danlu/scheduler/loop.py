@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
+from danlu.launch.placement import simulated_notes
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.preempting import preempt
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
-from danlu.scheduler.snapshot import GiveUp, Start, Wait
+from danlu.scheduler.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
@@ -63,8 +65,8 @@ class Scheduler:
         self._told_to_stop: dict[tuple[str, int], float] = {}
         self._start_again_at: dict[tuple[str, int], float] = {}
         self._nodes_at = self._tidied_at = float("-inf")
-        self._queue_changed = True
-        self._queue_due = self._queue_not_before = float("-inf")
+        self._queue_changed = self._live_changed = True
+        self._queue_due = self._queue_not_before = self._watch_due = float("-inf")
         self._pause = BUSY_SECONDS
         self._infos: dict[str, NodeInfo] = {}
 
@@ -88,9 +90,11 @@ class Scheduler:
         except DanluError as error:
             log.warning("claims run out by themselves: %s", error)
 
-    def wake(self) -> None:
-        """Say that something in the queue changed."""
+    def wake(self, *, only_queue: bool = False) -> None:
+        """Say that something is wanted of a job; `only_queue` when it is a new one, so that no other is looked at."""
         self._queue_changed = True
+        if not only_queue:
+            self._live_changed = True
         self._wake.set()
 
     def _run(self) -> None:
@@ -102,7 +106,7 @@ class Scheduler:
             self._wake.clear()
             ticked_at = time.monotonic()
             try:
-                pause = self.tick()
+                pause = self.tick(watch=self._live_changed or ticked_at >= self._watch_due)
             except DanluError as error:
                 log.warning("the scheduler tries again in a second: %s", error)
                 pause = 1.0
@@ -111,21 +115,27 @@ class Scheduler:
                 log.exception("the scheduler met an error it does not know, and goes on")
                 pause = 1.0
 
-    def tick(self) -> float:
-        """Look once at everything; return how long nothing is expected to happen."""
+    def tick(self, *, watch: bool = True) -> float:
+        """Look once at everything, or at the queue alone; return how long nothing is expected to happen."""
         self._refresh_nodes()
         self._tidy_up()
+        if watch:
+            self._live_changed = False
+            self._pause = self._watch_all()
+            self._watch_due = time.monotonic() + self._pause
+        if self._serve_queue_if_due():
+            self._pause = BUSY_SECONDS
+            self._watch_due = time.monotonic() + self._pause
+        return max(0.0, min(self._watch_due - time.monotonic(), self._until_queue()))
+
+    def _watch_all(self) -> float:
+        """Look at all live attempts; return in how many seconds to look again."""
         live = load_live(self._parts, self._specs)
         is_quiet = self._watch(live)
-        num_started = self._serve_queue_if_due()
+        if not live:
+            return IDLE_SECONDS
         is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
-        if num_started or is_moving or not is_quiet:
-            self._pause = BUSY_SECONDS
-        elif live:
-            self._pause = min(self._pause * 1.3, QUIET_SECONDS)
-        else:
-            self._pause = IDLE_SECONDS
-        return min(self._pause, self._until_queue())
+        return BUSY_SECONDS if is_moving or not is_quiet else min(self._pause * 1.3, QUIET_SECONDS)
 
     def _until_queue(self) -> float:
         due = self._queue_not_before if self._queue_changed else self._queue_due
@@ -280,10 +290,13 @@ class Scheduler:
             if isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
+                notes += simulated_notes(action.placement)
                 item = begin(parts, action.job_id, action.placement, list(dict.fromkeys(notes)))
                 if item is not None:
                     num_started += 1
                     self._launch(item)
+            elif isinstance(action, Evict):
+                num_started += preempt(parts, action)  # something moves
             elif isinstance(action, GiveUp):
                 self._give_up(action)
             elif _says_more(action.why, rows[action.job_id]):

@@ -1,11 +1,14 @@
-"""What the policy looks at."""
+"""What the policy looks at, and what it answers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from danlu.launch import Placement
+from danlu.scheduler.shape import Shape, shape_of
+from danlu.scheduler.usage import Quotas
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
@@ -21,6 +24,12 @@ class QueuedJob:
 
     queued_at: datetime
     not_before: datetime | None = None
+    project_id: int = 0
+    owner_id: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return shape_of(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +45,61 @@ class FreeNode:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningTask:
+    """What a task of a live attempt holds."""
+
+    node: str
+    devices: tuple[Device, ...] = ()
+    cpus: float = 0.0
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A live attempt."""
+
+    id: str
+    project_id: int
+    owner_id: int
+    started_at: datetime
+    tasks: tuple[RunningTask, ...]
+    is_preemptible: bool = False
+    is_ending: bool = False
+    """Told to stop: what it holds will be free soon."""
+
+    can_be_told: bool = True
+    """Whether it has been started, so that it can be stopped."""
+
+    ends_at: datetime | None = None
+    """When it will have ended at the latest; None when nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     queue: tuple[QueuedJob, ...]
-    """In the order in which they are served."""
-
     nodes: tuple[FreeNode, ...]
     ports_in_use: frozenset[int] = field(default_factory=frozenset)
-    """Master ports of live attempts."""
+    """Ports of live attempts and of their tasks."""
+
+    running: tuple[RunningJob, ...] = ()
+    quotas: Quotas = field(default_factory=Quotas)
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Project id -> name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     job_id: str
     placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """A preemptible job that has to make room."""
+
+    job_id: str
+    for_job: str
+    is_same_project: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +116,4 @@ class GiveUp:
     why: Reason
 
 
-Action = Start | Wait | GiveUp
+Action = Start | Evict | Wait | GiveUp

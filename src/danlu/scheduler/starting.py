@@ -15,13 +15,14 @@ from sqlalchemy.exc import IntegrityError
 from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
 from danlu.errors import DanluError, EngineUnavailable, StorageFull
-from danlu.launch import Placement, make_plan
+from danlu.launch import Owner, Placement, make_plan
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.scheduler.parts import Parts
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
+from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, jobs
+from danlu.store import attempts, jobs, people
 from danlu.store.tables import AttemptRow, JobRow, TaskRow
 
 log = logging.getLogger(__name__)
@@ -52,9 +53,8 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 last_lines=[],
                 started_at=now,
             )
-            attempts.add_attempt(
-                session, attempt, _task_rows(spec, job_id, number, placement), spec.resources.device.type
-            )
+            types = [member.group.resources.device.type for member in members(spec)]
+            attempts.add_attempt(session, attempt, _task_rows(spec, job_id, number, placement), types)
             nodes = ", ".join(dict.fromkeys(task.node for task in placement.tasks))
             moved = jobs.move_job(
                 session,
@@ -91,10 +91,13 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
             attempt=attempt.number,
             placement=Placement.model_validate(attempt.placement),
             output=job.output,
+            owner=_owner(parts, job),
         )
         secrets = parts.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
         token = parts.sealer.token(job.id, attempt.number)
-        engine.start(plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets))
+        engine.start(
+            plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets, owner_id=job.owner_id)
+        )
     except EngineUnavailable as error:
         if (parts.now() - attempt.started_at).total_seconds() > START_SECONDS:
             return reason("start_timeout", error.message)
@@ -112,20 +115,26 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
     return None
 
 
+def _owner(parts: Parts, job: JobRow) -> Owner:
+    with parts.database.reading() as session:
+        users = people.names_of_users(session, {job.owner_id})
+        return Owner(user=users[job.owner_id], project=people.projects_by_id(session)[job.project_id])
+
+
 def _task_rows(spec: JobSpec, job_id: str, number: int, placement: Placement) -> list[TaskRow]:
     return [
         TaskRow(
             job_id=job_id,
             attempt=number,
             rank=place.rank,
-            role="worker",
+            role=member.role,
             node=place.node,
             device_ids=list(place.device_ids),
-            cpus=spec.resources.cpus or 0.0,
-            memory_bytes=spec.resources.memory or 0,
+            cpus=member.group.resources.cpus or 0.0,
+            memory_bytes=member.group.resources.memory or 0,
             state=TaskState.STARTING.value,
         )
-        for place in placement.tasks
+        for place, member in zip(placement.tasks, members(spec), strict=True)
     ]
 
 

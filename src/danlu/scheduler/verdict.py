@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from danlu.engines.base import Observation
 from danlu.spec.job import JobSpec
 from danlu.spec.reasons import CATALOGUE, Reason, reason
+from danlu.spec.roles import Rule
 from danlu.spec.states import AttemptState, TaskState, task_ended
 
 MAX_BACKOFF_SECONDS = 3600.0
+PREEMPTED = "preempted"
 _SIGNALS = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE"}
 _FAILED = {TaskState.FAILED, TaskState.LOST}
-_STOP_CODES = {"stopped_by_user", "paused"}
+_STOP_CODES = {"stopped_by_user", "paused", PREEMPTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,12 @@ class Seen:
 
     rank: int
     now: Observation
+    role: str = ""
+    """For people, when the tasks of the job have several."""
+
+    @property
+    def name(self) -> str:
+        return f"rank {self.rank} ({self.role})" if self.role else f"rank {self.rank}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +41,21 @@ class Failure:
     why: Reason
 
 
-def first_failure(tasks: Sequence[Seen]) -> Failure | None:
-    """Return the failure that came first; the others are its consequences."""
+def is_met(tasks: Sequence[Seen], rule: Rule) -> bool:
+    """Whether those who decide about the job's success have ended well."""
+    well = {task.rank for task in tasks if task.now.state is TaskState.SUCCEEDED}
+    return rule.ranks <= well if rule.needs_all else bool(rule.ranks & well)
+
+
+def first_failure(tasks: Sequence[Seen], rule: Rule | None = None) -> Failure | None:
+    """Return the failure that came first; the others are its consequences.
+
+    Without a rule every task counts. With one, that of a task which does not decide counts only while one that does is
+    at work: parameter servers often fall over when their workers leave.
+    """
     failed = [task for task in tasks if task.now.state in _FAILED]
+    if rule is not None:
+        failed = _that_count(failed, tasks, rule)
     if not failed:
         return None
     first = min(failed, key=lambda task: (task.now.ended_at or float("inf"), task.rank))
@@ -50,14 +70,20 @@ def progress(tasks: Sequence[Seen]) -> AttemptState:
     return AttemptState.RUNNING if begun else AttemptState.STARTING
 
 
-def end_of(tasks: Sequence[Seen], stop_cause: Reason | None) -> tuple[AttemptState, Reason]:
+def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None = None) -> tuple[AttemptState, Reason]:
     """How an attempt ended whose tasks have all ended. `stop_cause`: why it was told to stop, if it was."""
-    if stop_cause is not None and stop_cause.code in _STOP_CODES:
-        return AttemptState.STOPPED, stop_cause
+    if stop_cause is not None and stop_cause.code == PREEMPTED:
+        # it had done its work before it heard; whatever else it did on the way out is not its failure
+        is_done = all(task.now.state is TaskState.SUCCEEDED for task in tasks) or (
+            rule is not None and is_met(tasks, rule)
+        )
+        return (AttemptState.SUCCEEDED, reason("done")) if is_done else (AttemptState.STOPPED, stop_cause)
     if stop_cause is not None:
-        state = AttemptState.LOST if stop_cause.code == "lost" else AttemptState.FAILED
-        return state, stop_cause
-    failure = first_failure(tasks)
+        return _end_of_stopped(stop_cause)
+    if rule is not None and is_met(tasks, rule):
+        every = all(task.now.exit_code == 0 for task in tasks)
+        return AttemptState.SUCCEEDED, reason("done", "" if every else finished(rule))
+    failure = first_failure(tasks, rule)
     if failure is not None:
         return (AttemptState.LOST if failure.state is TaskState.LOST else AttemptState.FAILED), failure.why
     stopped = [task.rank for task in tasks if task.now.state is TaskState.STOPPED]
@@ -66,9 +92,23 @@ def end_of(tasks: Sequence[Seen], stop_cause: Reason | None) -> tuple[AttemptSta
     return AttemptState.SUCCEEDED, reason("done")
 
 
+def _end_of_stopped(cause: Reason) -> tuple[AttemptState, Reason]:
+    if cause.code == "finishing":
+        return AttemptState.SUCCEEDED, reason("done", cause.message)
+    if cause.code in _STOP_CODES:
+        return AttemptState.STOPPED, cause
+    return (AttemptState.LOST if cause.code == "lost" else AttemptState.FAILED), cause
+
+
+def finished(rule: Rule) -> str:
+    """The sentence about a job whose rule is met."""
+    who = "one task" if not rule.needs_all else rule.name
+    return f"{who} ended with 0, which is this job's success; the other tasks were ended"
+
+
 def explain(task: Seen) -> Reason:
     """Why a task failed, in a sentence that names its rank."""
-    now, rank = task.now, f"rank {task.rank}"
+    now, rank = task.now, task.name
     if now.reason in CATALOGUE:
         told = now.message or CATALOGUE[now.reason].cause
         return reason(now.reason, f"{rank}: {told}")
@@ -90,3 +130,14 @@ def retry_after(spec: JobSpec, why: Reason, *, exit_code: int | None, num_retrie
     codes = {why.code, f"exit:{exit_code}"}
     covered = codes & set(policy.on) if policy.on else CATALOGUE[why.code].is_retried
     return min(policy.backoff * 2.0**num_retries, MAX_BACKOFF_SECONDS) if covered else None
+
+
+def _that_count(failed: list[Seen], tasks: Sequence[Seen], rule: Rule) -> list[Seen]:
+    if is_met(tasks, rule):
+        return []
+    if not rule.needs_all:
+        return failed if all(task_ended(task.now.state) for task in tasks) else []
+    over = {task.rank for task in tasks if task.now.ended_at is not None or task_ended(task.now.state)}
+    deciding = [task for task in failed if task.rank in rule.ranks]
+    is_undecided = rule.ranks <= over and not deciding  # their output is on the way, and may tell them from failures
+    return deciding if is_undecided else failed

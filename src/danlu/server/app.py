@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
@@ -18,24 +19,47 @@ from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
+from danlu.server.oidc import pages as oidc_pages
+from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
+from danlu.server.projects.routes import router as projects_router
+from danlu.server.quotas.routes import router as quotas_router
+from danlu.server.runs.behind import Behind
+from danlu.server.runs.data_routes import router as run_data_router
+from danlu.server.runs.folder_routes import router as folders_router
+from danlu.server.runs.push_routes import router as push_router
+from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
+from danlu.server.users.routes import router as users_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
+MAX_HEAD_BYTES = 1 << 20
+"""The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
+
 ROUTERS = (
+    audit_router,
     batches_router,
     jobs_router,
     logs_router,
     nodes_router,
     objects_router,
     people_router,
+    push_router,
+    run_data_router,  # before the runs: /runs/points is no run
+    runs_router,
+    folders_router,
+    projects_router,
+    quotas_router,
     reasons_router,
+    terminals_router,
     trees_router,
     uploads_router,
+    users_router,
 )
 _ERRORS: dict[int | str, dict[str, object]] = {
     "4XX": {"model": ErrorOut, "description": "What is wrong, and what would be right"},
@@ -48,9 +72,12 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        behind = Behind(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
+        behind.start()
         ready()
         yield
+        await run_in_threadpool(behind.stop)
         await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(
@@ -75,5 +102,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         return HealthOut(status="ok", version=danlu.__version__)
 
     app.include_router(api)
+    app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
+    app.include_router(oidc_pages.router)
     return app

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from danlu.errors import DanluError, InvalidInput
+from danlu.errors import DanluError, InvalidInput, TooManyRequests
 from danlu.spec.sentences import field_errors
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,9 @@ def install(app: FastAPI) -> None:
 
 def _danlu_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, DanluError)
-    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+    if isinstance(error, TooManyRequests) and error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(error.retry_after_seconds)
     return JSONResponse(error.to_wire(), status_code=error.status, headers=headers)
 
 

@@ -17,6 +17,7 @@ class KnownHosts:
 
     def __init__(self, app: ASGIApp, host: str, public_url: str = "") -> None:
         self._app = app
+        # a proxy on this machine passes the public name on
         known = {"127.0.0.1", "localhost", "[::1]", host, urlsplit(public_url).hostname or host}
         self._names = known if is_loopback(host) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Optional
 
@@ -10,17 +11,19 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
 
 from danlu.auth import secrets
-from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
 from danlu.errors import NotAllowed, NotSignedIn
+from danlu.launch.layout import CHECKPOINTS
 from danlu.server.state import ServerState, State
 from danlu.spec.job import stored_job
-from danlu.store import attempts, jobs, people
+from danlu.store import attempts, jobs, people, projects
 from danlu.store.tables import UserRow
 
 COOKIE = "danlu_session"
 CSRF_HEADER = "X-Danlu-CSRF"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOUCH_EVERY = timedelta(minutes=1)
+SESSION_ID_CHARS = 12
 _HINT = "sign in with `danlu login`, or set DANLU_API_KEY"
 
 
@@ -29,9 +32,22 @@ _Bearer = Annotated[
 ]
 
 
+async def _origin(request: Request) -> Origin:
+    return origin_of(request)
+
+
+RequestOrigin = Annotated[Origin, Depends(_origin)]
+"""Where a request comes from, for the routes that are open to all."""
+
+
+def origin_of(request: Request) -> Origin:
+    # behind a proxy that the settings name, uvicorn has put the client's own address here
+    return Origin(address=request.client.host if request.client is not None else "")
+
+
 def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
     if bearer is not None and bearer.credentials:
-        return _bearer(state, bearer.credentials.strip())
+        return _bearer(state, bearer.credentials.strip(), origin_of(request))
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)
@@ -48,9 +64,9 @@ CurrentIdentity = Annotated[Identity, Depends(_identity)]
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
 
 
-def _bearer(state: ServerState, credentials: str) -> Identity:
+def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     if credentials.startswith(secrets.TOKEN_PREFIX):
-        return state.database.read(_job_identity, credentials)
+        return replace(state.database.read(_job_identity, credentials), origin=replace(origin, via="token"))
     parts = secrets.split_api_key(credentials)
     if parts is None:
         raise NotSignedIn(f"this is not an API key; {_HINT}")
@@ -68,20 +84,24 @@ def _bearer(state: ServerState, credentials: str) -> Identity:
         who = identity_of(session, user)
     if key.last_used_at is None or now - key.last_used_at > TOUCH_EVERY:
         state.database.write(people.touch_key, key_id, now)
-    return who
+    return replace(who, origin=replace(origin, via=f"key {key_id}"))
 
 
 def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+    who, csrf = browser_session(state, cookie, origin_of(request))
+    if request.method not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
+        raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
+    return who
+
+
+def browser_session(state: ServerState, cookie: str, origin: Origin) -> tuple[UserIdentity, str]:
+    """Whose session it is, and the word that goes with what it changes."""
     with state.database.reading() as session:
         row = people.get_session(session, secrets.digest(cookie))
         if row is None or row.expires_at < state.now():
             raise NotSignedIn("the browser session is over; sign in again")
         who = user_identity(session, row.user_id)
-    if request.method not in SAFE_METHODS:
-        given = request.headers.get(CSRF_HEADER, "")
-        if not secrets.same(given, row.csrf):
-            raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
-    return who
+    return replace(who, origin=replace(origin, via=session_id(row.digest))), row.csrf
 
 
 def user_identity(session: Session, user_id: int) -> UserIdentity:
@@ -92,7 +112,27 @@ def identity_of(session: Session, user: UserRow | None) -> UserIdentity:
     if user is None or not user.is_active:
         raise NotSignedIn("the account is not active; ask an admin")
     roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
-    return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles)
+    archived = projects.archived_ids(session)
+    return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles, archived=archived)
+
+
+def is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
+    """Whether somebody who was let in a while ago still would be: answers that go on for long ask this."""
+    user = people.get_user(session, who.user_id)
+    if user is None or not user.is_active:
+        return False
+    kind, _, name = who.origin.via.partition(" ")
+    if kind == "session":
+        return people.has_session(session, who.user_id, name)
+    found = people.get_key(session, name) if kind == "key" else None
+    if found is None:
+        return kind != "key"
+    return found[0].expires_at is None or found[0].expires_at > now
+
+
+def session_id(digest: str) -> str:
+    """What a session is called where people see it."""
+    return f"session {digest[:SESSION_ID_CHARS]}"
 
 
 def _job_identity(session: Session, token: str) -> JobIdentity:
@@ -101,7 +141,9 @@ def _job_identity(session: Session, token: str) -> JobIdentity:
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
     spec = stored_job(job.spec)
-    reads = tuple(spec.data) + ((spec.code.store,) if spec.code is not None and spec.code.store else ())
+    reads = (f"{job.output}{CHECKPOINTS}", *spec.data)
+    if spec.code is not None and spec.code.store:
+        reads = (*reads, spec.code.store)
     return JobIdentity(
         job_id=job.id,
         attempt=attempt.number,

@@ -22,17 +22,19 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.base import EngineSetup
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
+from danlu.gateway.terminals import Terminals
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
-from danlu.server.app import create_app
+from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
-from danlu.server.people.service import ADMIN, first_start, make_link, wants_link
+from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.server.stores import (
     cleaning_places,
     make_blobs,
     make_logs,
+    make_metrics,
     make_objects,
     make_uploads,
     open_database,
@@ -70,7 +72,17 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         state, scheduler = _wire(settings, database)
         app = create_app(state, scheduler, ready=lambda: _greet(settings, database, wants_one, say))
         server = _Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"),
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=2,
+                lifespan="on",
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+                # whoever may say where a request comes from may say so for throttling and for the audit trail
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=settings.trusted_proxies,
+            ),
             stopping=state.stopping,
         )
         clean_now_and_then(cleaning_places(settings, database), state.stopping)
@@ -94,7 +106,7 @@ class _Server(uvicorn.Server):
 def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
     lines = [f"Danlu is up on {settings.url} (data in {settings.home})"]
     if wants_one:
-        link = database.write(make_link, ADMIN, utc_now())
+        link = database.write(first_admin_link, utc_now())
         lines.append(f"Sign in, once, within a day: {settings.reached_at}/signin?token={link}")
     say("\n".join(lines))
 
@@ -112,6 +124,8 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             use_own_network=settings.own_network,
             simulate=tuple(_simulated(text) for text in settings.simulate),
             max_tasks=settings.max_tasks,
+            homes_dir=settings.homes,
+            shared_dir=settings.shared,
         )
     )
     parts = Parts(
@@ -131,9 +145,11 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=make_blobs(settings),
         uploads=make_uploads(settings),
         logs=logs,
+        metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
+        terminals=Terminals(parts.engines),
     )
     return state, scheduler
 

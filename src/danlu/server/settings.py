@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from danlu.errors import InvalidInput
 from danlu.store.logs import DEFAULT_MAX_BYTES
+from danlu.store.metrics.sealing import PACK_BYTES
 
 
 class ServerSettings(BaseSettings):
@@ -29,6 +30,30 @@ class ServerSettings(BaseSettings):
 
     public_url: str = Field(default="", pattern=r"^(https?://[^/\s]+)?$")
     """Address under which people and jobs reach Danlu when it is not the one it listens on, such as a proxy's."""
+
+    trusted_proxies: str = ""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For is believed; nobody's when left out."""
+
+    registration: Literal["open", "approval", "closed"] = "approval"
+    """Whether those who register are let in at once, wait for an admin, or are refused."""
+
+    join_project: str = ""
+    """Project that those become members of who are let in without an admin (open registration, OIDC)."""
+
+    oidc_issuer: str = ""
+    """Address of an OpenID Connect provider that people can sign in with; none when left out."""
+
+    oidc_client_id: str = ""
+    """Name under which the provider knows this server."""
+
+    oidc_client_secret_file: Path | None = None
+    """File with the secret that goes with the client id; for a public client none."""
+
+    oidc_name: str = "OpenID Connect"
+    """What the button on the sign-in page says."""
+
+    oidc_people: Literal["active", "approval"] = "approval"
+    """Whether those who come from the provider for the first time are let in at once or wait for an admin."""
 
     database_url: str = ""
     """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""
@@ -71,6 +96,14 @@ class ServerSettings(BaseSettings):
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 
+    homes_dir: Path | None = None
+    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
+    several machines it has to be a path that all of them mount."""
+
+    shared_dir: Path | None = None
+    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
+    out. With several machines it has to be a path that all of them mount."""
+
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
@@ -79,6 +112,12 @@ class ServerSettings(BaseSettings):
 
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: for ever."""
+
+    pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
+    """Length of the stretches of a run's journal whose points are packed column by column."""
+
+    bin_days: int = Field(default=30, ge=0)
+    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
 
     @property
     def home(self) -> Path:
@@ -93,6 +132,14 @@ class ServerSettings(BaseSettings):
     def work_dir(self) -> Path:
         """Folders of running tasks."""
         return self.home / "work"
+
+    @property
+    def homes(self) -> Path:
+        return (self.homes_dir or self.home / "homes").expanduser().absolute()
+
+    @property
+    def shared(self) -> Path:
+        return (self.shared_dir or self.home / "shared").expanduser().absolute()
 
     @property
     def objects_dir(self) -> Path:

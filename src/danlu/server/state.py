@@ -10,11 +10,14 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
+from danlu.gateway.terminals import Terminals
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
+from danlu.store.metrics.store import Metrics
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
@@ -27,9 +30,14 @@ class ServerState:
     blobs: Blobs
     uploads: Uploads
     logs: Logs
+    metrics: Metrics
     sealer: Sealer
     now: Callable[[], datetime]
-    wake_scheduler: Callable[[], None]
+    wake_scheduler: Callable[..., None]
+    passwords: Passwords = field(default_factory=Passwords)
+    terminals: Terminals = field(default_factory=lambda: Terminals({}))
+    """Shells in running tasks that were opened through this server."""
+
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
 

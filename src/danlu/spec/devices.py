@@ -38,3 +38,6 @@ class Device(BaseModel):
     is_simulated: bool = False
     ip: Optional[str] = None
     """The address of its own network card (NPUs), when the node knows it."""
+
+    uuid: Optional[str] = None
+    """What it is called wherever it is seen from (NVIDIA), when the node knows it."""

@@ -21,6 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_project_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
@@ -31,7 +32,11 @@ from danlu.spec.units import parse_device, parse_duration, parse_size
 MAX_NODES = 4096
 _JOB_ID = re.compile(r"train-[0-9]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,500}")
 _TREE = re.compile(r"[0-9a-f]{64}")
+_ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
+_SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
+ALL, ANY = "all", "any"
 
 
 def _no_control(text: str) -> str:
@@ -56,9 +61,29 @@ def _env_name(text: str) -> str:
     return text
 
 
+def _role_name(text: str) -> str:
+    if not _ROLE.fullmatch(text) or text in (ALL, ANY):
+        raise ValueError(f"{text!r} is not a role; up to 20 small letters and digits would be right, such as worker")
+    return text
+
+
+def _success(text: str) -> str:
+    if not _SUCCESS.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not a rule; all, any, chief, a role, or one task such as worker-0 would be right"
+        )
+    return text
+
+
 def _no_nul(text: str) -> str:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise ValueError("a NUL character or a lone surrogate cannot be in a value")
+    return text
+
+
+def _image(text: Optional[str]) -> Optional[str]:
+    if text is not None and not _IMAGE.fullmatch(text):
+        raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
     return text
 
 
@@ -119,6 +144,9 @@ Number = BeforeValidator(_no_yes)
 Text = Annotated[str, AfterValidator(_no_nul)]
 EnvName = Annotated[str, AfterValidator(_env_name)]
 EnvValue = Annotated[str, BeforeValidator(_env_value), AfterValidator(_no_nul)]
+Command = Annotated[Union[str, tuple[str, ...]], BeforeValidator(_command)]
+RoleName = Annotated[str, AfterValidator(_role_name)]
+SuccessRule = Annotated[str, AfterValidator(_success)]
 StorePathText = Annotated[str, AfterValidator(_store_path)]
 JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
@@ -133,6 +161,9 @@ class LaunchMode(Word):
     PLAIN = "plain"
     DDP = "ddp"
     ASCEND = "ascend"
+    PS_WORKER = "ps_worker"
+    MPI = "mpi"
+    HOROVOD = "horovod"
 
 
 class Processes(Word):
@@ -140,6 +171,13 @@ class Processes(Word):
 
     PER_NODE = "per_node"
     PER_DEVICE = "per_device"
+
+
+class Contract(Word):
+    """Another platform whose scripts are to find what they know."""
+
+    APULIS = "apulis"
+    MODELARTS = "modelarts"
 
 
 class _Frozen(BaseModel):
@@ -155,6 +193,20 @@ class Resources(_Frozen):
 
     memory: Optional[Bytes] = None
     """Memory reserved on every node, such as 4GB."""
+
+
+class Role(_Frozen):
+    command: Optional[Command] = None
+    """As the command of a job, for the tasks of this role. Roles that wait for mpirun have none."""
+
+    count: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
+    """How many nodes have this role."""
+
+    resources: Resources = Resources()
+    """What every node of this role has: see resources above."""
+
+    env: dict[EnvName, EnvValue] = Field(default_factory=dict)
+    """Variables of this role's command; they win over those of the job."""
 
 
 class Code(_Frozen):
@@ -175,6 +227,14 @@ class Code(_Frozen):
         if self.tree is not None and not _TREE.fullmatch(self.tree):
             raise ValueError(f"{self.tree!r} is not a tree digest; 64 hexadecimal digits would be right")
         return self
+
+
+class ImageLogin(_Frozen):
+    username: Text
+    """Who the registry knows."""
+
+    secret: EnvName
+    """Which of the job's secrets is the password. The command does not get it."""
 
 
 class Retry(_Frozen):
@@ -202,7 +262,11 @@ class JobSpec(_Frozen):
     name: Annotated[str, AfterValidator(_name)]
     """What people call the job. Need not be unique: a name means the newest job of that name."""
 
-    command: Annotated[Union[str, tuple[str, ...]], BeforeValidator(_command)]
+    roles: dict[RoleName, Role] = Field(default_factory=dict, max_length=20)
+    """Role -> what its nodes run, for jobs whose nodes are not all alike (`launch: ps_worker`): see role below. Instead
+    of `command`, `nodes` and `resources`."""
+
+    command: Optional[Command] = Field(default=None, validate_default=True)
     """A shell line, or a list of words that is executed as it is. Runs on every node, in the code folder."""
 
     setup: Optional[Text] = None
@@ -213,10 +277,24 @@ class JobSpec(_Frozen):
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
-    `ascend` gives NPUs their rank table."""
+    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi` and `horovod` the command runs
+    once, and mpirun reaches the other nodes."""
+
+    success: Optional[SuccessRule] = None
+    """Whose good end is the job's: `all` tasks, `any` of them, `chief`, all of a role (`worker`) or one task
+    (`worker-0`). The others are then ended. When left out, what the launch mode says."""
 
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
+
+    contract: Optional[Contract] = None
+    """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
+
+    image: Annotated[Optional[str], AfterValidator(_image)] = None
+    """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
+
+    image_login: Optional[ImageLogin] = None
+    """How to sign in where the image comes from: see image_login below."""
 
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""
@@ -236,11 +314,20 @@ class JobSpec(_Frozen):
     hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
     """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
 
+    project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
+    """The project that the job belongs to. When left out: the first of yours that you may submit to."""
+
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Words of your own to find the job by: `danlu ps --tag team=vision`."""
 
+    debug: bool = False
+    """Prepare everything and do not start the command: `danlu shell` opens a shell where it would have run."""
+
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Higher goes first."""
+
+    preemptible: bool = False
+    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
 
     retry: Retry = Retry()
     """Whether the job is tried again when an attempt fails: see retry below."""
@@ -257,6 +344,41 @@ class JobSpec(_Frozen):
     secrets: dict[EnvName, EnvValue] = Field(default_factory=dict, repr=False)
     """Variables that are stored encrypted and seen only inside the job. Never sent back."""
 
+    @field_validator("command")
+    @classmethod
+    def _command_or_roles(cls, command: Optional[Command], info: ValidationInfo) -> Optional[Command]:
+        if command is None and info.data.get("roles") == {}:
+            raise ValueError("missing; it must be given")
+        if command is not None and info.data.get("roles"):
+            raise ValueError("roles are given as well, and each has a command of its own; keep one of the two")
+        return command
+
+    @field_validator("nodes")
+    @classmethod
+    def _nodes_of_roles(cls, nodes: int, info: ValidationInfo) -> int:
+        roles = info.data.get("roles") or {}
+        total = sum(role.count for role in roles.values())
+        if roles and nodes != total:
+            raise ValueError(f"{nodes} nodes, but the roles have {total} together; leave it out")
+        return nodes
+
+    @field_validator("resources")
+    @classmethod
+    def _resources_of_roles(cls, resources: Resources, info: ValidationInfo) -> Resources:
+        if info.data.get("roles") and resources != Resources():
+            raise ValueError("every role has resources of its own; write them there")
+        return resources
+
+    @model_validator(mode="after")
+    def _count_nodes(self) -> JobSpec:
+        if self.roles:
+            total = sum(role.count for role in self.roles.values())
+            if total > MAX_NODES:
+                raise ValueError(f"the roles have {total} nodes together; at most {MAX_NODES} would be right")
+            # the one field that follows from another: whoever counts nodes need not know of roles
+            object.__setattr__(self, "nodes", total)
+        return self
+
     @field_validator("data")
     @classmethod
     def _own_targets(cls, data: dict[str, str]) -> dict[str, str]:
@@ -266,10 +388,22 @@ class JobSpec(_Frozen):
                 raise ValueError(f"{target!r} is the target of two store paths; give each its own")
         return data
 
+    @model_validator(mode="after")
+    def _login_is_complete(self) -> JobSpec:
+        if self.image_login is None:
+            return self
+        if self.image is None:
+            raise ValueError("image_login is given, and no image")
+        if self.image_login.secret not in self.secrets:
+            raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")
+        return self
+
     @field_validator("secrets")
     @classmethod
     def _not_in_env(cls, secrets: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        both = sorted(set(info.data.get("env", {})) & set(secrets))
+        roles = (info.data.get("roles") or {}).values()
+        named = {*info.data.get("env", {}), *(name for role in roles for name in role.env)}
+        both = sorted(named & set(secrets))
         if both:
             raise ValueError(f"{', '.join(both)} is named in env as well; keep one of them")
         return secrets
@@ -281,6 +415,10 @@ _KNOWN = {
     "resources.device": DeviceRequest.model_fields,
     "code": Code.model_fields,
     "retry": Retry.model_fields,
+    "roles.*": Role.model_fields,
+    "roles.*.resources": Resources.model_fields,
+    "roles.*.resources.device": DeviceRequest.model_fields,
+    "image_login": ImageLogin.model_fields,
 }
 
 

@@ -26,6 +26,12 @@ class NodeInfo(BaseModel):
     holds_many_tasks: bool = False
     """Whether several tasks of one attempt may share this node (one machine that plays several)."""
 
+    image_tool: str = ""
+    """The program that fetches images (docker, podman); empty where jobs with an image cannot run."""
+
+    image_problem: str = ""
+    """Why not, for people."""
+
     work_dir: str = ""
     missing: tuple[str, ...] = ()
     """What is not isolated here, one sentence each, for people."""

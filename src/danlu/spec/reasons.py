@@ -48,6 +48,38 @@ CATALOGUE: dict[str, Entry] = {
         "Wait, stop a job that holds it, or ask for less.",
         False,
     ),
+    "quota_project": Entry(
+        "The project's quota has no room for the job.",
+        Fault.USER,
+        "Wait for the project's jobs, ask an admin for a larger quota, or submit it with `preemptible: true`: "
+        "`danlu quota show` tells what is used.",
+        False,
+    ),
+    "quota_user": Entry(
+        "Its owner's quota in the project has no room for the job.",
+        Fault.USER,
+        "Wait for your own jobs, ask an owner of the project for a larger quota, or submit it with "
+        "`preemptible: true`: `danlu quota show` tells what is used.",
+        False,
+    ),
+    "making_room": Entry(
+        "Jobs that hold what it asks for are ending: preemptible ones make room for it.",
+        Fault.NOBODY,
+        "Wait: they have their grace to save their work.",
+        False,
+    ),
+    "reserved": Entry(
+        "The job has waited long for room, so nodes are kept for it as they become free.",
+        Fault.NOBODY,
+        "Wait: it starts when the jobs that run there have ended; `danlu why` tells when that is, if anybody knows.",
+        False,
+    ),
+    "preempted": Entry(
+        "The job made room for another one, and runs again: same output, same checkpoints, same place in the queue.",
+        Fault.NOBODY,
+        "Wait. A script that saves checkpoints goes on where it was.",
+        False,
+    ),
     "no_such_node": Entry(
         "No node, even an empty one, has what the job asks for.",
         Fault.USER,
@@ -65,6 +97,12 @@ CATALOGUE: dict[str, Entry] = {
     # on the way
     "starting": Entry("Tasks are being started and inputs fetched.", Fault.NOBODY, "Wait.", False),
     "running": Entry("The command runs on every node.", Fault.NOBODY, "`danlu logs -f` follows it.", False),
+    "finishing": Entry(
+        "The tasks that decide about the job's success ended well, and the others are told to end.",
+        Fault.NOBODY,
+        "Wait. `success` in the job says who decides.",
+        False,
+    ),
     "stopping": Entry("The job was told to end and has its grace period.", Fault.NOBODY, "Wait.", False),
     "unreachable": Entry(
         "The node does not answer. The job is not ended: it may well be running.",
@@ -98,6 +136,12 @@ CATALOGUE: dict[str, Entry] = {
         "Read the log: it begins with the output of setup.",
         False,
     ),
+    "pre_start_failed": Entry(
+        "The ma-pre-start.sh beside the boot file ended with another code than 0.",
+        Fault.USER,
+        "Read the log: it begins with the output of that script.",
+        False,
+    ),
     "command_not_found": Entry(
         "The command does not exist in the job, or may not be executed.",
         Fault.USER,
@@ -109,6 +153,18 @@ CATALOGUE: dict[str, Entry] = {
         Fault.USER,
         "Upload it again: `danlu store ls` shows what is there.",
         False,
+    ),
+    "image_missing": Entry(
+        "The image does not exist, or may not be fetched with what the job has.",
+        Fault.USER,
+        "Check the name; for a private one give image_login.",
+        False,
+    ),
+    "image_failed": Entry(
+        "The image could not be brought to the node.",
+        Fault.TRANSIENT,
+        "Try again; if it persists, try to fetch it on the node by hand.",
+        True,
     ),
     "staging_failed": Entry(
         "Inputs could not be fetched from the store.",

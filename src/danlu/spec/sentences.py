@@ -7,11 +7,15 @@ from difflib import get_close_matches
 from typing import Any, Optional
 
 LONGEST_VALUE = 60
-PRIVATE = ("secrets", "password", "token")
+PRIVATE = ("secrets", "password", "new_password", "current", "token")
 """Fields whose values are never repeated."""
 
 _MAPPINGS = {
     "resources": "{device: gpu:2, memory: 16GB}",
+    "roles": "{ps: {command: ...}, worker: {command: ..., count: 2}}",
+    "roles.*": "{command: ..., count: 2}",
+    "roles.*.resources": "{device: gpu:2, memory: 16GB}",
+    "roles.*.env": "{BATCH: 64}",
     "code": "{path: .}",
     "data": "{store://main/images: images}",
     "env": "{BATCH: 64}",
@@ -32,7 +36,7 @@ def field_errors(
     for item in errors:
         place = [str(part) for part in item["loc"] if part != "[key]"] or ["[key]"]  # a field may be called so
         if item["type"] == "extra_forbidden":
-            told = f"not a field of {noun}{suggestion(place[-1], known.get('.'.join(place[:-1]), ()))}"
+            told = f"not a field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
         else:
             told = _sentence(item, place)
         fields.setdefault(".".join(place), told)
@@ -51,9 +55,14 @@ def _sentence(item: Mapping[str, Any], place: list[str]) -> str:
         return f"{shown} is {bound}"
     if kind == "enum":
         return f"{shown} is not known{suggestion(value, _choices(str(limits.get('expected', ''))))}"
-    wanted = _wanted(kind, limits, ".".join(place))
+    wanted = _wanted(kind, limits, _pattern_of(place))
     quotes = "; put it in quotes" if wanted == "text" and isinstance(value, (int, float)) else ""
     return f"{wanted} would be right, not {shown}{quotes}" if wanted else f"{item['msg']} ({shown})"
+
+
+def _pattern_of(place: list[str]) -> str:
+    """A dotted place; names that users choose are `*`."""
+    return ".".join(["roles", "*", *place[2:]] if place[:1] == ["roles"] and len(place) > 1 else place)
 
 
 def show(value: object) -> str:

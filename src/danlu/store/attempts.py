@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.orm import Session
@@ -12,13 +12,16 @@ from sqlalchemy.orm import Session
 from danlu.spec.reasons import Reason
 from danlu.spec.states import ATTEMPT_NEXT, AttemptState
 from danlu.store.database import num_changed
-from danlu.store.tables import AttemptRow, DeviceClaimRow, TaskRow
+from danlu.store.tables import AttemptRow, DeviceClaimRow, JobRow, TaskRow
 
 LIVE = tuple(state.value for state in ATTEMPT_NEXT)
 
 
-def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_type: str) -> None:
-    """Store an attempt with its tasks, and claim its devices. A device that is taken raises IntegrityError."""
+def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
+    """Store an attempt with its tasks, and claim its devices, of one type in each task.
+
+    A device that is taken raises IntegrityError.
+    """
     session.add(attempt)
     session.add_all(tasks)
     session.add_all(
@@ -30,7 +33,7 @@ def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow],
             attempt=task.attempt,
             rank=task.rank,
         )
-        for task in tasks
+        for task, device_type in zip(tasks, device_types, strict=True)
         for device_id in task.device_ids
     )
     session.flush()
@@ -76,10 +79,61 @@ def live_tasks(session: Session) -> Sequence[TaskRow]:
     return session.scalars(query.where(AttemptRow.state.in_(LIVE))).all()
 
 
+class LiveAttempt(NamedTuple):
+    """What deciding needs of an attempt that has not ended."""
+
+    job_id: str
+    number: int
+    state: str
+    is_started: bool
+    started_at: datetime
+    project_id: int
+    owner_id: int
+    desired: str
+
+
+class LiveTask(NamedTuple):
+    """What a task holds."""
+
+    job_id: str
+    rank: int
+    node: str
+    cpus: float
+    memory_bytes: int
+    started_at: datetime | None
+
+
+def live_attempts(session: Session) -> list[LiveAttempt]:
+    query = select(
+        AttemptRow.job_id,
+        AttemptRow.number,
+        AttemptRow.state,
+        AttemptRow.is_started,
+        AttemptRow.started_at,
+        JobRow.project_id,
+        JobRow.owner_id,
+        JobRow.desired,
+    ).join(JobRow, JobRow.id == AttemptRow.job_id)
+    return [LiveAttempt(*row) for row in session.execute(query.where(AttemptRow.state.in_(LIVE)))]
+
+
+def tasks_in_use(session: Session) -> list[LiveTask]:
+    """The tasks of attempts that have not ended."""
+    columns = [getattr(TaskRow, name) for name in LiveTask._fields]
+    query = select(*columns).join(
+        AttemptRow, (AttemptRow.job_id == TaskRow.job_id) & (AttemptRow.number == TaskRow.attempt)
+    )
+    return [LiveTask(*row) for row in session.execute(query.where(AttemptRow.state.in_(LIVE)))]
+
+
 def ports_in_use(session: Session) -> frozenset[int]:
-    """Master ports of live attempts."""
+    """Ports of live attempts and of their tasks."""
     placements = session.scalars(select(AttemptRow.placement).where(AttemptRow.state.in_(LIVE)))
-    return frozenset(int(placement["master_port"]) for placement in placements)
+    return frozenset(
+        int(port)
+        for placement in placements
+        for port in (placement["master_port"], *(task.get("port", 0) for task in placement["tasks"]))
+    )
 
 
 def device_claims(session: Session) -> Sequence[DeviceClaimRow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -50,14 +50,13 @@ def own(session: Session, project_id: int, digest: str, at: datetime) -> None:
         row.added_at = at
 
 
-def touch(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
-    """Note that a project still uses these bytes, so that they are not cleaned away."""
+def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
+    """Note that these bytes are still used, so that they are not cleaned away."""
     wanted = list(set(digests))
     for first in range(0, len(wanted), 500):
         session.execute(
             update(BlobOwnerRow)
             .where(
-                BlobOwnerRow.project_id == project_id,
                 BlobOwnerRow.digest.in_(wanted[first : first + 500]),
                 BlobOwnerRow.added_at < at - TOUCH,
             )
@@ -65,14 +64,14 @@ def touch(session: Session, project_id: int, digests: Iterable[str], at: datetim
         )
 
 
-def owned(session: Session, project_id: int, digests: Iterable[str]) -> set[str]:
-    """Return those of the digests that the project has sent."""
+def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
+    """Return those of the digests that one of the projects has sent; None: any project."""
     wanted = list(set(digests))
     found: set[str] = set()
     for first in range(0, len(wanted), 500):
-        query = select(BlobOwnerRow.digest).where(
-            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted[first : first + 500])
-        )
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(wanted[first : first + 500]))
+        if project_ids is not None:
+            query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
     return found
 

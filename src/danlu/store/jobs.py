@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.reasons import Reason, reason
@@ -153,6 +153,8 @@ class QueueRow(NamedTuple):
     """What serving the queue needs of a job. Without its spec: a long queue is read often, and specs are long."""
 
     id: str
+    project_id: int
+    owner_id: int
     attempt: int
     queued_at: datetime
     not_before: datetime | None
@@ -166,6 +168,27 @@ def queue(session: Session) -> list[QueueRow]:
     query = select(*columns).where(JobRow.state == JobState.QUEUED.value)
     rows = session.execute(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id))
     return [QueueRow(*row) for row in rows]
+
+
+def ahead_of(session: Session, job: JobRow, limit: int) -> tuple[int, list[str]]:
+    """How many queued jobs of its project come before a job, and the first of them."""
+    ahead = (
+        JobRow.state == JobState.QUEUED.value,
+        JobRow.project_id == job.project_id,
+        or_(
+            JobRow.priority > job.priority,
+            and_(JobRow.priority == job.priority, JobRow.queued_at < job.queued_at),
+            and_(JobRow.priority == job.priority, JobRow.queued_at == job.queued_at, JobRow.id < job.id),
+        ),
+    )
+    count = session.scalar(select(func.count()).select_from(JobRow).where(*ahead)) or 0
+    order = (JobRow.priority.desc(), JobRow.queued_at, JobRow.id)
+    return count, list(session.scalars(select(JobRow.id).where(*ahead).order_by(*order).limit(limit)))
+
+
+def projects_waiting(session: Session) -> list[int]:
+    """The projects that have jobs in the queue."""
+    return list(session.scalars(select(JobRow.project_id).where(JobRow.state == JobState.QUEUED.value).distinct()))
 
 
 def specs_of(session: Session, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -38,7 +38,88 @@ class UserRow(Base):
     password_hash: Mapped[str | None] = mapped_column(String(200))
     is_admin: Mapped[bool] = mapped_column(default=False)
     is_active: Mapped[bool] = mapped_column(default=True)
+    """False while the person is disabled."""
+
     created_at: Mapped[datetime]
+    full_name: Mapped[str] = mapped_column(String(200), default="", server_default="")
+    email: Mapped[str] = mapped_column(String(200), default="", server_default="")
+    signed_in_at: Mapped[datetime | None]
+    """The last time; None for somebody who was invited and has not come yet."""
+
+
+class RegistrationRow(Base):
+    """Somebody who asks to be let in. Names may be asked for twice: who decides sees it, who asks learns nothing."""
+
+    __tablename__ = "registrations"
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100))
+    full_name: Mapped[str] = mapped_column(String(200))
+    email: Mapped[str] = mapped_column(String(200))
+    note: Mapped[str] = mapped_column(Text)
+    password_hash: Mapped[str | None] = mapped_column(String(200))
+    issuer: Mapped[str | None] = mapped_column(String(400))
+    subject: Mapped[str | None] = mapped_column(String(255))
+    """Issuer and subject when they came by OpenID Connect."""
+
+    address: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+
+
+class OidcAccountRow(Base):
+    """Who somebody is at a provider of OpenID Connect. Subjects are never given to others; mail addresses are."""
+
+    __tablename__ = "oidc_accounts"
+
+    issuer: Mapped[str] = mapped_column(String(400), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(255), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+
+
+class FailureRow(Base):
+    """Sign-ins that went wrong of late, counted by what they have in common. The key is a digest."""
+
+    __tablename__ = "failures"
+
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    count: Mapped[int]
+    last_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class FamiliarRow(Base):
+    """An address from which this person has signed in before."""
+
+    __tablename__ = "familiar_addresses"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    address: Mapped[str] = mapped_column(String(64), primary_key=True)
+    last_at: Mapped[datetime]
+
+
+class AuditRow(Base):
+    """Who changed what, when and from where. Rows refer to nothing: they outlive what they tell of."""
+
+    __tablename__ = "audit_events"
+    __table_args__ = (
+        Index("audit_by_actor", "actor", "id"),
+        Index("audit_by_object", "object", "id"),
+        Index("audit_by_project", "project_id", "id"),
+        Index("audit_by_time", "at", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    at: Mapped[datetime]
+    actor: Mapped[str] = mapped_column(String(100))
+    """A person's name, a job's id, or nothing for somebody who is not signed in."""
+
+    action: Mapped[str] = mapped_column(String(40))
+    object: Mapped[str] = mapped_column(String(200))
+    project_id: Mapped[int | None]
+    address: Mapped[str] = mapped_column(String(64))
+    via: Mapped[str] = mapped_column(String(60))
+    details: Mapped[dict[str, Any]]
+    count: Mapped[int] = mapped_column(default=1)
+    """How many of the same kind in a row this stands for."""
 
 
 class ApiKeyRow(Base):
@@ -79,6 +160,10 @@ class ProjectRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(100), unique=True)
+    description: Mapped[str] = mapped_column(Text, default="", server_default="")
+    created_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
+    """An archived project can be looked at, and not be changed."""
 
 
 class MemberRow(Base):
@@ -87,6 +172,21 @@ class MemberRow(Base):
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     role: Mapped[str] = mapped_column(String(20))
+
+
+class QuotaRow(Base):
+    """How much of a resource a project, or one of its users, may hold. No row: no limit."""
+
+    __tablename__ = "quotas"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """0: the quota of the whole project."""
+
+    resource: Mapped[str] = mapped_column(String(40), primary_key=True)
+    """A device type, `cpus` or `memory` (in bytes)."""
+
+    amount: Mapped[float] = mapped_column(Float)
 
 
 class BucketRow(Base):
@@ -131,7 +231,7 @@ class BlobOwnerRow(Base):
     __tablename__ = "blob_owners"
 
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
-    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
     added_at: Mapped[datetime]
 
 

@@ -66,6 +66,7 @@ class Starter:
     engine: Engine
     server_url: str = "http://127.0.0.1:9"
     token: str = "a-token"
+    owner_id: int = 1
     started: list[Started] = field(default_factory=list)
 
     def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
@@ -80,7 +81,7 @@ class Starter:
         return self.start_plan(self.plan(command, **fields), secrets=secrets)
 
     def start_plan(self, plan: Plan, *, secrets: dict[str, str] | None = None) -> Started:
-        credentials = Credentials(server_url=self.server_url, token=self.token, secrets=secrets or {})
+        credentials = Credentials(self.server_url, self.token, secrets=secrets or {}, owner_id=self.owner_id)
         one = Started(self.engine, plan, self.engine.start(plan, credentials))
         self.started.append(one)
         return one
@@ -101,12 +102,13 @@ def place(node: NodeInfo, *, job_id: str, num_tasks: int) -> Placement:
                 rank=rank,
                 node=node.name,
                 address=f"10.88.0.{rank + 1}" if node.has_own_network else "127.0.0.1",
+                port=23457 + rank,
                 root="/opt/ml" if node.has_sandbox else f"{node.work_dir}/{job_id}/1/{rank}/ml",
             )
             for rank in range(num_tasks)
         ),
         master_port=23456,
-        interface="lo" if node.has_own_network else "",
+        interface="lo",
     )
 
 

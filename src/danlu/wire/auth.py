@@ -7,6 +7,7 @@ from typing import Optional
 from pydantic import Field
 
 from danlu.wire.base import Answer, Body, Moment
+from danlu.wire.people import Line, Password, RoleName
 
 
 class SignIn(Body):
@@ -15,6 +16,8 @@ class SignIn(Body):
     token: Optional[str] = Field(default=None, max_length=200)
     name: Optional[str] = Field(default=None, max_length=100)
     password: Optional[str] = Field(default=None, max_length=1000)
+    new_password: Optional[Password] = None
+    """With a token: the password to have from now on. It ends other sessions and other links."""
 
 
 class SessionOut(Answer):
@@ -29,20 +32,31 @@ class MeOut(Answer):
     name: str
     is_admin: bool
     projects: list[str]
+    roles: dict[str, RoleName] = {}
+    """Project -> role."""
+
+    full_name: str = ""
+    email: str = ""
+    has_password: bool = False
 
 
 class SetPassword(Body):
-    password: str = Field(min_length=8, max_length=1000)
+    password: Password
+    current: Optional[str] = Field(default=None, max_length=1000)
+    """The password so far, where there is one."""
 
 
 class MakeKey(Body):
-    name: str = Field(default="", max_length=100)
+    name: Line = Field(default="", max_length=100)
     expires_in_days: Optional[int] = Field(default=None, ge=1, le=3650)
 
 
 class KeyOut(Answer):
     id: str
     name: str
+    user: str = ""
+    """Whose it is."""
+
     created_at: Moment
     expires_at: Optional[Moment] = None
     last_used_at: Optional[Moment] = None

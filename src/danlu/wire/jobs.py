@@ -28,6 +28,8 @@ class SelectJobs(Body):
 
 class PlanJob(Body):
     spec: dict[str, Any]
+    explain: bool = False
+    """Whether to say what everything in the plan is for."""
 
 
 class TaskOut(Answer):
@@ -69,6 +71,9 @@ class JobRow(Answer):
     reason: Reason
     nodes: int
     device: str
+    on: str = ""
+    """Nodes and devices in a word, by role when the job has roles: `2x gpu:1 worker, 1x cpu:1 ps`."""
+
     launch: str
     attempt: int
     """Number of the newest attempt; 0 before the first."""
@@ -88,6 +93,14 @@ class JobOut(JobRow):
 
     output: str
     """Where its results are: store://bucket/.../<job id>/"""
+
+    run: Optional[str] = None
+    """Id of the run that it has of its own, once metrics were pushed to it."""
+
+    step: Optional[int] = None
+    total_steps: Optional[int] = None
+    progress: Optional[float] = None
+    """step / total_steps of that run, from 0 to 1."""
 
     attempts: list[AttemptOut] = []
     notes: list[str] = []
@@ -133,6 +146,45 @@ class SendOut(Answer):
     while_running: bool
 
 
+class ImageOut(Answer):
+    name: str
+    username: str = ""
+    secret: str = ""
+
+
+class MountOut(Answer):
+    kind: str
+    name: str
+    to: str
+
+
+class VariableOut(Answer):
+    """What a variable is for."""
+
+    what: str
+    read_by: str
+    set_by: str
+
+
+class TaskExplanationOut(Answer):
+    rank: int
+    variables: dict[str, VariableOut]
+    files: dict[str, str]
+    """Path -> what it is for."""
+
+    folders: dict[str, str]
+    """Path -> what becomes of what is in it."""
+
+
+class ExplanationOut(Answer):
+    """What everything in a plan is for."""
+
+    starts: list[str]
+    succeeds: str
+    notes: list[str]
+    tasks: list[TaskExplanationOut]
+
+
 class TaskPlanOut(Answer):
     rank: int
     role: str
@@ -147,6 +199,10 @@ class TaskPlanOut(Answer):
     files: dict[str, str]
     inputs: list[FetchOut]
     outputs: list[SendOut]
+    mounts: list[MountOut] = []
+    """Folders that outlive the job."""
+
+    image: Optional[ImageOut] = None
 
 
 class PlanOut(Answer):
@@ -158,3 +214,6 @@ class PlanOut(Answer):
     tasks: list[TaskPlanOut]
     notes: list[str] = []
     """What is not isolated where it would run, and which secrets are set (names only)."""
+
+    explanation: Optional[ExplanationOut] = None
+    """When it was asked for."""

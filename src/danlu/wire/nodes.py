@@ -25,6 +25,10 @@ class NodeOut(Answer):
     num_tasks: int = 0
     has_sandbox: bool
     has_own_network: bool
+    image_tool: str = ""
+    """What fetches images there; empty where jobs with one cannot run."""
+
+    image_problem: str = ""
     missing: list[str] = []
     """What is not isolated there."""
 

@@ -15,6 +15,13 @@ from danlu.wire.base import Answer, Body, Moment
 
 class MakeBucket(Body):
     name: str
+    project: Optional[str] = None
+    """The project that it belongs to; your first one when left out."""
+
+
+class MoveBucket(Body):
+    project: str
+    """The project that it belongs to from now on."""
 
 
 class BucketOut(Answer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from danlu_accel.precision import attention
 from danlu_accel.precision.devices import choose_dtype, require_sensible
 from danlu_accel.precision.policies import Decision, Policy
 from danlu_accel.precision.scaling import restart_scale
@@ -56,6 +57,7 @@ class AdaptivePrecision:
         self._first_scale = self.scaler.get_scale()
         self._group = group
         self._is_low = False
+        self._batches_attention = attention.pays(self.dtype, self.device_type)
 
     def begin_epoch(self, epoch: int, lr: float | None = None, loss: float | None = None) -> bool:
         """Decide for this epoch and say whether it runs in low precision. With several ranks, all must call it."""
@@ -66,9 +68,15 @@ class AdaptivePrecision:
             restart_scale(self.scaler, self._first_scale)
         return self._is_low
 
-    def autocast(self) -> contextlib.AbstractContextManager[Any]:
+    @contextlib.contextmanager
+    def autocast(self) -> Iterator[None]:
         """The context for forward passes of this epoch."""
-        return torch.autocast(self.device_type, dtype=self.dtype, enabled=self._is_low)
+        batches = self._is_low and self._batches_attention
+        with (
+            torch.autocast(self.device_type, dtype=self.dtype, enabled=self._is_low),
+            attention.batched_attention() if batches else contextlib.nullcontext(),
+        ):
+            yield
 
     def backward(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Backward and optimizer step, through the gradient scaler where the precision needs one."""

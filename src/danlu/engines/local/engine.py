@@ -14,8 +14,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import danlu
-from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import (
+    Channel,
+    Credentials,
+    Engine,
+    EngineSetup,
+    Handle,
+    LogMark,
+    NodeInfo,
+    Observation,
+    TerminalSize,
+)
 from danlu.engines.local import sandbox
+from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
@@ -45,6 +56,8 @@ class LocalEngine(Engine):
                 use_own_network=setup.use_own_network,
                 simulated_devices=simulated,
                 max_tasks=setup.max_tasks,
+                homes_dir=setup.homes_dir,
+                shared_dir=setup.shared_dir,
             )
         )
 
@@ -53,6 +66,8 @@ class LocalEngine(Engine):
         self.settings = settings
         self._work_dir = settings.work_dir.absolute()
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in settings.kept.values():
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
         self._can = _abilities(settings, found)
@@ -64,7 +79,7 @@ class LocalEngine(Engine):
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
         gang = GangFolder.of(self._work_dir, plan.job_id, plan.attempt)
         for task in plan.tasks:
-            check_task(task, gang.task(task.rank), has_sandbox=self._can.machine is not None)
+            check_task(task, gang.task(task.rank), self._can)
         gang.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         start_lock = take_lock(str(gang.start_lock), wait_seconds=START_SECONDS)
         if start_lock is None:
@@ -91,6 +106,9 @@ class LocalEngine(Engine):
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:
             _tell(TaskFolder.of(self._work_dir, handle), f"stop {grace_seconds:.3f}\n")
+
+    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
+        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal)
 
     def forget(self, job_id: str, attempt: int) -> None:
         gang = GangFolder.of(self._work_dir, job_id, attempt)
@@ -229,17 +247,20 @@ def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
     has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
     has_own_network = has_sandbox and settings.use_own_network and not found["network_problem"]
     has_way_out = has_own_network and settings.use_way_out and not found["way_out_problem"]
+    has_own_uid = has_sandbox and settings.use_own_uid and os.geteuid() == 0
     return Abilities(
         machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
         has_own_network=has_own_network,
         way_out=found["way_out"] if has_way_out else "",
-        has_own_uid=has_sandbox and settings.use_own_uid and os.geteuid() == 0,
+        has_own_uid=has_own_uid,
         cgroups=found["cgroups"],
+        image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
+        image_problem=found["image_problem"] or "there is no sandbox to run them in",
     )
 
 
 def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
-    hidden = (settings.work_dir, *settings.hide)
+    hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
     shown = (settings.python.parent.parent, python.parent.parent, Path(danlu.__file__).parent, *settings.show)
     return sandbox.Machine(
@@ -251,7 +272,7 @@ def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
 
 
 def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
-    real = [Device(type=kind, model=model, id=number) for kind, model, number in probe.find_devices()]
+    real = [Device.model_validate(device) for device in found["devices"]]
     simulated = [
         Device(type=kind, model=model or None, id=number, is_simulated=True)
         for kind, model, count in settings.simulated_devices
@@ -267,6 +288,8 @@ def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -
         has_sandbox=can.machine is not None,
         has_own_network=can.has_own_network,
         holds_many_tasks=True,
+        image_tool=os.path.basename(can.image_tool),
+        image_problem="" if can.image_tool else can.image_problem,
         work_dir=str(settings.work_dir.absolute()),
         missing=tuple(_missing(found, can)),
     )
@@ -289,4 +312,4 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")
-    return said
+    return [*said, *found["device_problems"]]

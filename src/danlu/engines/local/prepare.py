@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,16 @@ from danlu.engines.local import sandbox
 from danlu.engines.local.folders import TaskFolder
 from danlu.engines.local.settings import LocalSettings
 from danlu.errors import InvalidSpec, Unsupported
-from danlu.launch import Plan, TaskPlan
+from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
+from danlu.node import image_root
 from danlu.node.records import CONTROL, LOG, TASK, TOKEN
 from danlu.node.way_out import NAME_SERVER
 
 NODE_SCRIPTS = Path(danlu.node.__file__).parent
 USER = "danlu"
-FIRST_UID, NUM_UIDS = 1_000_000_000, 100_000_000
-"""User ids of jobs: far above what people and systems use."""
+FIRST_UID = 1_000_000_000
+"""User ids of jobs begin here: far above what people and systems use on their machines."""
 
 PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "ASCEND_HOME_PATH")
 
@@ -41,16 +41,24 @@ class Abilities:
     """The program that leads out of a network of its own; empty when there is none."""
 
     cgroups: Mapping[str, str]
+    image_tool: str
+    """The program that fetches images; empty when jobs with one cannot run."""
+
+    image_problem: str
 
 
-def check_task(task: TaskPlan, folder: TaskFolder, *, has_sandbox: bool) -> None:
+def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     """Refuse what this machine cannot do as planned."""
-    if has_sandbox:
+    if task.image is not None and not can.image_tool:
+        raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
+    if can.machine is not None:
         return
     if task.root != str(folder.ml):
         raise Unsupported(
             f"the plan puts the task's folder at {task.root!r}, and without a sandbox it can only be {str(folder.ml)!r}"
         )
+    if task.mounts or task.user:
+        raise Unsupported("the job's contract needs paths of its own, and this node has no sandbox to provide them")
     for fetch in task.inputs:
         if not _is_below(fetch.to, task.root):
             raise InvalidSpec(
@@ -63,10 +71,10 @@ def prepare_task(
     plan: Plan, task: TaskPlan, *, folder: TaskFolder, credentials: Credentials, settings: LocalSettings, can: Abilities
 ) -> None:
     """Write the folder. Whatever an interrupted try left there is overwritten."""
-    uid = job_uid(plan.job_id) if can.has_own_uid else None
+    uid = user_uid(credentials.owner_id) if can.has_own_uid else None
     folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     paths = _Paths(task, folder)
-    for path in (folder.ml, folder.home, folder.tmp, folder.etc):
+    for path in (folder.ml, folder.home, folder.tmp, folder.etc, folder.mounts):
         path.mkdir(mode=0o755, exist_ok=True)
     for inside in task.folders:
         paths.on_host(inside).mkdir(parents=True, exist_ok=True)
@@ -74,10 +82,12 @@ def prepare_task(
         path = paths.on_host(inside)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    folder.mounts.mkdir(exist_ok=True)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+    for mount in task.mounts:
+        _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
-    _write_names(plan, folder, uid=uid)
+    _write_names(plan, task, folder, uid=uid)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
     if not (folder.path / CONTROL).exists():
@@ -89,9 +99,34 @@ def prepare_task(
     _write_private(folder.path / TASK, json.dumps(description))
 
 
-def job_uid(job_id: str) -> int:
-    """The user id of a job's processes: the same for all of its attempts, so that it can read its own files."""
-    return FIRST_UID + zlib.crc32(job_id.encode()) % NUM_UIDS
+def user_uid(owner_id: int | None) -> int:
+    """The user id of all processes of a person's jobs: the same for ever, so that files can outlive a job."""
+    return FIRST_UID + (owner_id or 0)
+
+
+def home_of(task: TaskPlan) -> str:
+    """The home folder of a task in a sandbox."""
+    return f"/home/{task.user or USER}"
+
+
+def kept_folder(kept: Mapping[str, Path], mount: Mount) -> Path:
+    """Where a folder that outlives jobs is on this machine."""
+    if mount.name in ("", ".", "..") or "/" in mount.name:
+        raise Unsupported(f"{mount.name!r} cannot be the name of a folder")
+    return kept[mount.kind] / mount.name
+
+
+def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> None:
+    """Only its owner enters a home; in a shared folder everybody adds, and changes what is his."""
+    path = kept_folder(kept, mount)
+    if path.is_dir():
+        return
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    if mount.kind == "shared":
+        path.chmod(0o1777)
+    elif uid is not None:
+        os.chown(path, uid, uid)
 
 
 class _Paths:
@@ -100,7 +135,8 @@ class _Paths:
     def __init__(self, task: TaskPlan, folder: TaskFolder) -> None:
         self._root = task.root
         self._folder = folder
-        outside = [fetch.to for fetch in task.inputs if not _is_below(fetch.to, task.root)]
+        wanted = [*(fetch.to for fetch in task.inputs), *task.files]
+        outside = [target for target in dict.fromkeys(wanted) if not _is_below(target, task.root)]
         self.mounts = {target: folder.mounts / str(number) for number, target in enumerate(outside)}
 
     def on_host(self, inside: str) -> Path:
@@ -123,24 +159,34 @@ def _describe(
 ) -> dict[str, object]:
     folder = TaskFolder(paths.on_host(task.root).parent)
     has_sandbox = can.machine is not None
+    view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
     python = [os.path.realpath(settings.python), "-I", "-S"]
-    layout = Layout(task.root)
     return {
         "name": f"{plan.job_id}-{plan.attempt}-{task.rank}",
-        "wrap": _wrap(task, folder=folder, paths=paths, can=can),
+        "wrap": [] if view is None or can.machine is None else sandbox.wrap(can.machine, view),
         "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "init.py")],
         "stager": [*python, str(NODE_SCRIPTS / "stager.py")],
         "command": task.command,
-        "env": {**_base_environment(folder, settings, has_sandbox=has_sandbox), **task.env},
+        "spared": task.spared,
+        "env": {**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
         "workdir": task.workdir,
         "uid": uid,
         "gid": uid,
-        "setup_done": str(paths.on_host(layout.setup_done)) if task.has_setup else None,
-        "inputs": [{"source": fetch.source, "to": str(paths.on_host(fetch.to))} for fetch in task.inputs],
+        "image": None if view is None else _image(task, folder, view, python=python, settings=settings, can=can),
+        "gates": [
+            {"name": gate.name, "reason": gate.reason, "passed": str(paths.on_host(gate.passed))} for gate in task.gates
+        ],
+        "log_copy": _log_copy(task, settings.kept),
+        "stop_file": str(paths.on_host(Layout(task.root).stop_file)),
+        "inputs": [
+            {"source": fetch.source, "to": str(paths.on_host(fetch.to)), "is_own": fetch.is_own}
+            for fetch in task.inputs
+        ],
         "outputs": [
             {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
             for send in task.outputs
         ],
+        "runs": str(paths.on_host(Layout(task.root).runs)),
         "server_url": credentials.server_url,
         "in_patience_seconds": settings.stage_in_patience_seconds,
         "out_patience_seconds": settings.stage_out_patience_seconds,
@@ -151,58 +197,95 @@ def _describe(
     }
 
 
-def _wrap(task: TaskPlan, *, folder: TaskFolder, paths: _Paths, can: Abilities) -> list[str]:
-    if can.machine is None:
-        return []
+def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> dict[str, str] | None:
+    """The folder that is ours to name, and the path below it, which is its owner's and may hold links."""
+    for mount in task.mounts:
+        if task.log_copy and _is_below(task.log_copy, mount.to):
+            return {"folder": str(kept_folder(kept, mount)), "path": os.path.relpath(task.log_copy, mount.to)}
+    return None
+
+
+def _view(
+    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
+) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
-    resolver = os.path.realpath("/etc/resolv.conf")
-    return sandbox.wrap(
-        can.machine,
-        sandbox.View(
-            host=task.host,
-            writable=(
-                (str(folder.ml), task.root),
-                (str(folder.home), sandbox.HOME),
-                *((str(source), target) for target, source in paths.mounts.items()),
-            ),
-            readable=(
-                *((str(folder.etc / name), f"/etc/{name}") for name in names),
-                *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
-            ),
-            device_type=task.device_type,
-            device_ids=task.device_ids,
-            changes_uid=can.has_own_uid,
+    # in an image it is a file of its own, whatever the machine's is a link to
+    resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
+    return sandbox.View(
+        host=task.host,
+        writable=(
+            (str(folder.ml), task.root),
+            (str(folder.home), home_of(task)),
+            *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
+            *((str(source), target) for target, source in paths.mounts.items()),
         ),
+        readable=(
+            *((str(folder.etc / name), f"/etc/{name}") for name in names),
+            *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
+        ),
+        device_type=task.device_type,
+        device_ids=task.device_ids,
+        changes_uid=can.has_own_uid,
+        image_root="" if task.image is None else str(folder.path / image_root.ROOT),
     )
 
 
-def _base_environment(folder: TaskFolder, settings: LocalSettings, *, has_sandbox: bool) -> dict[str, str]:
+def _image(
+    task: TaskPlan,
+    folder: TaskFolder,
+    view: sandbox.View,
+    *,
+    python: list[str],
+    settings: LocalSettings,
+    can: Abilities,
+) -> dict[str, object] | None:
+    """What the shim needs to bring the task's image here, and room for what is laid over its files."""
+    if task.image is None:
+        return None
+    folders, files = sandbox.mount_points(view)
+    image_root.lay_out(str(folder.path), folders=folders, files=files)
+    return {
+        "name": task.image.name,
+        "username": task.image.username,
+        "secret": task.image.secret,
+        "tool": can.image_tool,
+        "cache": str(settings.work_dir.absolute() / ".images"),
+        "bring": [*python, str(NODE_SCRIPTS / "image.py")],
+        "root": sandbox.IMAGE_ROOT,
+    }
+
+
+def _base_environment(
+    task: TaskPlan, folder: TaskFolder, settings: LocalSettings, *, has_sandbox: bool
+) -> dict[str, str]:
     """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
     own_bin = str(settings.python.parent)
+    path = f"{own_bin}:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
     return {
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",  # a log that is a file would otherwise arrive in blocks
-        **passed_on,
-        "PATH": f"{own_bin}:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}",
-        "HOME": sandbox.HOME if has_sandbox else str(folder.home),
+        # an image has its own programs and libraries, and says itself where they are
+        **({**passed_on, "PATH": path} if task.image is None else {}),
+        "HOME": home_of(task) if has_sandbox else str(folder.home),
         "TMPDIR": "/tmp" if has_sandbox else str(folder.tmp),
         "USER": USER,
         "LOGNAME": USER,
-        "SHELL": "/bin/bash",
+        "SHELL": "/bin/bash" if task.image is None else "/bin/sh",
     }
 
 
-def _write_names(plan: Plan, folder: TaskFolder, *, uid: int | None) -> None:
+def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | None) -> None:
     """Host names of the gang, and a name for the job's user id (ssh and mpirun refuse to run without one)."""
     hosts = "".join(f"{task.address} {task.host}\n" for task in plan.tasks)
     (folder.etc / "hosts").write_text(f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{hosts}")
     if uid is None:
         return
+    user = task.user or USER
     for name, line in (
-        ("passwd", f"{USER}:x:{uid}:{uid}:Danlu job:{sandbox.HOME}:/bin/bash\n"),
-        ("group", f"{USER}:x:{uid}:\n"),
+        ("passwd", f"{user}:x:{uid}:{uid}:Danlu job:{home_of(task)}:/bin/bash\n"),
+        ("group", f"{user}:x:{uid}:\n"),
     ):
         (folder.etc / name).write_text(Path("/etc", name).read_text().rstrip("\n") + "\n" + line)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INIT_PATH = "/run/danlu/init.py"
-HOME = "/home/danlu"
+IMAGE_ROOT = "/run/danlu/root"
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
 LEAST_UID_OF_PEOPLE = 1000
@@ -40,6 +40,14 @@ DEVICE_FILES = {
     ),
     "npu": ("/dev/davinci{id}", ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")),
 }
+DRIVER_FILES = (
+    "/usr/local/Ascend/driver",
+    "/usr/local/dcmi",
+    "/usr/local/bin/npu-smi",
+    "/etc/ascend_install.info",
+    "/etc/hccn.conf",
+)
+"""What belongs to the machine's driver and is looked for in an image at the same path."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,10 @@ class View:
     changes_uid: bool
     """Whether init gives the command another user id, and needs the right to."""
 
+    image_root: str = ""
+    """Where the files of the task's image are on the machine; empty without an image. Init then sees the machine, and
+    the command the image, which is laid out at IMAGE_ROOT."""
+
 
 @dataclass(frozen=True)
 class _Step:
@@ -75,8 +87,11 @@ class _Step:
 
 def wrap(machine: Machine, view: View) -> list[str]:
     """Return the command line that comes before init's."""
-    targets = [target for _, target in (*view.writable, *view.readable)]
-    rights = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if view.changes_uid else ()
+    targets = _targets(view)
+    rights = [
+        *(("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if view.changes_uid else ()),
+        *(("CAP_SYS_CHROOT",) if view.image_root else ()),
+    ]
     return [
         machine.bwrap,
         *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--as-pid-1"),
@@ -90,6 +105,14 @@ def wrap(machine: Machine, view: View) -> list[str]:
     ]
 
 
+def mount_points(view: View) -> tuple[list[str], list[str]]:
+    """Folders and files that have to be in an image's root for everything to be laid over them."""
+    laid = [(target, os.path.isdir(source)) for source, target in (*view.writable, *view.readable)]
+    laid += [(path, os.path.isdir(path)) for path in DRIVER_FILES if os.path.exists(path)]
+    folders = ["/proc", "/dev", "/tmp", "/var/tmp", "/run", *(target for target, is_folder in laid if is_folder)]
+    return folders, [target for target, is_folder in laid if not is_folder]
+
+
 def find_homes() -> tuple[str, ...]:
     """Return the home folders of people on this machine, and of whoever runs the server."""
     found = set(FIXED_HOMES) | {os.path.expanduser("~")}
@@ -98,8 +121,13 @@ def find_homes() -> tuple[str, ...]:
     return tuple(sorted(home for home in real if home not in NOT_A_HOME and os.path.isdir(home)))
 
 
+def _targets(view: View) -> list[str]:
+    """Paths of the machine's own view that something is laid over: none where all of it goes into an image."""
+    return [] if view.image_root else [target for _, target in (*view.writable, *view.readable)]
+
+
 def _steps(machine: Machine, view: View) -> Iterable[_Step]:
-    targets = [target for _, target in (*view.writable, *view.readable)]
+    targets = _targets(view)
     yield from _parents((*targets, *machine.shown, INIT_PATH), machine.hidden)
     yield from _host_folders()
     yield from _opened(targets, machine.hidden)
@@ -120,10 +148,27 @@ def _steps(machine: Machine, view: View) -> Iterable[_Step]:
     if resolver.startswith("/run/") and os.path.exists(resolver):
         yield _Step(resolver, ("--ro-bind", resolver, resolver))
     yield _Step(INIT_PATH, ("--ro-bind", machine.init_script, INIT_PATH))
+    root = IMAGE_ROOT if view.image_root else ""
+    if root:
+        yield from _image_steps(view.image_root)
     for source, target in view.readable:
-        yield _Step(target, ("--ro-bind", source, target))
+        yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
     for source, target in view.writable:
-        yield _Step(target, ("--bind", source, target))
+        yield _Step(f"{root}{target}", ("--bind", source, f"{root}{target}"))
+
+
+def _image_steps(source: str) -> Iterable[_Step]:
+    root = IMAGE_ROOT
+    yield _Step(root, ("--ro-bind", source, root))
+    for path in ("/tmp", "/var/tmp", "/dev/shm"):
+        yield _Step(f"{root}{path}", ("--perms", "1777", "--tmpfs", f"{root}{path}"))
+    yield _Step(f"{root}/run", ("--perms", "0755", "--tmpfs", f"{root}/run"))
+    yield _Step(f"{root}/proc", ("--proc", f"{root}/proc"))
+    yield _Step(f"{root}/proc/sys", ("--ro-bind", "/proc/sys", f"{root}/proc/sys"))
+    yield _Step(f"{root}/dev", ("--dev", f"{root}/dev"))
+    for path in DRIVER_FILES:
+        if os.path.exists(path):
+            yield _Step(f"{root}{path}", ("--ro-bind", path, f"{root}{path}"))
 
 
 def _host_folders() -> Iterable[_Step]:
@@ -196,5 +241,6 @@ def _devices(view: View) -> Iterable[str]:
     if view.device_type not in DEVICE_FILES:
         return
     each, common = DEVICE_FILES[view.device_type]
+    root = IMAGE_ROOT if view.image_root else ""
     for path in (*(each.format(id=number) for number in view.device_ids), *common):
-        yield from ("--dev-bind-try", path, path)
+        yield from ("--dev-bind-try", path, f"{root}{path}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -55,3 +55,14 @@ class LocalSettings:
     """How long a task waits for an unreachable server before its start is given up."""
 
     stage_out_patience_seconds: float = 3600.0
+    homes_dir: Path | None = None
+    """Folders of people that outlive jobs: `<homes_dir>/<name>`. None: `.homes` in the work folder."""
+
+    shared_dir: Path | None = None
+    """Folders of projects that outlive jobs. None: `.shared` in the work folder."""
+
+    @property
+    def kept(self) -> Mapping[str, Path]:
+        """Kind of mount -> where its folders are."""
+        work_dir = self.work_dir.absolute()
+        return {"home": self.homes_dir or work_dir / ".homes", "shared": self.shared_dir or work_dir / ".shared"}

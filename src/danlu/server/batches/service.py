@@ -9,8 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
 from danlu.errors import DanluError, InvalidInput, TooLarge
-from danlu.server.objects.service import readable_all, writable_all
+from danlu.server.objects.service import note_object, readable_all, writable_all
 from danlu.server.state import ServerState
+from danlu.spec.audit import Action
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
@@ -42,6 +43,9 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
         RefusedFile(key=key, status=error.status, error=type(error).__name__, message=error.message)
         for key, error in problems.items()
     ]
+    stored = [path for path, _, _ in wanted if path.key not in problems]
+    if stored:
+        note_object(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 

@@ -7,39 +7,63 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidSpec
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
-from danlu.scheduler.policy import OWN_NETWORK_PORT, own_address, place
-from danlu.scheduler.snapshot import FreeNode, QueuedJob
+from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
+from danlu.launch.placement import simulated_notes
+from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.placing import own_address
+from danlu.scheduler.policy import place
+from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
+from danlu.scheduler.snapshot import QueuedJob
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
+from danlu.spec.roles import Member, members
 from danlu.store import nodes
 
 EXAMPLE_ID = "train-000000000000000000"
 
 
-def try_plan(session: Session, spec: JobSpec, *, output: str, now: datetime) -> tuple[Plan, list[str]]:
+def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now: datetime) -> tuple[Plan, list[str]]:
     """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
     infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
     check_paths(spec, infos)
+    check_image(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
-    found = place(job, tuple(_empty(info) for info in infos), set())
-    placement = _anywhere(spec) if isinstance(found, Reason) else found[0]
+    found = place(job, [empty_node(info) for info in infos])
+    placement = _anywhere(spec) if isinstance(found, Reason) else found
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]
     if isinstance(found, Reason):
         notes.append(f"it would wait: {found.message}")
     else:
-        simulated = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
-        notes += [f"the devices of {node} are simulated: no such hardware is used" for node in simulated]
-    plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=f"{output}{EXAMPLE_ID}/")
+        notes += simulated_notes(placement)
+    folder = f"{output}{EXAMPLE_ID}/"
+    plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=folder, owner=owner)
     return plan, list(dict.fromkeys(notes))
+
+
+def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
+    """Say early that no node can run a job with an image, and why."""
+    if spec.image is None or any(info.image_tool for info in infos):
+        return
+    why = (
+        "; ".join(f"{info.name}: {info.image_problem or 'its engine runs none'}" for info in infos)
+        or "there is no node"
+    )
+    problem = f"{spec.image!r} cannot be used: {why}"
+    raise InvalidSpec(f"the job cannot be used: image: {problem}", fields={"image": problem})
 
 
 def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
     """Absolute paths in a job need a sandbox: without one they would be paths of the machine."""
     if not infos or any(info.has_sandbox for info in infos):
         return
+    if spec.contract is not None:
+        problem = (
+            f"'{spec.contract}' needs paths of its own in the job, and no node here has a sandbox that could provide "
+            f"them; install bubblewrap"
+        )
+        raise InvalidSpec(f"the job cannot be used: contract: {problem}", fields={"contract": problem})
     for target in spec.data.values():
         if target.startswith("/"):
             problem = (
@@ -49,28 +73,21 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
             raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
 
 
-def _empty(info: NodeInfo) -> FreeNode:
-    return FreeNode(
-        info=info,
-        devices=info.devices,
-        cpus=info.cpus,
-        memory_bytes=info.memory_bytes,
-        num_tasks=info.max_tasks,
-    )
-
-
 def _anywhere(spec: JobSpec) -> Placement:
     """A placement for showing, when no node can hold the job."""
-    count = spec.resources.device.count if spec.resources.device.is_scarce else 0
-    tasks = tuple(
-        TaskPlacement(
-            rank=rank,
-            node=f"node-{rank}",
-            address=own_address(rank),
-            device_ids=tuple(range(count)),
-            device_model=spec.resources.device.model,
-            has_simulated_devices=count > 0,
-        )
-        for rank in range(spec.nodes)
-    )
+    tasks = tuple(_imagined(member) for member in members(spec))
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")
+
+
+def _imagined(member: Member) -> TaskPlacement:
+    device = member.group.resources.device
+    count = device.count if device.is_scarce else 0
+    return TaskPlacement(
+        rank=member.rank,
+        node=f"node-{member.rank}",
+        address=own_address(member.rank),
+        port=TASK_PORT,
+        device_ids=tuple(range(count)),
+        device_model=device.model,
+        has_simulated_devices=count > 0,
+    )

@@ -14,10 +14,12 @@ from fastapi.responses import Response, StreamingResponse
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput
 from danlu.server import sse
+from danlu.server.access import Access
 from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
+from danlu.server.jobs.why import why as why_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
@@ -27,6 +29,7 @@ from danlu.spec.states import JobState, is_over
 from danlu.store import jobs
 from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, ReasonOut, SelectedOut, SelectJobs, SubmitJob
+from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
@@ -37,7 +40,7 @@ WATCH_SECONDS = 0.25
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
     checked = state.database.read(service.check, state, who, body.spec)
     row = state.database.write(service.submit, state, who, checked, body.request_id)
-    state.wake_scheduler()
+    state.wake_scheduler(only_queue=True)
     if row.attempt:  # a repeated request for a job that has gone on since
         return state.database.read(job_out, row)
     return new_job_out(row, project=checked.project, owner=who.name)
@@ -45,7 +48,7 @@ def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
 
 @router.post("/plan")
 def plan(body: PlanJob, who: CurrentUser, state: State) -> PlanOut:
-    return state.database.read(service.plan, state, who, body.spec)
+    return state.database.read(service.plan, state, who, body.spec, body.explain)
 
 
 @router.post("/stop")
@@ -116,6 +119,13 @@ def start(job: str, who: CurrentUser, state: State) -> JobOut:
     return _change(state, service.start_again, who, job)
 
 
+@router.get("/{job}/why")
+def why(job: str, who: CurrentUser, state: State) -> WhyOut:
+    """What is missing, who is ahead, which limit holds it, when there is room, and what would let it start."""
+    with state.database.reading() as session:
+        return why_out(session, service.find(session, who, job), state.now())
+
+
 @router.get("/{job}/events")
 def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
@@ -132,7 +142,7 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id
-    return sse.stream(_changes(state, job_id))
+    return sse.stream(_changes(state, who, job_id))
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
@@ -142,9 +152,10 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
     return changed
 
 
-async def _changes(state: State, job_id: str) -> AsyncIterator[bytes]:
+async def _changes(state: State, who: UserIdentity, job_id: str) -> AsyncIterator[bytes]:
     version, spoke_at = -1, time.monotonic()
-    while not state.stopping.is_set():
+    access = Access(state, who, job_id)
+    while not state.stopping.is_set() and await access.goes_on():
         found = await run_in_threadpool(_newer, state, job_id, version)
         if found is None:  # deleted; who asks again hears that it is not there
             return

@@ -11,12 +11,15 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
+from danlu.launch import Owner, explain
+from danlu.server.audit.service import note
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
-from danlu.spec.job import JobSpec, is_job_id, parse_job
+from danlu.spec.audit import Action
+from danlu.spec.job import JobSpec, is_job_id, parse_job, stored_job
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
@@ -25,6 +28,7 @@ from danlu.store.tables import JobRow
 from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
 
 DEFAULT_FOLDER = "jobs"
+_ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,11 @@ class Checked:
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
     spec = parse_job(values)
-    project_id = default_project(session, who)
-    output = _check(session, state, who, spec, project_id)
-    return Checked(spec, project_id, people.projects_by_id(session)[project_id], output)
+    project_id = _project(session, who, spec)
+    project = people.projects_by_id(session)[project_id]
+    output = _check(session, who, spec, project_id)
+    try_plan(session, spec, output=output, owner=Owner(user=who.name, project=project), now=state.now())
+    return Checked(spec, project_id, project, output)
 
 
 def submit(
@@ -78,17 +84,22 @@ def submit(
     )
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
+    _note(session, state, who, Action.JOB_SUBMIT, row)
     return row
 
 
-def plan(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> PlanOut:
+def plan(
+    session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
+) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
     spec = parse_job(values)
-    output = _output_folder(session, spec, default_project(session, who))
-    made, notes = try_plan(session, spec, output=output, now=state.now())
+    project_id = _project(session, who, spec)
+    output = _output_folder(session, spec, project_id)
+    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])
+    made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
-    return plan_out(made, notes)
+    return plan_out(made, notes, explain(spec, made) if is_explained else None)
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
@@ -132,6 +143,7 @@ def resume(session: Session, state: ServerState, who: UserIdentity, job: str) ->
     row = find_to_change(session, who, job)
     if row.desired != Desired.PAUSE.value or is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
+    _check_paths(session, who, row)
     _want(session, state, who, row, Desired.RUN)
     return job_out(session, row)
 
@@ -141,6 +153,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only a job that is over can be started again")
+    _check_paths(session, who, row)
     now = state.now()
     moved = jobs.move_job(
         session,
@@ -156,6 +169,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
+    _note(session, state, who, Action.JOB_START, row)
     session.refresh(row)
     return job_out(session, row)
 
@@ -168,6 +182,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     now = state.now()
     for row in open_rows:
         jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
+        _note(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
 
@@ -178,6 +193,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
     refused.update({row.id: _still_there(row) for row in rows if not is_over(JobState(row.state))})
     for row in over:
         state.logs.delete_job(session, row.id)
+        _note(session, state, who, Action.JOB_DELETE, row)
     jobs.delete_jobs(session, [row.id for row in over])
     return SelectedOut(done=[row.id for row in over], refused=refused)
 
@@ -202,7 +218,12 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
     jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
+    _note(session, state, who, _ACTIONS[desired], row)
     session.refresh(row)
+
+
+def _note(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
+    note(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:
@@ -221,21 +242,37 @@ def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple
     return list(rows.values()), refused
 
 
-def _check(session: Session, state: ServerState, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
+def _project(session: Session, who: UserIdentity, spec: JobSpec) -> int:
+    try:
+        return default_project(session, who, spec.project)
+    except DanluError as error:
+        raise error if spec.project is None else _bad("project", error.message) from error
+
+
+def _check(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
     """Refuse what cannot work, before anything is stored. Return the output folder without the job id."""
     if spec.code is not None and spec.code.path is not None:
         raise _bad("code.path", f"{spec.code.path!r} is a folder of the client, which uploads it and sends code.tree")
-    sources = list(spec.data) + ([spec.code.store] if spec.code is not None and spec.code.store else [])
-    for source in sources:
+    for source in _sources(spec):
         _check_source(session, who, parse_store_path(source))
     tree = spec.code.tree if spec.code is not None else None
-    if tree is not None and not blobs.owned(session, project_id, [tree]):
+    if tree is not None and not blobs.owned(session, project_ids_for(who), [tree]):
         raise _bad("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
     output = _output_folder(session, spec, project_id)
     if spec.output is not None:  # otherwise it is the project's own bucket
         _check_output(session, who, parse_store_path(output))
-    try_plan(session, spec, output=output, now=state.now())
     return output
+
+
+def _check_paths(session: Session, who: UserIdentity, row: JobRow) -> None:
+    """What a job reads and writes may have become somebody else's since it was submitted: buckets move."""
+    for source in _sources(stored_job(row.spec)):
+        _check_source(session, who, parse_store_path(source))
+    _check_output(session, who, parse_store_path(row.output))
+
+
+def _sources(spec: JobSpec) -> list[str]:
+    return list(spec.data) + ([spec.code.store] if spec.code is not None and spec.code.store else [])
 
 
 def _check_output(session: Session, who: UserIdentity, folder: StorePath) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from danlu.launch import Plan
+from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, people
+from danlu.store import attempts, people, runs
 from danlu.store.tables import AttemptRow, EventRow, TaskRow
 from danlu.store.tables import JobRow as JobRecord
 from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskOut
@@ -31,7 +33,8 @@ def job_out(session: Session, row: JobRecord) -> JobOut:
     owners = people.names_of_users(session, {row.owner_id})
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
-    return _whole(_common(row, projects, owners), row, [_attempt(attempt, tasks) for attempt in made], made)
+    common = {**_common(row, projects, owners), **_progress(session, row.id)}
+    return _whole(common, row, [_attempt(attempt, tasks) for attempt in made], made)
 
 
 def new_job_out(row: JobRecord, *, project: str, owner: str) -> JobOut:
@@ -59,8 +62,9 @@ def event_out(row: EventRow) -> EventOut:
     return EventOut(id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message)
 
 
-def plan_out(plan: Plan, notes: Sequence[str]) -> PlanOut:
-    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes)})
+def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None) -> PlanOut:
+    told = None if explanation is None else asdict(explanation)
+    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes), "explanation": told})
 
 
 def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
@@ -73,7 +77,8 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
         "desired": Desired(row.desired),
         "reason": Reason(code=row.reason_code, message=row.reason_message),
         "nodes": row.spec["nodes"],
-        "device": row.spec["resources"]["device"],
+        "device": _device(row.spec),
+        "on": _on(row.spec),
         "launch": row.spec["launch"],
         "attempt": row.attempt,
         "priority": row.priority,
@@ -82,6 +87,30 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
         "started_at": row.started_at,
         "ended_at": row.ended_at,
     }
+
+
+def _progress(session: Session, job_id: str) -> dict[str, object]:
+    """How far the job's own run is, if it has one."""
+    run = runs.own_run(session, job_id)
+    if run is None:
+        return {}
+    progress = min(1.0, max(0.0, run.step / run.total_steps)) if run.total_steps and run.step is not None else None
+    return {"run": run.id, "step": run.step, "total_steps": run.total_steps, "progress": progress}
+
+
+def _device(spec: Mapping[str, Any]) -> str:
+    """What the nodes of a job have; of roles that differ, what the first one has. Specs of older jobs have no roles."""
+    roles = spec.get("roles")
+    return str((next(iter(roles.values())) if roles else spec)["resources"]["device"])
+
+
+def _on(spec: Mapping[str, Any]) -> str:
+    """Nodes and devices in a word, for lists."""
+    roles = spec.get("roles") or {}
+    return (
+        ", ".join(f"{role['count']}x {role['resources']['device']} {name}" for name, role in roles.items())
+        or f"{spec['nodes']}x {spec['resources']['device']}"
+    )
 
 
 def _attempt(row: AttemptRow, tasks: Sequence[TaskRow]) -> AttemptOut:

@@ -14,6 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import NotFound
 from danlu.server import sse
+from danlu.server.access import Access
 from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
@@ -26,6 +27,7 @@ from danlu.wire.logs import LogEnd
 router = APIRouter(prefix="/jobs", tags=["logs"])
 FOLLOW_SECONDS = 0.15
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
+Start = Annotated[str, Query(max_length=40)]
 Offset = Annotated[int, Query(ge=0, le=2**60)]
 
 
@@ -65,7 +67,7 @@ def lines(
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     rank: Annotated[Optional[list[Rank]], Query(max_length=4096)] = None,
-    start: Annotated[Optional[list[str]], Query(alias="from", max_length=4096)] = None,
+    start: Annotated[Optional[list[Start]], Query(alias="from", max_length=4096)] = None,
     follow: bool = False,
     tail: Annotated[Optional[int], Query(ge=0, le=10_000_000)] = None,
     since: Annotated[Optional[float], Query(ge=0, le=253_402_300_799, allow_inf_nan=False)] = None,
@@ -80,14 +82,15 @@ def lines(
         since=None if since is None else datetime.fromtimestamp(since, timezone.utc),
     )
     place = service.locate(state, who, job, query)
-    return sse.stream(_lines(state, place, follow=follow, pattern=service.compile_pattern(grep)))
+    access = Access(state, who, place.job_id)
+    return sse.stream(_lines(state, place, access, follow=follow, pattern=service.compile_pattern(grep)))
 
 
 async def _lines(
-    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[Pattern]
+    state: ServerState, place: LogPlace, access: Access, *, follow: bool, pattern: Optional[Pattern]
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
-    while not (follow and state.stopping.is_set()):
+    while not (follow and state.stopping.is_set()) and await access.goes_on():
         try:
             events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
         except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there

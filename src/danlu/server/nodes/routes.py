@@ -44,6 +44,8 @@ def _nodes(session: Session) -> list[NodeOut]:
                 num_tasks=len(here),
                 has_sandbox=info.has_sandbox,
                 has_own_network=info.has_own_network,
+                image_tool=info.image_tool,
+                image_problem=info.image_problem,
                 missing=list(info.missing),
                 seen_at=row.seen_at,
             )

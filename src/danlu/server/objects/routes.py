@@ -16,9 +16,10 @@ from danlu.server.objects import service
 from danlu.server.paging import Cursor, Limit
 from danlu.server.state import State
 from danlu.server.upload import receive
+from danlu.spec.audit import Action
 from danlu.store.objects import ObjectInfo
 from danlu.wire.base import Page
-from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, ObjectOut
+from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
 
 router = APIRouter(prefix="/buckets", tags=["store"])
 Prefix = Annotated[str, Query(max_length=1000)]
@@ -34,7 +35,20 @@ def list_buckets(who: CurrentUser, state: State) -> Page[BucketOut]:
 
 @router.post("", status_code=201)
 def make_bucket(body: MakeBucket, who: CurrentUser, state: State) -> BucketOut:
-    return state.database.write(service.make_bucket, who, body.name, state.now())
+    return state.database.write(service.make_bucket, who, body, state.now())
+
+
+@router.patch("/{bucket}")
+def move_bucket(bucket: str, body: MoveBucket, who: CurrentUser, state: State) -> BucketOut:
+    """Give it to another project."""
+    return state.database.write(service.move_bucket, state, who, bucket, body.project)
+
+
+@router.delete("/{bucket}", status_code=204)
+def delete_bucket(bucket: str, who: CurrentUser, state: State) -> Response:
+    """Only when nothing is in it."""
+    state.database.write(service.delete_bucket, state, who, bucket)
+    return Response(status_code=204)
 
 
 @router.get("/{bucket}/objects")
@@ -57,7 +71,9 @@ def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) ->
     if not prefix.strip("/"):
         raise InvalidInput("prefix is empty; name what is to be deleted", fields={"prefix": "empty"})
     path = service.writable(state, who, bucket, prefix, is_prefix=True)
-    return DeletedOut(num_objects=state.objects.delete_below(path))
+    deleted = DeletedOut(num_objects=state.objects.delete_below(path))
+    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    return deleted
 
 
 @router.put("/{bucket}/objects/{key:path}", openapi_extra=TAKES_BYTES)
@@ -66,7 +82,9 @@ async def put(
 ) -> ObjectOut:
     path = await run_in_threadpool(service.writable, state, who, bucket, key)
     writer = await run_in_threadpool(state.objects.put, path, sha256)
-    return service.object_out(await receive(request, writer, sha256))
+    stored = service.object_out(await receive(request, writer, sha256))
+    await run_in_threadpool(service.note_object, state, who, Action.OBJECT_PUT, path)
+    return stored
 
 
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
@@ -101,7 +119,9 @@ def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
 @router.delete("/{bucket}/objects/{key:path}")
 def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
     path = service.writable(state, who, bucket, key)
-    return DeletedOut(num_objects=int(state.objects.delete(path)))
+    deleted = DeletedOut(num_objects=int(state.objects.delete(path)))
+    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    return deleted
 
 
 def _headers(info: ObjectInfo) -> dict[str, str]:

@@ -10,14 +10,17 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, UserIdentity
-from danlu.errors import AlreadyExists, DanluError, InvalidInput, RangeNotSatisfiable
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
+from danlu.server.audit.service import note, note_many
+from danlu.server.people.service import default_project, project_ids_for, usable_project
 from danlu.server.state import ServerState
+from danlu.spec.audit import Action
 from danlu.spec.paths import StorePath, check_bucket, check_key
-from danlu.store import people
+from danlu.store import people, projects
 from danlu.store.objects import Listing, ObjectInfo
-from danlu.wire.store import BucketOut, ListingOut, ObjectOut
+from danlu.store.tables import BucketRow
+from danlu.wire.store import BucketOut, ListingOut, MakeBucket, ObjectOut
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
 
@@ -34,16 +37,58 @@ def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
     return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
 
 
-def make_bucket(session: Session, who: UserIdentity, name: str, now: datetime) -> BucketOut:
+def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: datetime) -> BucketOut:
+    name = body.name
     try:
         check_bucket(name)
     except ValueError as error:
         raise InvalidInput(str(error), fields={"name": str(error)}) from error
     if people.get_bucket(session, name) is not None:
         raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
-    project_id = default_project(session, who)
+    project_id = default_project(session, who, body.project)
     people.add_bucket(session, name, project_id, now)
+    note(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
     return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
+
+
+def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
+    """Give a bucket to another project. For owners of both, and for admins."""
+    row = _bucket_to_own(session, who, name)
+    to = usable_project(session, who, project)
+    if not rights.can_own_project(who, to):
+        raise NotAllowed(f"a bucket is taken in by owners of project {project!r} and by admins")
+    writing = projects.open_jobs_writing_to(session, name)
+    if writing:
+        raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
+    before = people.projects_by_id(session)[row.project_id]
+    for project_id in {row.project_id, to}:  # both projects have it in their story
+        told = {"from_project": before, "to_project": project}
+        note(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
+    projects.move_bucket(session, name, to)
+    return BucketOut(name=name, project=project)
+
+
+def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
+    """Delete a bucket that nothing is in. For owners of its project, and for admins."""
+    row = _bucket_to_own(session, who, name)
+    if state.objects.list(name, prefix="", delimiter="", after="", limit=1).objects:
+        raise Conflict(f"bucket {name!r} is not empty; what is in it: danlu store ls store://{name}/")
+    writing = projects.open_jobs_writing_to(session, name)
+    if writing:
+        raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
+    note(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=state.now(), project_id=row.project_id)
+    projects.delete_bucket(session, name)
+
+
+def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
+    """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
+    if isinstance(who, JobIdentity):
+        return
+    project_id = _project_of(state, path.bucket)
+    thing = f"bucket/{path.bucket}"
+    state.database.write(
+        note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key, count=count
+    )
 
 
 def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
@@ -112,6 +157,15 @@ def listing_out(who: Identity, bucket: str, found: Listing) -> ListingOut:
         folders=[folder for folder in found.folders if rights.can_see_key(who, StorePath(bucket, folder))],
         next=found.next,
     )
+
+
+def _bucket_to_own(session: Session, who: UserIdentity, name: str) -> BucketRow:
+    row = people.get_bucket(session, name)
+    if row is None or not rights.can_see_project(who, row.project_id):
+        raise NotFound(f"no bucket {name!r}; `danlu store ls` shows yours")
+    if not rights.can_own_project(who, row.project_id) or row.project_id in who.archived:
+        raise NotAllowed(f"bucket {name!r} is moved and deleted by owners of its project and by admins")
+    return row
 
 
 def _path(bucket: str, key: str, *, is_prefix: bool) -> StorePath:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from danlu.auth import secrets
-from danlu.server.identity import COOKIE, CurrentUser
-from danlu.server.people import service
-from danlu.server.state import State
-from danlu.store import people
+from danlu.server.identity import COOKIE, CurrentUser, RequestOrigin
+from danlu.server.paging import Cursor, Limit
+from danlu.server.people import service, sign_in
+from danlu.server.state import ServerState, State
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SetPassword, SignIn
 from danlu.wire.base import Page
 
@@ -17,16 +18,16 @@ router = APIRouter(tags=["people"])
 
 
 @router.post("/session")
-def sign_in(body: SignIn, state: State, response: Response) -> SessionOut:
+def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Response) -> SessionOut:
     """Open to all: this is where credentials come from."""
-    session, cookie = service.sign_in(state, body)
-    set_cookie(response, cookie)
+    session, cookie = sign_in.sign_in(state, body, origin)
+    set_cookie(state, response, cookie)
     return session
 
 
 @router.delete("/session", status_code=204)
-def sign_out(request: Request, _who: CurrentUser, state: State) -> Response:
-    state.database.write(service.sign_out, request.cookies.get(COOKIE, ""))
+def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
+    state.database.write(sign_in.sign_out, who, request.cookies.get(COOKIE, ""), state.now())
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
     return response
@@ -38,8 +39,9 @@ def me(who: CurrentUser, state: State) -> MeOut:
 
 
 @router.put("/me/password", status_code=204)
-def set_password(body: SetPassword, who: CurrentUser, state: State) -> Response:
-    state.database.write(people.set_password, who.user_id, secrets.hash_password(body.password))
+def set_password(request: Request, body: SetPassword, who: CurrentUser, state: State) -> Response:
+    """Ends other sessions and unused links; API keys stay."""
+    sign_in.set_password(state, who, body, request.cookies.get(COOKIE, ""))
     return Response(status_code=204)
 
 
@@ -49,16 +51,25 @@ def make_key(body: MakeKey, who: CurrentUser, state: State) -> NewKeyOut:
 
 
 @router.get("/keys")
-def list_keys(who: CurrentUser, state: State) -> Page[KeyOut]:
-    rows = state.database.read(people.keys_of, who.user_id)
-    return Page(items=[service.key_out(row) for row in rows])
+def list_keys(
+    who: CurrentUser,
+    state: State,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    user: Annotated[Optional[str], Query(max_length=100)] = None,
+) -> Page[KeyOut]:
+    """Your own keys; an admin may ask for somebody else's."""
+    found = state.database.read(service.list_keys, who, user, after=cursor or "", limit=limit + 1)
+    return Page(items=found[:limit], next=found[limit - 1].id if len(found) > limit else None)
 
 
 @router.delete("/keys/{key_id}", status_code=204)
 def delete_key(key_id: str, who: CurrentUser, state: State) -> Response:
-    state.database.write(service.delete_key, who, key_id)
+    """A key of your own; an admin may delete anybody's."""
+    state.database.write(service.delete_key, who, key_id, state.now())
     return Response(status_code=204)
 
 
-def set_cookie(response: Response, value: str) -> None:
-    response.set_cookie(COOKIE, value, httponly=True, samesite="strict", max_age=14 * 86400)
+def set_cookie(state: ServerState, response: Response, value: str) -> None:
+    is_https = state.settings.reached_at.startswith("https://")
+    response.set_cookie(COOKIE, value, httponly=True, samesite="strict", secure=is_https, max_age=14 * 86400)

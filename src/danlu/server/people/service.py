@@ -1,29 +1,29 @@
-"""The rules of users, sign-in and keys."""
+"""The rules of the own account, of keys, and of the first start."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from danlu.auth import secrets
-from danlu.auth.identity import Role, UserIdentity
-from danlu.auth.rights import can_use_project
-from danlu.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, TooManyRequests
-from danlu.server.identity import session_end
+from danlu.auth import rights, secrets
+from danlu.auth.identity import Origin, Role, UserIdentity
+from danlu.errors import Conflict, NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.server.identity import browser_session
 from danlu.server.state import ServerState
-from danlu.store import people
+from danlu.spec.audit import Action
+from danlu.store import people, projects
 from danlu.store.tables import ApiKeyRow
-from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SignIn
+from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
+from danlu.wire.people import RoleName
 
 ADMIN = "admin"
 PROJECT = "default"
 BUCKET = "main"
 LINK_LIFE = timedelta(hours=24)
-PASSWORD_WAIT_SECONDS = 2.0
-_PASSWORD_TURNS = threading.BoundedSemaphore(2)  # a hash takes a core for a moment; strangers must not take them all
+MAX_KEYS = 1000
 
 
 def wants_link(session: Session) -> bool:
@@ -37,10 +37,16 @@ def first_start(session: Session, now: datetime) -> bool:
     if people.any_user(session):
         return False
     admin = people.add_user(session, ADMIN, is_admin=True, at=now)
-    project = people.add_project(session, PROJECT)
+    project = people.add_project(session, PROJECT, at=now)
     people.add_member(session, project.id, admin.id, Role.OWNER.value)
     people.add_bucket(session, BUCKET, project.id, now)
     return True
+
+
+def first_admin_link(session: Session, now: datetime) -> str:
+    """The token of a link for the admin who was there first and still is one."""
+    admin = people.first_active_admin(session)
+    return make_link(session, ADMIN if admin is None else admin.name, now)
 
 
 def make_link(session: Session, name: str, now: datetime) -> str:
@@ -53,51 +59,71 @@ def make_link(session: Session, name: str, now: datetime) -> str:
     return token
 
 
-def sign_in(state: ServerState, body: SignIn) -> tuple[SessionOut, str]:
-    """Return the session and the cookie's value. A password is checked outside of any transaction: it takes long."""
-    now = state.now()
-    token = body.token
-    user_id = _check_password(state, body) if token is None else state.database.write(_use_link, token, now)
-    return state.database.write(_open_session, user_id, now)
-
-
-def _open_session(session: Session, user_id: int, now: datetime) -> tuple[SessionOut, str]:
-    user = people.get_user(session, user_id)
-    if user is None or not user.is_active:
-        raise NotSignedIn("the account is not active; ask an admin")
-    cookie, csrf = secrets.make_token(), secrets.make_token()
-    people.delete_old_sessions(session, now)
-    people.add_session(session, user_id, digest=secrets.digest(cookie), csrf=csrf, expires_at=session_end(now))
-    return SessionOut(user=user.name, csrf=csrf), cookie
-
-
-def sign_out(session: Session, cookie: str) -> None:
-    people.delete_session(session, secrets.digest(cookie))
+def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
+    """A link for whoever is signed in in this browser, to sign in on the command line."""
+    who, right = browser_session(state, cookie, origin)
+    if not secrets.same(csrf, right):
+        raise NotAllowed("this form is not from the page of this session; open it again")
+    with state.database.writing() as session:
+        token = make_link(session, who.name, state.now())
+        note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
+    return f"{state.settings.reached_at}/signin?token={token}"
 
 
 def me(session: Session, who: UserIdentity) -> MeOut:
+    user = people.get_user(session, who.user_id)
+    assert user is not None, "whoever asks is there"
     names = people.projects_by_id(session)
-    return MeOut(name=who.name, is_admin=who.is_admin, projects=[names[project_id] for project_id in who.roles])
+    return MeOut(
+        name=who.name,
+        is_admin=who.is_admin,
+        projects=[names[project_id] for project_id in who.roles],
+        roles={names[project_id]: RoleName(role.value) for project_id, role in who.roles.items()},
+        full_name=user.full_name,
+        email=user.email,
+        has_password=user.password_hash is not None,
+    )
 
 
 def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) -> NewKeyOut:
+    if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
+        raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
     key = secrets.make_api_key()
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
     row = people.add_key(
         session, who.user_id, key_id=key.id, name=body.name, digest=key.digest, at=now, expires_at=expires_at
     )
-    return NewKeyOut(**key_out(row).model_dump(), api_key=key.text)
+    note(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
+    return NewKeyOut(**key_out(row, who.name).model_dump(), api_key=key.text)
 
 
-def delete_key(session: Session, who: UserIdentity, key_id: str) -> None:
-    if not people.delete_key(session, who.user_id, key_id):
+def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> list[KeyOut]:
+    """Own keys; with a name that person's, for admins."""
+    of = who.user_id
+    if user is not None and user != who.name:
+        if not who.is_admin:
+            raise NotAllowed("other people's API keys are for admins to see")
+        found = people.user_by_name(session, user)
+        if found is None:
+            raise NotFound(f"no user {user!r}; `danlu users ls` lists them")
+        of = found.id
+    return [key_out(key, owner.name) for key, owner in people.list_keys(session, of, after=after, limit=limit)]
+
+
+def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) -> None:
+    """An own key; an admin may delete anybody's."""
+    found = people.get_key(session, key_id)
+    if found is None or not (who.is_admin or found[1].id == who.user_id):
         raise NotFound(f"no API key {key_id!r} of yours")
+    people.delete_key(session, key_id)
+    note(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
 
 
-def key_out(row: ApiKeyRow) -> KeyOut:
+def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
     return KeyOut(
         id=row.id,
         name=row.name,
+        user=owner,
         created_at=row.created_at,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
@@ -109,33 +135,25 @@ def project_ids_for(who: UserIdentity) -> Sequence[int] | None:
     return None if who.is_admin else list(who.roles)
 
 
-def default_project(session: Session, who: UserIdentity) -> int:
-    """The project that a job goes to when it does not say."""
-    usable = [project_id for project_id in sorted(who.roles) if can_use_project(who, project_id)]
-    if usable:
-        return usable[0]
-    if who.is_admin:
-        return min(people.projects_by_id(session))
-    raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
+def default_project(session: Session, who: UserIdentity, name: str | None = None) -> int:
+    """The project that a job, a bucket or a file goes to: the named one, or the first that somebody may use."""
+    if name is not None:
+        return usable_project(session, who, name)
+    usable = [project_id for project_id in sorted(who.roles) if rights.can_use_project(who, project_id)]
+    if not usable and who.is_admin:
+        usable = sorted(set(people.projects_by_id(session)) - who.archived)
+    if not usable:
+        raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
+    return usable[0]
 
 
-def _use_link(session: Session, token: str, now: datetime) -> int:
-    user_id = people.take_link(session, secrets.digest(token), now)
-    if user_id is None:
-        raise NotSignedIn("the sign-in link was used or is too old; `danlu up --new-link` prints a new one")
-    return user_id
-
-
-def _check_password(state: ServerState, body: SignIn) -> int:
-    if body.name is None or body.password is None:
-        raise InvalidInput("give a token, or a name and a password")
-    user = state.database.read(people.user_by_name, body.name)
-    if not _PASSWORD_TURNS.acquire(timeout=PASSWORD_WAIT_SECONDS):
-        raise TooManyRequests("too many people sign in at the moment; try again in a few seconds")
-    try:
-        is_right = secrets.check_password(user.password_hash if user else None, body.password)
-    finally:
-        _PASSWORD_TURNS.release()
-    if not is_right or user is None:
-        raise NotSignedIn("the name or the password is wrong")
-    return user.id
+def usable_project(session: Session, who: UserIdentity, name: str) -> int:
+    """The project of that name, if somebody may add to it."""
+    row = projects.project_by_name(session, name)
+    if row is None or not rights.can_see_project(who, row.id):
+        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
+    if row.id in who.archived:
+        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
+    if not rights.can_use_project(who, row.id):
+        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
+    return row.id

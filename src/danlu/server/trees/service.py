@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from danlu.server.people.service import default_project
+from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.store import blobs
 from danlu.store.blobs import Blobs
@@ -19,8 +19,8 @@ def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree
     """Say which files are missing; store the tree once none is."""
     project_id = default_project(session, who)
     digests = {file.sha256 for file in tree.files}
-    missing = digests - blobs.owned(session, project_id, digests)
-    blobs.touch(session, project_id, digests - missing, state.now())
+    missing = digests - blobs.owned(session, project_ids_for(who), digests)
+    blobs.touch(session, digests - missing, state.now())
     if missing:
         return TreeOut(digest=tree.digest, missing=sorted(missing))
     _check_sizes(state, tree)
@@ -33,7 +33,7 @@ def readable_tree(session: Session, state: ServerState, who: Identity, digest: s
     if isinstance(who, JobIdentity):
         if digest != who.tree:
             raise NotAllowed(f"{digest} is not the code of {who.job_id}")
-    elif not blobs.owned(session, default_project(session, who), [digest]):
+    elif not blobs.owned(session, project_ids_for(who), [digest]):
         raise NotFound(f"no tree {digest}")
     try:
         return Tree.from_json(b"".join(state.blobs.read(digest)))
@@ -54,7 +54,7 @@ def check_readable_blob(session: Session, state: ServerState, who: Identity, dig
     if isinstance(who, JobIdentity):
         if who.tree is None or digest not in _digests(state.blobs, who.tree):
             raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
-    elif not blobs.owned(session, default_project(session, who), [digest]):
+    elif not blobs.owned(session, project_ids_for(who), [digest]):
         raise NotFound(f"no blob {digest}")
 
 

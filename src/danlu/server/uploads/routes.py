@@ -11,9 +11,10 @@ from fastapi.responses import Response
 from danlu.errors import Conflict, TooLarge
 from danlu.server.described import TAKES_BYTES
 from danlu.server.identity import CurrentIdentity
-from danlu.server.objects.service import writable
+from danlu.server.objects.service import note_object, writable
 from danlu.server.state import State
 from danlu.server.uploads import service
+from danlu.spec.audit import Action
 from danlu.store.objects import CHUNK_BYTES
 from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
@@ -64,8 +65,10 @@ def grant(upload: str, body: AskGrants, who: CurrentIdentity, state: State) -> G
 @router.post("/uploads/{upload}/commit")
 def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
     row = state.database.read(service.find, who, upload)
-    writable(state, who, row.bucket, row.key)
-    return service.finish(state, row)
+    path = writable(state, who, row.bucket, row.key)
+    stored = service.finish(state, row)
+    note_object(state, who, Action.OBJECT_PUT, path)
+    return stored
 
 
 @router.delete("/uploads/{upload}", status_code=204)

@@ -1,0 +1,218 @@
+"""`danlu projects ls|show|new|rename|describe|archive|unarchive|rm|add|remove`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.wire.projects import ProjectOut
+
+app = typer.Typer(name="projects", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's name.")]
+
+
+@app.callback()
+def _projects() -> None:
+    """Projects, their members and their buckets.
+
+    An owner decides about the project, a member submits jobs and writes files, a viewer looks.
+    """
+
+
+@app.command(context_settings=CONTEXT)
+def ls(as_json: AsJson = False) -> None:
+    """List your projects; all of them for admins.
+
+    \b
+    Examples:
+      danlu projects ls
+    """
+    from danlu.cli.output import print_json, table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.projects.list())
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (one.name, str(one.role or "-"), "archived" if one.is_archived else "active", _brief(one.description))
+        for one in found
+    ]
+    print(table(("NAME", "YOU", "STATE", "DESCRIPTION"), rows))
+
+
+@app.command(context_settings=CONTEXT)
+def show(project: Project, as_json: AsJson = False) -> None:
+    """Show a project: members, buckets, jobs.
+
+    \b
+    Examples:
+      danlu projects show vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.projects.get(project), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def new(
+    project: Project,
+    description: str = typer.Option("", help="What it is for."),
+    owner: Optional[str] = typer.Option(None, help="Who decides about it; you when left out."),
+    bucket: Optional[str] = typer.Option(None, help="Make this bucket for its files as well."),
+    as_json: AsJson = False,
+) -> None:
+    """Make a project; for admins.
+
+    \b
+    Examples:
+      danlu projects new vision --owner ada --bucket vision-data --description 'Pictures and what is in them'
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.projects.make(project, description=description, owner=owner)
+        if bucket is not None:
+            client.store.make_bucket(bucket, project=project)
+            made = client.projects.get(project)
+    _print(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def rename(
+    project: Project, name: str = typer.Argument(..., help="What it is called from now on."), as_json: AsJson = False
+) -> None:
+    """Give a project another name; jobs, buckets and members stay.
+
+    \b
+    Examples:
+      danlu projects rename vision pictures
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.projects.rename(project, name), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def describe(
+    project: Project, description: str = typer.Argument(..., help="What it is for."), as_json: AsJson = False
+) -> None:
+    """Say what a project is for.
+
+    \b
+    Examples:
+      danlu projects describe vision 'Pictures and what is in them'
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.projects.describe(project, description), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def archive(project: Project, as_json: AsJson = False) -> None:
+    """Keep a project to be looked at; nothing in it can be changed until it is brought back.
+
+    \b
+    Examples:
+      danlu projects archive vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.projects.archive(project), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def unarchive(project: Project, as_json: AsJson = False) -> None:
+    """Bring an archived project back.
+
+    \b
+    Examples:
+      danlu projects unarchive vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.projects.unarchive(project), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def rm(project: Project) -> None:
+    """Delete a project that has no jobs and no buckets; otherwise you are told what is in it.
+
+    \b
+    Examples:
+      danlu projects rm vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        client.projects.delete(project)
+    print(f"deleted {project}")
+
+
+@app.command(context_settings=CONTEXT)
+def add(
+    project: Project,
+    users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people."),
+    role: str = typer.Option("member", help="owner, member or viewer."),
+) -> None:
+    """Add people to a project, or change their role in it.
+
+    \b
+    Examples:
+      danlu projects add vision grace
+      danlu projects add vision ada --role owner
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for user in users:
+            client.projects.set_member(project, user, role)
+            print(f"{user} is {role} of {project}")
+
+
+@app.command(context_settings=CONTEXT)
+def remove(
+    project: Project, users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people.")
+) -> None:
+    """Remove people from a project, or leave it yourself. The last owner cannot.
+
+    \b
+    Examples:
+      danlu projects remove vision grace
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for user in users:
+            client.projects.remove_member(project, user)
+            print(f"{user} is no member of {project} any more")
+
+
+def _print(project: ProjectOut, as_json: bool) -> None:
+    from danlu.cli.output import print_json
+
+    if as_json:
+        print_json(project)
+        return
+    print(f"{project.name}{' (archived)' if project.is_archived else ''}")
+    if project.description:
+        print(f"  {_brief(project.description)}")
+    for member in project.members:
+        print(f"  {member.role!s:8} {member.name}{'' if member.is_active else ' (disabled)'}")
+    print(f"  buckets  {', '.join(project.buckets) or '-'}")
+    print(f"  jobs     {project.num_jobs}, of them {project.num_open_jobs} wait or run")
+
+
+def _brief(text: str) -> str:
+    return " ".join(text.split()) or "-"

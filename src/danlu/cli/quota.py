@@ -1,0 +1,102 @@
+"""`danlu quota show|set`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.client import Client
+    from danlu.wire.quotas import QuotaOut, QuotasOut
+
+app = typer.Typer(name="quota", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+_Project = typer.Option(None, "--project", "-p", help="The project; yours when you are in one only.")
+
+
+@app.callback()
+def _quota() -> None:
+    """Show and set how much projects and their people may hold."""
+
+
+@app.command(context_settings=CONTEXT)
+def show(project: Optional[str] = _Project, as_json: AsJson = False) -> None:
+    """Show what is used, what the quota is and what of it is free, for the project and for each of its people.
+
+    \b
+    Examples:
+      danlu quota show
+      danlu quota show --project vision
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.quotas.get(project or _only_project(client))
+    print_json(found) if as_json else print(quotas_text(found))
+
+
+@app.command("set", context_settings=CONTEXT)
+def set_(
+    amounts: list[str] = typer.Argument(
+        None, metavar="RESOURCE=AMOUNT...", help="Such as npu=64 memory=2TB; what is not named has no limit."
+    ),
+    project: Optional[str] = _Project,
+    user: Optional[str] = typer.Option(None, "--user", "-u", help="Set this user's quota in the project instead."),
+) -> None:
+    """Set a quota: of a project (for admins), or of somebody in it (for its owners).
+
+    \b
+    Examples:
+      danlu quota set npu=64 cpus=512 --project vision
+      danlu quota set npu=16 --project vision --user ann
+      danlu quota set --project vision               no limit any more
+    """
+    from danlu.client import Client
+
+    wanted = _amounts(amounts or [])
+    with Client() as client:
+        name = project or _only_project(client)
+        done = client.quotas.set(name, users={user: wanted}) if user else client.quotas.set(name, wanted)
+    print(quotas_text(done))
+
+
+def quotas_text(found: QuotasOut) -> str:
+    from danlu.cli.output import table
+
+    rows = [(found.project, "-", *_line(line)) for line in found.quotas]
+    rows += [("", user.user, *_line(line)) for user in found.users for line in user.quotas]
+    if not rows:
+        return f"project {found.project} has no quota, and nothing is in use"
+    return table(("PROJECT", "USER", "RESOURCE", "USED", "QUOTA", "FREE", "BORROWED"), rows)
+
+
+def _line(line: QuotaOut) -> tuple[str, str, str, str, str]:
+    def shown(amount: Optional[float]) -> str:
+        from danlu.spec.units import show_size
+
+        if amount is None:
+            return "no limit"
+        return show_size(amount) if line.resource == "memory" else f"{amount:g}"
+
+    return (line.resource, shown(line.used), shown(line.quota), shown(line.free), shown(line.borrowed))
+
+
+def _amounts(items: list[str]) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise typer.BadParameter(f"{item!r} is not of the form RESOURCE=AMOUNT", param_hint="RESOURCE=AMOUNT")
+        found[name] = value
+    return found
+
+
+def _only_project(client: Client) -> str:
+    names = client.me().projects
+    if len(names) != 1:
+        raise typer.BadParameter(f"you are in several: {', '.join(names) or 'none'}", param_hint="--project")
+    return names[0]

@@ -1,0 +1,264 @@
+"""`danlu users ls|show|approve|reject|invite|disable|enable|reset|admin`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.wire.people import LinkOut, UserOut
+
+app = typer.Typer(name="users", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A person's name.")]
+Project = Annotated[Optional[str], typer.Option("--project", help="Make them a member of this project.")]
+Role = Annotated[str, typer.Option("--role", help="Their role there: owner, member or viewer.")]
+
+
+@app.callback()
+def _users() -> None:
+    """Let people in, and end their access.
+
+    Who registers waits until an admin approves; whom an admin invites gets a link.
+    """
+
+
+@app.command(context_settings=CONTEXT)
+def ls(as_json: AsJson = False) -> None:
+    """List people; for admins also those who ask to be let in.
+
+    \b
+    Examples:
+      danlu users ls
+      danlu users ls --json | jq -r '.waiting[].id'
+    """
+    from danlu.cli.output import age, note, print_json, table, to_plain
+    from danlu.client import Client
+
+    with Client() as client:
+        waiting = list(client.people.waiting()) if client.me().is_admin else []
+        found = list(client.people.list())
+    if as_json:
+        print_json({"users": to_plain(found), "waiting": to_plain(waiting)})
+        return
+    rows = [
+        (user.name, str(user.state), "admin" if user.is_admin else "-", _ago(user.signed_in_at), user.full_name or "-")
+        for user in found
+    ]
+    print(table(("NAME", "STATE", "ADMIN", "SIGNED IN", "FULL NAME"), rows))
+    if not waiting:
+        return
+    note("")
+    asking = [
+        (
+            one.id,
+            f"{one.name} (taken)" if one.is_name_taken else one.name,
+            f"{age(one.created_at)} ago",
+            one.address or "-",
+            " ".join(word for word in (one.full_name, one.email, one.note.replace("\n", " ")) if word) or "-",
+        )
+        for one in waiting
+    ]
+    print(table(("WAITING", "NAME", "ASKED", "FROM", "WHO"), asking))
+    note("danlu users approve NAME lets somebody in, danlu users reject NAME does not")
+
+
+@app.command(context_settings=CONTEXT)
+def show(name: Name, as_json: AsJson = False) -> None:
+    """Show a person: state, projects and roles, jobs that wait or run.
+
+    \b
+    Examples:
+      danlu users show ada
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print_user(client.people.get(name), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def approve(
+    who: str = typer.Argument(..., metavar="WHO", help="The name that somebody asked for, or the registration's id."),
+    name: Optional[str] = typer.Option(None, "--name", help="Another name than was asked for."),
+    project: Project = None,
+    role: Role = "member",
+    link: Optional[str] = typer.Option(None, help="They are this person, who signs in by OpenID Connect from now on."),
+    as_json: AsJson = False,
+) -> None:
+    """Let somebody in who registered.
+
+    \b
+    Examples:
+      danlu users approve ada --project vision
+      danlu users approve 019f8d3a1c2b4e5f --name ada2 --project vision --role viewer
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print_user(client.people.approve(who, name=name, project=project, role=role, link=link), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def reject(
+    who: str = typer.Argument(..., metavar="WHO", help="The name that somebody asked for, or the registration's id."),
+) -> None:
+    """Do not let somebody in who registered; the registration is deleted.
+
+    \b
+    Examples:
+      danlu users reject mallory
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        client.people.reject(who)
+    print(f"rejected {who}")
+
+
+@app.command(context_settings=CONTEXT)
+def invite(
+    name: Name,
+    full_name: str = typer.Option("", "--full-name", help="What people call them."),
+    email: str = typer.Option("", help="Where they can be reached."),
+    admin: bool = typer.Option(False, "--admin", help="Make them an admin."),
+    project: Project = None,
+    role: Role = "member",
+    as_json: AsJson = False,
+) -> None:
+    """Make an account and print the link that opens it, once, within a day.
+
+    Send it to them yourself: Danlu sends no mail. With it they sign in and choose a password.
+
+    \b
+    Examples:
+      danlu users invite ada --project vision
+      danlu users invite grace --admin
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.people.invite(name, full_name=full_name, email=email, is_admin=admin, project=project, role=role)
+    _print_link(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def reset(
+    name: Name,
+    end_access: bool = typer.Option(
+        False, "--end-access", help="Void password, sessions and API keys at once: somebody else may have got in."
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Print a link with which somebody signs in, once, and chooses a new password.
+
+    \b
+    Examples:
+      danlu users reset ada
+      danlu users reset ada --end-access
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.people.reset(name, ends_access=end_access)
+    _print_link(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def disable(
+    name: Name,
+    stop_jobs: bool = typer.Option(False, "--stop-jobs", help="Stop their jobs as well."),
+    as_json: AsJson = False,
+) -> None:
+    """End somebody's access at once: sessions, links and API keys.
+
+    Their jobs go on unless --stop-jobs is given: the work is the project's. Files and jobs stay.
+
+    \b
+    Examples:
+      danlu users disable mallory --stop-jobs
+    """
+    from danlu.cli.output import note, print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        user = client.people.disable(name, stops_jobs=stop_jobs)
+    if as_json:
+        print_json(user)
+        return
+    print(f"{name} is disabled")
+    if user.num_open_jobs and not stop_jobs:
+        note(f"{user.num_open_jobs} of their jobs go on; danlu users disable {name} --stop-jobs stops them")
+
+
+@app.command(context_settings=CONTEXT)
+def enable(name: Name, as_json: AsJson = False) -> None:
+    """Let somebody in again, with the password they had. API keys have to be made anew.
+
+    \b
+    Examples:
+      danlu users enable ada
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print_user(client.people.enable(name), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def admin(
+    name: Name,
+    off: bool = typer.Option(False, "--off", help="Not an admin any more."),
+    as_json: AsJson = False,
+) -> None:
+    """Make somebody an admin, or not any more.
+
+    \b
+    Examples:
+      danlu users admin grace
+      danlu users admin grace --off
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print_user(client.people.change(name, is_admin=not off), as_json)
+
+
+def _print_user(user: UserOut, as_json: bool) -> None:
+    from danlu.cli.output import print_json
+
+    if as_json:
+        print_json(user)
+        return
+    print(f"{user.name}{' (admin)' if user.is_admin else ''} is {user.state}")
+    facts = {
+        "full name": user.full_name,
+        "mail": user.email,
+        "projects": ", ".join(f"{project} ({role})" for project, role in sorted((user.projects or {}).items())),
+        "open jobs": None if user.num_open_jobs is None else str(user.num_open_jobs),
+        "signed in": _ago(user.signed_in_at) if user.signed_in_at else None,
+    }
+    for label, value in facts.items():
+        if value:
+            print(f"  {label:10} {value}")
+
+
+def _print_link(made: LinkOut, as_json: bool) -> None:
+    from danlu.cli.output import note, print_json
+
+    if as_json:
+        print_json(made)
+        return
+    print(made.url)
+    note(f"for {made.user}, once, until {made.expires_at:%Y-%m-%d %H:%M} UTC: danlu login --new-password 'LINK'")
+
+
+def _ago(moment: object) -> str:
+    from datetime import datetime
+
+    from danlu.cli.output import age
+
+    return f"{age(moment)} ago" if isinstance(moment, datetime) else "never"

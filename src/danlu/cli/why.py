@@ -1,0 +1,38 @@
+"""`danlu why`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from danlu.cli.options import AsJson, JobName
+
+if TYPE_CHECKING:
+    from danlu.wire.why import WhyOut
+
+
+def why(job: JobName, as_json: AsJson = False) -> None:
+    """Say why a job waits: what is missing, who is ahead, which limit, when it may start, and what would help.
+
+    \b
+    Examples:
+      danlu why mnist
+      danlu why train-12 --json | jq .limit
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.jobs.get(job).why()
+    print_json(found) if as_json else print(why_text(found))
+
+
+def why_text(found: WhyOut) -> str:
+    lines = ["\n  ".join(found.sentence.split("; "))]
+    if found.ahead:
+        lines.append(f"ahead of it: {', '.join(found.ahead)}")
+    if found.estimate is not None:
+        lines.append(f"room for it by {found.estimate.starts_at:%Y-%m-%d %H:%M:%S} UTC, from {found.estimate.basis}")
+    if found.would_help:
+        lines.append("what would help:")
+        lines += [f"  {text}" for text in found.would_help]
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""A command beside the task's own, on this machine: a terminal or two pipes, and the task's door."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import termios
+import threading
+from collections.abc import Sequence
+
+from danlu.engines.base import Channel, TerminalSize
+from danlu.engines.local.folders import TaskFolder
+from danlu.errors import WrongState
+from danlu.node.door import knock
+
+NOT_EXECUTED = 127
+END_OF_INPUT = b"\x04"
+"""What a terminal takes for it: Ctrl-D."""
+
+
+class LocalChannel(Channel):
+    """Read, write and close may be called by different threads: whoever waits here is woken before a file is closed."""
+
+    def __init__(self, asking: socket.socket, *, output: int, input_: int, has_terminal: bool) -> None:
+        self._asking = asking
+        self._output = output
+        self._input = input_
+        self._has_terminal = has_terminal
+        self._code: int | None = None
+        self._last_words = b""
+        self._woken, self._wake = os.pipe2(os.O_CLOEXEC)
+        self._is_closed = False
+        self._closing, self._reading, self._writing, self._hearing = (threading.Lock() for _ in range(4))
+        os.set_blocking(input_, False)
+
+    @classmethod
+    def open(cls, folder: TaskFolder, command: Sequence[str], terminal: TerminalSize | None) -> LocalChannel:
+        ours, theirs = _terminal(terminal) if terminal is not None else _pipes()
+        request = {
+            "command": list(command),
+            "env": {"TERM": "xterm-256color"} if terminal is not None else {},
+            "has_terminal": terminal is not None,
+        }
+        try:
+            asking = knock(str(folder.path), request, theirs)
+        except OSError as error:
+            for file in set(ours):
+                os.close(file)
+            raise WrongState("the task is not running; a shell can be opened while it is") from error
+        finally:
+            for file in set(theirs):
+                os.close(file)
+        return cls(asking, output=ours[0], input_=ours[1], has_terminal=terminal is not None)
+
+    def read(self, limit: int) -> bytes:
+        with self._reading:
+            data = self._read(limit)
+        if data:
+            return data
+        self.exit_code()
+        said, self._last_words = self._last_words, b""
+        return said
+
+    def write(self, data: bytes) -> None:
+        with self._writing:
+            if not data and not self._has_terminal:
+                self._end_input()
+                return
+            view = memoryview(data or END_OF_INPUT)
+            while view and self._input >= 0 and not self._is_closed:
+                if self._woken in select.select([self._woken], [self._input], [])[0]:
+                    return
+                try:
+                    view = view[os.write(self._input, view) :]
+                except BlockingIOError:
+                    continue
+                except OSError:  # it reads no more
+                    return
+
+    def resize(self, size: TerminalSize) -> None:
+        with self._writing:
+            if self._has_terminal and not self._is_closed:
+                with contextlib.suppress(OSError):
+                    fcntl.ioctl(self._input, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
+
+    def exit_code(self) -> int:
+        with self._hearing:
+            if self._code is None:
+                told = b""
+                with contextlib.suppress(OSError):
+                    while not told.endswith(b"\n") and (piece := self._asking.recv(65536)):
+                        told += piece
+                answer = json.loads(told) if told else {"code": 128 + signal.SIGHUP}
+                if "error" in answer:
+                    self._last_words = f"danlu: {answer['error']}\r\n".encode()
+                self._code = int(answer.get("code", NOT_EXECUTED))
+            return self._code
+
+    def close(self) -> None:
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        os.write(self._wake, b"x")
+        with contextlib.suppress(OSError):  # the task has ended
+            self._asking.shutdown(socket.SHUT_RDWR)
+        with self._reading, self._writing, self._hearing:
+            for file in {self._input, self._output, self._woken, self._wake} - {-1}:
+                os.close(file)
+            self._input = self._output = -1
+            self._asking.close()
+
+    def _read(self, limit: int) -> bytes:
+        while not self._is_closed and self._woken not in select.select([self._output, self._woken], [], [])[0]:
+            try:
+                return os.read(self._output, limit)
+            except BlockingIOError:
+                continue
+            except OSError:  # EIO: nobody holds the other side of the terminal any more
+                return b""
+        return b""
+
+    def _end_input(self) -> None:
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+
+
+def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:
+    """(output, input) of ours, and (input, output, errors) of theirs."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
+    return [ours, ours], [theirs, theirs, theirs]
+
+
+def _pipes() -> tuple[list[int], list[int]]:
+    output, their_output = os.pipe2(os.O_CLOEXEC)
+    their_input, input_ = os.pipe2(os.O_CLOEXEC)
+    return [output, input_], [their_input, their_output, their_output]

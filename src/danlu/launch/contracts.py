@@ -1,0 +1,28 @@
+"""Contracts of other platforms by name: what their scripts find in a job, on top of any launch mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+from danlu.launch import apulis, modelarts
+from danlu.launch.additions import Additions
+from danlu.launch.owner import Owner
+from danlu.launch.placement import Placement
+from danlu.spec.job import Contract, JobSpec
+
+MODULES: dict[Contract, ModuleType] = {Contract.APULIS: apulis, Contract.MODELARTS: modelarts}
+"""Each has `add` (below), the tables `TOLD` and `FILES`, and the sentence `STARTS`."""
+
+Add = Callable[..., list[Additions]]
+"""(job, added by the mode, job_id, attempt, placement, owner) -> the same and what the contract adds, in rank order."""
+
+
+def add_contract(
+    job: JobSpec, added: list[Additions], *, job_id: str, attempt: int, placement: Placement, owner: Owner
+) -> list[Additions]:
+    """Add what the job's contract asks for; nothing when it has none. Raise InvalidSpec for what it cannot be."""
+    if job.contract is None:
+        return added
+    add: Add = MODULES[job.contract].add
+    return add(job, added, job_id=job_id, attempt=attempt, placement=placement, owner=owner)

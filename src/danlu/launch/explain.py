@@ -1,0 +1,159 @@
+"""A plan as documentation: what is started, what each variable and file is for, and when the job has succeeded. Pure.
+
+Sentences live beside the modes that set the variables: each module of MODES and of the contracts has `STARTS`, `TOLD`
+and `FILES`. A variable without a line there fails a test.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker
+from danlu.launch.layout import Layout
+from danlu.launch.plan import Plan, TaskPlan
+from danlu.launch.told import Told
+from danlu.spec.job import JobSpec, LaunchMode, Processes
+from danlu.spec.roles import group_of, success_rule
+
+MODES: dict[LaunchMode, ModuleType] = {
+    LaunchMode.PLAIN: plain,
+    LaunchMode.DDP: ddp,
+    LaunchMode.ASCEND: ascend,
+    LaunchMode.PS_WORKER: ps_worker,
+    LaunchMode.MPI: mpi,
+    LaunchMode.HOROVOD: mpi,
+}
+OWN = "env of the job file"
+ENGINE_ADDS = (
+    "PATH, HOME, USER, SHELL, LANG, TERM, TMPDIR and PYTHONUNBUFFERED are set where the task runs, when the plan has "
+    "no others."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One variable: what it holds, who reads it, and which part of Danlu set it."""
+
+    what: str
+    read_by: str
+    set_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExplanation:
+    rank: int
+    variables: Mapping[str, Explained]
+    files: Mapping[str, str]
+    """Path -> what it is for."""
+
+    folders: Mapping[str, str]
+    """Path -> what becomes of what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    starts: tuple[str, ...]
+    """How the tasks are started, a sentence for each part that has a say in it."""
+
+    succeeds: str
+    notes: tuple[str, ...]
+    tasks: tuple[TaskExplanation, ...]
+
+
+def explain(job: JobSpec, plan: Plan) -> Explanation:
+    """Say what everything in a plan is for. Raises KeyError for what nobody wrote a line about."""
+    return Explanation(
+        starts=tuple(str(module.STARTS) for _, module in _modules(job)),
+        succeeds=_succeeds(job),
+        notes=tuple(_notes(job)),
+        tasks=tuple(_explain_task(job, task) for task in plan.tasks),
+    )
+
+
+def _succeeds(job: JobSpec) -> str:
+    rule = success_rule(job)
+    one_fails = "One that fails ends the others."
+    if rule.needs_all and len(rule.ranks) == job.nodes:
+        return f"The job has succeeded when the command has ended with 0 in every task. {one_fails}"
+    if not rule.needs_all:
+        return "The job has succeeded when the command has ended with 0 in one task; the others are then ended."
+    return f"The job has succeeded when {rule.name} has ended with 0; the other tasks are then ended. {one_fails}"
+
+
+def _modules(job: JobSpec) -> Iterator[tuple[str, ModuleType]]:
+    """The parts that have a say in a job, the last word first."""
+    if job.contract is not None:
+        yield f"contract: {job.contract}", contracts.MODULES[job.contract]
+    yield f"launch: {job.launch}", MODES[job.launch]
+
+
+def _explain_task(job: JobSpec, task: TaskPlan) -> TaskExplanation:
+    sources = [*_modules(job), ("every job", plain)]
+    own = {*job.env, *group_of(job, task.rank).env}
+    return TaskExplanation(
+        rank=task.rank,
+        variables={name: _variable(own, name, sources) for name in sorted(task.env)},
+        files={path: _file(path, sources) for path in sorted(task.files)},
+        folders=dict(_folders(task)),
+    )
+
+
+def _variable(own: set[str], name: str, sources: list[tuple[str, ModuleType]]) -> Explained:
+    for source, module in sources:
+        told = find_told(module.TOLD, name)
+        if told is not None:
+            return Explained(told.what, told.read_by, OWN if name in own else source)
+    if name in own:
+        return Explained("what the job file says", "your code", OWN)
+    raise KeyError(f"no line tells what {name} is for")
+
+
+def find_told(table: Mapping[str, Told], name: str) -> Told | None:
+    """The line about a variable; a `*` in the table stands for anything, and a whole name comes before it."""
+    if name in table:
+        return table[name]
+    matching = [pattern for pattern in table if fnmatch.fnmatchcase(name, pattern)]
+    return table[max(matching, key=len)] if matching else None
+
+
+def _file(path: str, sources: list[tuple[str, ModuleType]]) -> str:
+    name = posixpath.basename(path)
+    return str(next(module.FILES[name] for _, module in sources if name in module.FILES))
+
+
+def _folders(task: TaskPlan) -> Iterator[tuple[str, str]]:
+    layout = Layout(task.root)
+    yield layout.code, "the code; the command is started here"
+    yield layout.data, "the inputs"
+    for send in task.outputs:
+        when = "while the command runs and at its end" if send.while_running else "at the command's end"
+        yield send.path, f"uploaded to {send.to} {when}"
+    whose = {"home": "of the person", "shared": "of the project"}
+    for mount in task.mounts:
+        yield mount.to, f"{whose[mount.kind]} {mount.name}; it outlives the job"
+
+
+def _notes(job: JobSpec) -> Iterator[str]:
+    yield ENGINE_ADDS
+    if job.debug:
+        yield "Debug: everything is made ready and the command is not started; `danlu shell` opens a shell there."
+    if job.image is not None:
+        yield (
+            f"The command sees the files of {job.image} instead of the machine's, read-only but for its own folders "
+            f"and /tmp; variables that the image sets are below those listed here."
+        )
+    if job.processes is Processes.PER_DEVICE:
+        yield (
+            "The variables above are those of a task. Each of its processes has its own RANK_ID, DEVICE_ID, "
+            "DEVICE_INDEX and ASCEND_DEVICE_ID, and RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE for PyTorch: "
+            "processes.json lists them, and where the log of each process goes."
+        )
+    if job.setup is not None:
+        yield "Setup runs first, in the shell that then starts the command: what it exports reaches the command."
+    if job.max_duration is not None:
+        yield f"An attempt that runs for more than {job.max_duration:g} s is ended, and the job fails."
+    yield f"When it is stopped, all its processes get SIGTERM, and SIGKILL {job.grace:g} s later."

@@ -1,0 +1,188 @@
+"""`contract: modelarts`: what training code written for ModelArts finds. docs/guide/ascend.md explains it."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import shlex
+from collections.abc import Iterator
+from typing import NoReturn
+
+from danlu.errors import InvalidSpec
+from danlu.launch import plain, sudo
+from danlu.launch.additions import Additions
+from danlu.launch.ascend import table_path
+from danlu.launch.layout import Layout
+from danlu.launch.owner import Owner
+from danlu.launch.placement import Placement, TaskPlacement
+from danlu.launch.plan import Gate
+from danlu.launch.told import Told
+from danlu.spec.job import JobSpec, LaunchMode, Processes
+
+USER = "ma-user"
+HOME = f"/home/{USER}"
+MOUNT_PATH = f"{HOME}/modelarts"
+JOB_DIR = f"{MOUNT_PATH}/user-job-dir"
+PRE_START = "ma-pre-start.sh"
+OUTPUT_FLAG = "train_url"
+
+_SCRIPTS = "code written for ModelArts"
+STARTS = (
+    "As on ModelArts: `ma-pre-start.sh` beside the boot file is read first, the boot file gets every hyperparameter as "
+    "--name=value, and with `launch: ascend` it is started once for each card; the first that fails ends its node."
+)
+TOLD = {
+    "HOME": Told("ma-user's home folder, the task's own", "every program"),
+    "USER": Told("ma-user", "every program"),
+    "LOGNAME": Told("ma-user", "every program"),
+    "MA_HOME": Told("the home folder", _SCRIPTS),
+    "MA_JOB_DIR": Told("the folder that the code folder, `code`, lies in", _SCRIPTS),
+    "MA_MOUNT_PATH": Told("the folder above MA_JOB_DIR", _SCRIPTS),
+    "MA_LOG_DIR": Told("where the logs of single processes are", _SCRIPTS),
+    "MA_CURRENT_IP": Told("the address of this task", _SCRIPTS),
+    "MA_CURRENT_HOST_IP": Told("the address of this task: it does not know the machine that it is on", _SCRIPTS),
+    "MA_CURRENT_INSTANCE_NAME": Told("the name of this task", _SCRIPTS),
+    "MA_NUM_GPUS": Told("devices of each task", _SCRIPTS),
+    "MA_NUM_HOSTS": Told("how many tasks the job has", _SCRIPTS),
+    "MA_TASK_NAME": Told("the role of this task", _SCRIPTS),
+    "MA_VJ_NAME": Told("the id of the job", _SCRIPTS),
+    "MA_INPUTS": Told("the job's inputs, as JSON", _SCRIPTS),
+    "MA_OUTPUTS": Told("the job's output, as JSON", _SCRIPTS),
+    "VC_TASK_INDEX": Told("which task this is, from 0", _SCRIPTS),
+    "VC_WORKER_NUM": Told("how many tasks the job has", _SCRIPTS),
+    "VC_WORKER_HOSTS": Told("the host names of all tasks; the first is the master", _SCRIPTS),
+    "BATCH_JOB_ID": Told("the id of the job", "code written for the first ModelArts"),
+    "BATCH_TASK_INDEX": Told("which task this is, from 0", "code written for the first ModelArts"),
+    "BATCH_TASK_CURRENT_INSTANCE": Told("the name of this task", "code written for the first ModelArts"),
+    "BATCH_TASK_LOG_PATH": Told("where the logs of single processes are", "code written for the first ModelArts"),
+}
+FILES = dict(sudo.FILES)
+
+
+def add(
+    job: JobSpec, added: list[Additions], *, job_id: str, attempt: int, placement: Placement, owner: Owner
+) -> list[Additions]:
+    del attempt, owner  # nothing here depends on them
+    boot_file = _check(job)
+    result = []
+    for place, before in zip(placement.tasks, added, strict=True):
+        layout = Layout(place.root)
+        pre_start = posixpath.normpath(posixpath.join(layout.code, posixpath.dirname(boot_file), PRE_START))
+        passed = f"{layout.config}/.pre-start-done"
+        result.append(
+            before._replace(
+                env={**before.env, **_environment(job, job_id=job_id, placement=placement, place=place, layout=layout)},
+                files={**before.files, sudo.path(layout): sudo.TEXT},
+                arguments=tuple(_arguments(job, layout)),
+                prologue="\n".join(_prologue(job, layout, place, pre_start=pre_start, passed=passed)),
+                shell_name=pre_start,
+                gates=(Gate(name=PRE_START, reason="pre_start_failed", passed=passed),),
+                user=USER,
+            )
+        )
+    return result
+
+
+def _check(job: JobSpec) -> str:
+    """Refuse what is not a job of ModelArts; return the boot file."""
+    if job.roles:
+        _refuse("roles", "ModelArts starts one boot file everywhere; leave roles out")
+    if not isinstance(job.command, tuple):
+        _refuse(
+            "command", "with contract: modelarts it is a list of words with the boot file, such as [python3, train.py]"
+        )
+    boot_file = next((word for word in job.command if word.endswith(".py")), None)
+    if boot_file is None:
+        _refuse("command", f"none of the words {shlex.join(job.command)!r} is a boot file; one that ends with .py is")
+    if posixpath.isabs(boot_file) or ".." in boot_file.split("/"):
+        _refuse("command", f"the boot file {boot_file!r} has to be in the code folder; give its path from there")
+    if job.launch is LaunchMode.ASCEND and job.processes is not Processes.PER_DEVICE:
+        _refuse("processes", "ModelArts starts the boot file once for each card; 'per_device' would be right")
+    own = sorted(name for name in job.env if name.startswith("MA_"))
+    if own:
+        _refuse(
+            "env", f"{own[0]!r} cannot be set: names that begin with MA_ are the platform's with contract: modelarts"
+        )
+    return boot_file
+
+
+def _environment(
+    job: JobSpec, *, job_id: str, placement: Placement, place: TaskPlacement, layout: Layout
+) -> dict[str, str]:
+    device = job.resources.device
+    host = plain.host_name(job_id, place.rank)
+    logs = f"{layout.output}/logs"
+    num_tasks = str(len(placement.tasks))
+    inputs = [
+        {"name": name, "local_dir": folder, "remote": {"obs": {"obs_url": source}}}
+        for name, source, folder in _inputs(job, layout)
+    ]
+    outputs = [{"name": OUTPUT_FLAG, "local_dir": layout.output}]
+    return {
+        "HOME": HOME,
+        "USER": USER,
+        "LOGNAME": USER,
+        "MA_HOME": HOME,
+        "MA_JOB_DIR": JOB_DIR,
+        "MA_MOUNT_PATH": MOUNT_PATH,
+        "MA_LOG_DIR": logs,
+        "MA_CURRENT_IP": place.address,
+        "MA_CURRENT_HOST_IP": place.address,
+        "MA_CURRENT_INSTANCE_NAME": host,
+        "MA_NUM_GPUS": str(device.count if device.is_scarce else 0),
+        "MA_NUM_HOSTS": num_tasks,
+        "MA_TASK_NAME": "worker",
+        "MA_VJ_NAME": job_id,
+        "MA_INPUTS": json.dumps({"inputs": inputs}, ensure_ascii=False),
+        "MA_OUTPUTS": json.dumps({"outputs": outputs}, ensure_ascii=False),
+        "VC_TASK_INDEX": str(place.rank),
+        "VC_WORKER_NUM": num_tasks,
+        "VC_WORKER_HOSTS": ",".join(plain.host_name(job_id, other.rank) for other in placement.tasks),
+        "BATCH_JOB_ID": job_id,
+        "BATCH_TASK_INDEX": str(place.rank),
+        "BATCH_TASK_CURRENT_INSTANCE": host,
+        "BATCH_TASK_LOG_PATH": logs,
+    }
+
+
+def _inputs(job: JobSpec, layout: Layout) -> Iterator[tuple[str, str, str]]:
+    """(flag, store path, folder) of the inputs that have a name of their own, such as `data_url`."""
+    for source, target in job.data.items():
+        if "/" not in target and not target.startswith("."):
+            yield target, source, layout.in_data(target)
+
+
+def _arguments(job: JobSpec, layout: Layout) -> Iterator[str]:
+    """What the boot file is called with. A hyperparameter of the same name wins over a folder."""
+    folders = {name: folder for name, _, folder in _inputs(job, layout)} | {OUTPUT_FLAG: layout.output}
+    for name, folder in folders.items():
+        if name not in job.hyperparameters:
+            yield f"--{name}={folder}"
+    for name, value in job.hyperparameters.items():
+        yield f"--{name}={_text(value)}"
+
+
+def _text(value: object) -> str:
+    """Text as it is, true and false as Python has them, the rest as JSON."""
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _prologue(job: JobSpec, layout: Layout, place: TaskPlacement, *, pre_start: str, passed: str) -> Iterator[str]:
+    """Paths that people have written down in full, and the script of theirs that is read first.
+
+    Not `. script || exit`: what stands before `||` runs as if `set -e` had not been said.
+    """
+    yield sudo.add_to_path(layout)
+    yield f"mkdir -p {MOUNT_PATH} && ln -sfn {shlex.quote(layout.root)} {JOB_DIR}"
+    if job.launch is LaunchMode.ASCEND:
+        table = f"{HOME}/rank_table"
+        yield f"mkdir -p {table} && ln -sfn {shlex.quote(table_path(place))} {table}/jobstart_hccl.json"
+    script = shlex.quote(pre_start)
+    yield f"if [ -f {script} ]; then\n. {script}\nstatus=$?\n[ $status = 0 ] || exit $status\nset +e\nfi"
+    yield f": > {shlex.quote(passed)}"
+
+
+def _refuse(field: str, problem: str) -> NoReturn:
+    raise InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})

@@ -1,0 +1,50 @@
+"""`ps_worker`: parameter servers and workers. Every task finds the whole cluster and its own part of it in `TF_CONFIG`.
+
+The command of each role runs once on each of its nodes. The job is done when its chief is, or its workers when it has
+none; parameter servers, which never end by themselves, are then told to.
+"""
+
+from __future__ import annotations
+
+import json
+
+from danlu.launch import plain
+from danlu.launch.additions import Additions
+from danlu.launch.placement import Placement
+from danlu.launch.told import Told
+from danlu.spec.job import JobSpec
+from danlu.spec.roles import EVALUATOR, Member, members
+
+STARTS = (
+    "The command of each role runs once on each of its nodes. Every task finds in TF_CONFIG who the parameter servers "
+    "and workers are, and which of them it is itself."
+)
+TOLD = {
+    "TF_CONFIG": Told("the addresses of all tasks by role, and this task's own role and index, as JSON", "TensorFlow"),
+}
+FILES: dict[str, str] = {}
+
+
+def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
+    everyone = members(job)
+    cluster = _cluster(everyone, placement)
+    return [
+        Additions(
+            {
+                **plain.environment(job, job_id=job_id, placement=placement, rank=member.rank),
+                "TF_CONFIG": json.dumps(
+                    {"cluster": cluster, "task": {"type": member.role, "index": member.index}},
+                ),
+            }
+        )
+        for member in everyone
+    ]
+
+
+def _cluster(everyone: tuple[Member, ...], placement: Placement) -> dict[str, list[str]]:
+    """Where everybody listens. An evaluator is nobody's peer, so it is in no cluster."""
+    cluster: dict[str, list[str]] = {}
+    for member, place in zip(everyone, placement.tasks, strict=True):
+        if member.role != EVALUATOR:
+            cluster.setdefault(member.role, []).append(f"{place.address}:{place.port}")
+    return cluster

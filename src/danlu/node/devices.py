@@ -1,0 +1,177 @@
+"""Finds the accelerators of a machine: NVIDIA's through NVML, Ascend's through npu-smi and hccn_tool.
+
+Readers of output are pure and take text, so that they can be tried on what was recorded elsewhere. Where the tools are
+missing, the kernel's device files still tell how many devices there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+TOOL_SECONDS = 10.0
+HCCN_CONF = "/etc/hccn.conf"
+SICK = ("alarm", "critical", "unknown", "ua")
+"""What npu-smi says of the health of an NPU that should not be given to a job."""
+
+_NAME_BYTES = 96
+_GPU_FIELDS = "index,uuid,name"
+
+
+class Found(NamedTuple):
+    type: str
+    model: Optional[str]
+    id: int
+    ip: Optional[str] = None
+    """The address of its own network card."""
+
+    uuid: Optional[str] = None
+
+
+class Inventory(NamedTuple):
+    devices: list[Found]
+    problems: list[str]
+    """Sentences about devices that are there and cannot be used."""
+
+
+def find_devices(dev: str = "/dev") -> Inventory:
+    """Return the accelerators of this machine."""
+    names = [path.name for path in Path(dev).iterdir()] if Path(dev).is_dir() else []
+    gpus = nvml_gpus() or parse_nvidia_smi(_say("nvidia-smi", f"--query-gpu={_GPU_FIELDS}", "--format=csv,noheader"))
+    if not gpus:
+        gpus = [Found("gpu", None, number) for number in _numbers(names, "nvidia")]
+    npus, problems = parse_npu_smi(_say("npu-smi", "info"))
+    if not npus and not problems:
+        npus = [Found("npu", None, number) for number in _numbers(names, "davinci")]
+    ips = npu_ips([npu.id for npu in npus])
+    return Inventory([*gpus, *(npu._replace(ip=ips.get(npu.id)) for npu in npus)], problems)
+
+
+def nvml_gpus() -> list[Found]:
+    """Ask NVIDIA's own library, which comes with the driver; nothing where it is not installed or has nothing."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return []
+    count = ctypes.c_uint(0)
+    if nvml.nvmlInit_v2() != 0:
+        return []
+    try:
+        if nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
+            return []
+        found = [_nvml_gpu(nvml, index) for index in range(count.value)]
+    finally:
+        nvml.nvmlShutdown()
+    return [gpu for gpu in found if gpu is not None]
+
+
+def _nvml_gpu(nvml: ctypes.CDLL, index: int) -> Optional[Found]:
+    handle, minor = ctypes.c_void_p(), ctypes.c_uint(index)
+    if nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)) != 0:
+        return None
+    texts = []
+    for ask in (nvml.nvmlDeviceGetName, nvml.nvmlDeviceGetUUID):
+        text = ctypes.create_string_buffer(_NAME_BYTES)
+        texts.append(text.value.decode() if ask(handle, text, ctypes.c_uint(_NAME_BYTES)) == 0 else "")
+    # the number of its device file, which need not be its place in the list
+    nvml.nvmlDeviceGetMinorNumber(handle, ctypes.byref(minor))
+    return Found("gpu", model_name(texts[0]), minor.value, uuid=texts[1] or None)
+
+
+def parse_nvidia_smi(text: str) -> list[Found]:
+    """Read the lines of `--query-gpu=index,uuid,name --format=csv,noheader`."""
+    found = []
+    for line in text.splitlines():
+        parts = [part.strip() for part in line.split(",", 2)]
+        if len(parts) == 3 and parts[0].isdigit() and parts[1].startswith("GPU-"):
+            found.append(Found("gpu", model_name(parts[2]), int(parts[0]), uuid=parts[1]))
+    return found
+
+
+def parse_npu_smi(text: str) -> tuple[list[Found], list[str]]:
+    """Read the table of `npu-smi info`: two rows for each chip, of which newer versions tell the physical id."""
+    found: list[Found] = []
+    problems: list[str] = []
+    has_physical_ids = "Phy-ID" in text
+    first: Optional[tuple[int, str, str]] = None
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        words = cells[0].split() if line.lstrip().startswith("|") else []
+        if len(cells) < 3 or not words or not words[0].isdigit():
+            continue
+        if re.match(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:", cells[1]) and first is not None:
+            npu, model, health = first
+            if has_physical_ids and model == "910":
+                model = "910c"  # Atlas A3, where a board has two chips and only the board is named
+            number = int(words[1]) if has_physical_ids and len(words) > 1 and words[1].isdigit() else npu
+            if health.lower() in SICK:
+                problems.append(f"npu {number} is not given to jobs: npu-smi calls its health {health}")
+            else:
+                found.append(Found("npu", model, number))
+            first = None
+        elif len(words) > 1:
+            first = int(words[0]), model_name(words[1]) or "", cells[1]
+    return _once(found), problems
+
+
+def parse_hccn_tool(text: str) -> Optional[str]:
+    """Read the answer of `hccn_tool -i N -ip -g`."""
+    found = re.search(r"^\s*ipaddr\s*:\s*([0-9A-Fa-f.:]+)\s*$", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def parse_hccn_conf(text: str) -> dict[int, str]:
+    """Read /etc/hccn.conf: device -> address."""
+    return {
+        int(number): ip for number, ip in re.findall(r"^\s*address_(\d+)\s*=\s*([0-9A-Fa-f.:]+)", text, re.MULTILINE)
+    }
+
+
+def npu_ips(numbers: list[int]) -> dict[int, str]:
+    """The addresses of the NPUs' own network cards, as far as this machine knows them."""
+    if not numbers:
+        return {}
+    found = {}
+    with contextlib.suppress(OSError):
+        found = parse_hccn_conf(Path(HCCN_CONF).read_text())
+    for number in numbers:
+        told = parse_hccn_tool(_say("hccn_tool", "-i", str(number), "-ip", "-g"))
+        if told is not None:
+            found[number] = told
+    return found
+
+
+def model_name(text: str) -> Optional[str]:
+    """A model as job files have it: `NVIDIA A100-SXM4-80GB` -> `a100-sxm4-80gb`, `Ascend910B3` -> `910b3`."""
+    plain = re.sub(r"\s+", "-", text.strip().lower())
+    return re.sub(r"^(nvidia-|ascend)", "", plain) or None
+
+
+def _say(program: str, *words: str) -> str:
+    """What a tool prints; nothing when it is missing, fails or takes too long."""
+    path = shutil.which(program)
+    if path is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [path, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=TOOL_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+
+
+def _numbers(names: list[str], prefix: str) -> list[int]:
+    return sorted(int(name[len(prefix) :]) for name in names if re.fullmatch(rf"{prefix}\d+", name))
+
+
+def _once(found: list[Found]) -> list[Found]:
+    """Boards with several chips and no physical ids repeat a number; their chips are counted through."""
+    if len({device.id for device in found}) == len(found):
+        return found
+    return [device._replace(id=index) for index, device in enumerate(found)]

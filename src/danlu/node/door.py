@@ -1,0 +1,106 @@
+"""The way into a running task: a socket in its folder that takes a command and the files that it is to use.
+
+Whoever asks sends one line of JSON together with three open files (input, output, errors; thrice the same one for a
+terminal), and hears how it ended:
+
+    {"command": ["sh"], "env": {"TERM": "xterm"}, "has_terminal": true}    ->    {"code": 0} or {"error": "..."}
+
+Only the server's own user may open the folder, so whoever reaches the socket may ask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any, Optional
+
+DOOR = "door"
+NUM_FILES = 3
+_ASK_SECONDS = 1.0
+_LONGEST_BYTES = 1 << 16
+
+
+class Door:
+    """The shim's side. Requests go on to init, which is inside of the sandbox."""
+
+    def __init__(self, folder: str) -> None:
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with _short(folder) as short:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{short}/{DOOR}")
+            self._listener.bind(f"{short}/{DOOR}")
+            os.chmod(f"{short}/{DOOR}", 0o600)
+        self._listener.listen(8)
+        self._listener.setblocking(False)
+        self._asking: dict[int, socket.socket] = {}
+        self._last = 0
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def answer(self, init: Optional[socket.socket]) -> None:
+        """Let the next one in. Init takes orders in turn, so the job's own command comes first; None: there is none."""
+        try:
+            asking, _ = self._listener.accept()
+        except OSError:
+            return
+        asking.settimeout(_ASK_SECONDS)
+        files: list[int] = []
+        try:
+            text, files, _, _ = socket.recv_fds(asking, _LONGEST_BYTES, NUM_FILES)
+            request = json.loads(text)
+            if init is None:
+                _reply(asking, {"error": "its command is not running now"})
+                return
+            self._last += 1
+            message = {"do": "execute", "id": self._last, **request}
+            init.setblocking(True)
+            socket.send_fds(init, [json.dumps(message).encode() + b"\n"], files)
+            init.setblocking(False)
+            self._asking[self._last] = asking
+        except (OSError, ValueError) as error:
+            _reply(asking, {"error": str(error)})
+        finally:
+            for file in files:
+                os.close(file)
+
+    def ended(self, event: dict[str, Any]) -> None:
+        """Say how a command ended, or why it did not begin."""
+        asking = self._asking.pop(int(event["id"]), None)
+        if asking is not None:
+            _reply(asking, {"error": event["error"]} if "error" in event else {"code": event["code"]})
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._listener.close()
+
+
+def _reply(asking: socket.socket, answer: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError), asking:  # nobody listens any more
+        asking.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def knock(folder: str, request: dict[str, Any], files: list[int]) -> socket.socket:
+    """Ask for a command in a task. Raise OSError when nobody is there to hear it."""
+    asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with _short(folder) as short:
+            asking.connect(f"{short}/{DOOR}")
+        socket.send_fds(asking, [json.dumps(request).encode()], files)
+    except OSError:
+        asking.close()
+        raise
+    return asking
+
+
+@contextlib.contextmanager
+def _short(folder: str) -> Iterator[str]:
+    """A short name for a folder, for as long as it is needed: names of sockets have 107 bytes at most."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{held}"
+    finally:
+        os.close(held)

@@ -1,0 +1,116 @@
+"""The audit trail: what is noted, and who reads it. A note is written in the transaction of the change it tells of."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
+from danlu.errors import NotAllowed, NotFound
+from danlu.spec.audit import Action
+from danlu.store import audit, people, projects
+from danlu.store.audit import AuditFilter
+from danlu.store.tables import AuditRow
+from danlu.wire.audit import AuditOut
+
+ONE_STORY = timedelta(minutes=1)
+"""Files that one person puts into or deletes from one bucket within so long are one event with a count."""
+
+
+def note(
+    session: Session,
+    who: Identity | Stranger,
+    action: Action,
+    thing: str,
+    *,
+    at: datetime,
+    project_id: int | None = None,
+    **details: str | int | bool | None,
+) -> None:
+    """Note a change. Details are shown to people: never a secret among them."""
+    audit.add_event(session, _row(who, action, thing, at, project_id, details))
+
+
+def note_many(
+    session: Session,
+    who: Identity,
+    action: Action,
+    thing: str,
+    *,
+    at: datetime,
+    project_id: int | None,
+    first: str,
+    count: int = 1,
+) -> None:
+    """Note a change that often comes in thousands: what happens within a minute is counted, and the first is named."""
+    row = _row(who, action, thing, at, project_id, {"first": first})
+    row.count = count
+    if not audit.count_more(session, row, since=at - ONE_STORY):
+        audit.add_event(session, row)
+
+
+def visible(session: Session, who: UserIdentity, project: str | None) -> list[int] | None:
+    """The projects whose events somebody reads; None for everything. Owners read those of their projects."""
+    if project is not None:
+        row = projects.project_by_name(session, project)
+        if row is None or not rights.can_see_project(who, row.id):
+            raise NotFound(f"no project {project!r}; `danlu projects ls` shows yours")
+        if not rights.can_own_project(who, row.id):
+            raise NotAllowed(f"what was changed in {project} is for its owners and for admins")
+        return [row.id]
+    if who.is_admin:
+        return None
+    owned = [project_id for project_id in who.roles if rights.can_own_project(who, project_id)]
+    if not owned:
+        raise NotAllowed("what was changed is for owners of a project and for admins")
+    return owned
+
+
+def list_events(session: Session, wanted: AuditFilter, *, before: int | None, limit: int) -> list[AuditOut]:
+    names = people.projects_by_id(session)
+    rows = audit.list_events(session, wanted, before=before, limit=limit)
+    return [_out(row, names.get(row.project_id) if row.project_id is not None else None) for row in rows]
+
+
+def _out(row: AuditRow, project: str | None) -> AuditOut:
+    return AuditOut(
+        id=row.id,
+        at=row.at,
+        actor=row.actor,
+        action=row.action,
+        object=row.object,
+        project=project,
+        address=row.address,
+        via=row.via,
+        details=row.details,
+        count=row.count,
+    )
+
+
+def _row(
+    who: Identity | Stranger,
+    action: Action,
+    thing: str,
+    at: datetime,
+    project_id: int | None,
+    details: dict[str, str | int | bool | None],
+) -> AuditRow:
+    return AuditRow(
+        at=at,
+        actor=_name(who),
+        action=action.value,
+        object=thing[:200],
+        project_id=project_id,
+        address=who.origin.address,
+        via=who.origin.via,
+        details={name: value for name, value in details.items() if value is not None},
+        count=1,
+    )
+
+
+def _name(who: Identity | Stranger) -> str:
+    if isinstance(who, UserIdentity):
+        return who.name
+    return who.job_id if isinstance(who, JobIdentity) else ""

@@ -1,0 +1,85 @@
+"""Why a job waits: the policy's own board, looked at when somebody asks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.scheduler.loading import load_running, queued_job
+from danlu.scheduler.policy import board_of
+from danlu.scheduler.queueing import Entry
+from danlu.scheduler.sentences import amount
+from danlu.scheduler.specs import SpecCache
+from danlu.scheduler.why import Why, explain
+from danlu.spec.job import stored_job
+from danlu.spec.nodes import NodeInfo
+from danlu.spec.reasons import CATALOGUE, Reason
+from danlu.spec.states import JobState
+from danlu.spec.units import show_duration
+from danlu.store import jobs, nodes
+from danlu.store.tables import JobRow
+from danlu.wire.why import AmountOut, EstimateOut, LimitOut, WhyOut
+
+MAX_NAMED = 10
+_BASIS = "the time limits of the jobs that run now; jobs ahead of it, or new ones, may take the room first"
+
+
+def why(session: Session, row: JobRow, now: datetime) -> WhyOut:
+    """Say all that is known about why a job waits; of other jobs, why they are as they are."""
+    said = Reason(code=row.reason_code, message=row.reason_message)
+    state = JobState(row.state)
+    if state is not JobState.QUEUED:
+        remedy = CATALOGUE[said.code].remedy if said.code in CATALOGUE else ""
+        return WhyOut(
+            job=row.id,
+            state=state,
+            reason=said,
+            sentence=f"{row.id} is {row.state}: {said.message}",
+            would_help=[remedy] if remedy else [],
+        )
+    infos = {item.name: NodeInfo.model_validate(item.info) for item in nodes.list_nodes(session) if item.is_reachable}
+    waiting = jobs.QueueRow(*(getattr(row, name) for name in jobs.QueueRow._fields))
+    snapshot = load_running(session, infos, SpecCache(), (queued_job(waiting, stored_job(row.spec)),))
+    board = board_of(snapshot)
+    found = explain(board, Entry(snapshot.queue[0]), now)
+    num_ahead, ahead = jobs.ahead_of(session, row, MAX_NAMED)
+    mine = board.usage.share(row.project_id)
+    others = [other for other in jobs.projects_waiting(session) if other != row.project_id]
+    num_projects = sum(1 for other in others if board.usage.share(other) < mine)
+    return WhyOut(
+        job=row.id,
+        state=state,
+        reason=said,
+        sentence=_sentence(row, said, found, num_ahead, num_projects, now),
+        resources=[
+            AmountOut(resource=item.resource, asked=item.asked, free=item.free, total=item.total)
+            for item in found.resources
+        ],
+        num_tasks=found.num_tasks,
+        num_places=found.num_places,
+        num_ahead=num_ahead,
+        ahead=ahead,
+        num_projects_ahead=num_projects,
+        limit=None if found.limit is None else LimitOut(**found.limit._asdict()),
+        estimate=None if found.ready_at is None else EstimateOut(starts_at=found.ready_at, basis=_BASIS),
+        would_help=list(found.would_help),
+    )
+
+
+def _sentence(row: JobRow, said: Reason, found: Why, num_ahead: int, num_projects: int, now: datetime) -> str:
+    parts = [f"{row.id} waits: {said.message}"]
+    if found.limit is not None:
+        used, quota = amount(found.limit.resource, found.limit.used), f"{found.limit.quota:g}"
+        parts.append(f"the quota of its {found.limit.scope} has {used} of {quota} in use")
+    free = ", ".join(f"{amount(item.resource, item.free)}" for item in found.resources)
+    if free:
+        parts.append(f"free now: {free}")
+    parts.append(f"{found.num_places} of its {found.num_tasks} tasks would find a place")
+    if num_ahead:
+        parts.append(f"{num_ahead} jobs of its project are ahead")
+    if num_projects:
+        parts.append(f"{num_projects} projects that hold less come first")
+    if found.ready_at is not None and found.num_places < found.num_tasks:
+        parts.append(f"room for it in {show_duration((found.ready_at - now).total_seconds())} at the latest")
+    return "; ".join(parts)

@@ -1,0 +1,184 @@
+"""The rules of projects, their members and their buckets."""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Role, UserIdentity
+from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.server.people.service import project_ids_for
+from danlu.server.state import ServerState
+from danlu.server.users.service import check_admin
+from danlu.spec.audit import Action
+from danlu.store import people, projects
+from danlu.store.tables import ProjectRow as ProjectRecord
+from danlu.store.tables import UserRow
+from danlu.wire.people import RoleName
+from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOut, ProjectRow, SetMember
+
+
+def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectRow]:
+    rows = projects.list_projects(session, project_ids_for(who), after=after, limit=limit)
+    return [_row_out(who, row) for row in rows]
+
+
+def find(session: Session, who: UserIdentity, name: str) -> ProjectRecord:
+    row = projects.project_by_name(session, name)
+    if row is None or not rights.can_see_project(who, row.id):
+        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
+    return row
+
+
+def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRecord:
+    row = find(session, who, name)
+    if not rights.can_own_project(who, row.id):
+        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
+    return row
+
+
+def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
+    return project_out(session, who, find(session, who, name))
+
+
+def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
+    """A project of its own, without a bucket yet."""
+    check_admin(who)
+    now = state.now()
+    owner = _person(session, body.owner or who.name)
+    _check_free(session, body.name)
+    try:
+        row = people.add_project(session, body.name, description=body.description, at=now)
+    except IntegrityError as error:  # another server was faster
+        raise _taken(body.name) from error
+    projects.set_member(session, row.id, owner.id, Role.OWNER.value)
+    note(session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name)
+    return project_out(session, who, row)
+
+
+def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeProject) -> ProjectOut:
+    row, now = find_to_own(session, who, name), state.now()
+    if body.name is not None and body.name != name:
+        _check_free(session, body.name)
+        row.name = body.name
+    if body.description is not None:
+        row.description = body.description
+    if body.is_archived is True and row.archived_at is None:
+        num_open = projects.num_jobs(session, row.id, is_open=True)
+        if num_open:
+            raise Conflict(f"{num_open} of the project's jobs wait or run; stop them first: danlu ps, danlu stop JOB")
+        row.archived_at = now
+    if body.is_archived is False:
+        row.archived_at = None
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise _taken(row.name) from error
+    changes = body.model_dump(exclude_none=True)
+    note(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
+    return project_out(session, who, row)
+
+
+def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
+    """Delete a project that nothing is in; otherwise say what is."""
+    row = find_to_own(session, who, name)
+    num_jobs = projects.num_jobs(session, row.id)
+    buckets = [bucket.name for bucket in people.list_buckets(session, [row.id])]
+    inside = [
+        *([f"{num_jobs} job{'' if num_jobs == 1 else 's'}"] if num_jobs else []),
+        *([f"bucket{'' if len(buckets) == 1 else 's'} {', '.join(buckets)}"] if buckets else []),
+    ]
+    if inside:
+        raise Conflict(
+            f"project {name!r} is not empty: {' and '.join(inside)}; delete or move that first, "
+            f"or keep it out of the way: danlu projects archive {name}"
+        )
+    note(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
+    projects.delete_project(session, row.id)
+
+
+def set_member(
+    session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, body: SetMember
+) -> ProjectOut:
+    """Add somebody, or change their role."""
+    row = find_to_own(session, who, name)
+    user = _person(session, user_name)
+    if body.role is not RoleName.OWNER:
+        _check_another_owner(session, row, user)
+    projects.set_member(session, row.id, user.id, body.role.value)
+    _note_member(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
+    return project_out(session, who, row)
+
+
+def remove_member(session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str) -> None:
+    """Owners remove anybody; everybody may leave."""
+    row = find(session, who, name) if user_name == who.name else find_to_own(session, who, name)
+    user = people.user_by_name(session, user_name)
+    if user is None or all(member.user_id != user.id for member in projects.members(session, row.id)):
+        raise NotFound(f"{user_name!r} is no member of {name!r}")
+    _check_another_owner(session, row, user)
+    projects.delete_member(session, row.id, user.id)
+    _note_member(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
+
+
+def project_out(session: Session, who: UserIdentity, row: ProjectRecord) -> ProjectOut:
+    found = projects.members(session, row.id)
+    own = next((RoleName(member.role) for member in found if member.user_id == who.user_id), None)
+    common = _row_out(who, row).model_dump() | {"role": own}
+    return ProjectOut(
+        **common,
+        members=[
+            MemberOut(name=one.name, full_name=one.full_name, role=RoleName(one.role), is_active=one.is_active)
+            for one in found
+        ],
+        buckets=[bucket.name for bucket in people.list_buckets(session, [row.id])],
+        num_jobs=projects.num_jobs(session, row.id),
+        num_open_jobs=projects.num_jobs(session, row.id, is_open=True),
+    )
+
+
+def _row_out(who: UserIdentity, row: ProjectRecord) -> ProjectRow:
+    role = who.roles.get(row.id)
+    return ProjectRow(
+        name=row.name,
+        description=row.description,
+        role=None if role is None else RoleName(role.value),
+        is_archived=row.archived_at is not None,
+        created_at=row.created_at,
+    )
+
+
+def _person(session: Session, name: str) -> UserRow:
+    user = people.user_by_name(session, name)
+    if user is None or not user.is_active:
+        raise NotFound(f"no active user {name!r}; names are written as in `danlu whoami`")
+    return user
+
+
+def _check_free(session: Session, name: str) -> None:
+    if projects.project_by_name(session, name) is not None:
+        raise _taken(name)
+
+
+def _taken(name: str) -> AlreadyExists:
+    told = f"{name!r} is taken"
+    return AlreadyExists(f"a project cannot be called so: {told}; choose another name", fields={"name": told})
+
+
+def _check_another_owner(session: Session, row: ProjectRecord, user: UserRow) -> None:
+    """The last owner who can still sign in stays one."""
+    owners = {member.user_id for member in projects.members(session, row.id) if member.role == Role.OWNER.value}
+    active = {member.user_id for member in projects.members(session, row.id) if member.is_active} & owners
+    if user.id in owners and not active - {user.id}:
+        raise Conflict(
+            f"{user.name} is the last owner of {row.name!r}; "
+            f"make somebody else one first: danlu projects add {row.name} NAME --role owner"
+        )
+
+
+def _note_member(
+    session: Session, state: ServerState, who: UserIdentity, row: ProjectRecord, action: Action, **details: str
+) -> None:
+    note(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)

@@ -1,0 +1,128 @@
+"""The rules of quotas: an admin gives them to projects, an owner to the people of a project, members see them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Role, UserIdentity
+from danlu.errors import InvalidInput, NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.spec.audit import Action
+from danlu.spec.devices import CPU
+from danlu.spec.units import parse_size
+from danlu.store import people, quotas, usage
+from danlu.wire.quotas import Amounts, QuotaOut, QuotasOut, SetQuotas, UserQuotasOut
+
+CPUS, MEMORY = "cpus", "memory"
+MAX_AMOUNT = 2.0**60
+_RESOURCE = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+
+def get(session: Session, who: UserIdentity, project: str) -> QuotasOut:
+    return _quotas_out(session, project, _find(session, who, project))
+
+
+def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, now: datetime) -> QuotasOut:
+    """Change the quotas that are named. All is checked before anything is stored."""
+    project_id = _find(session, who, project)
+    if wanted.project is not None and not who.is_admin:
+        raise NotAllowed(f"the quota of project {project!r} is for an admin to set; owners set those of its users")
+    if not who.is_admin and who.roles.get(project_id) is not Role.OWNER:
+        raise NotAllowed(f"quotas in project {project!r} are for its owners to set; ask one of them")
+    changes = {}
+    if wanted.project is not None:
+        changes[quotas.WHOLE_PROJECT] = _amounts("project", wanted.project)
+    for name, amounts in wanted.users.items():
+        user = people.user_by_name(session, name)
+        if user is None:
+            problem = f"there is no user {name!r}"
+            raise InvalidInput(f"users: {problem}", fields={f"users.{name}": problem})
+        changes[user.id] = _amounts(f"users.{name}", amounts)
+    for user_id, checked in changes.items():
+        quotas.set_quota(session, project_id, user_id, checked)
+    told = wanted.model_dump_json(exclude_none=True)
+    note(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
+    return _quotas_out(session, project, project_id)
+
+
+def _find(session: Session, who: UserIdentity, project: str) -> int:
+    found = {name: number for number, name in people.projects_by_id(session).items()}.get(project)
+    if found is None or not rights.can_see_project(who, found):
+        raise NotFound(f"no project {project!r}; `danlu whoami` shows yours")
+    return found
+
+
+def _amounts(field: str, given: Amounts) -> dict[str, float]:
+    return {resource: _amount(f"{field}.{resource}", resource, value) for resource, value in given.items()}
+
+
+def _amount(field: str, resource: str, value: float | str) -> float:
+    if not _RESOURCE.fullmatch(resource) or resource == CPU:
+        raise _bad(
+            field, f"{resource!r} is not a resource; a device type such as npu, or cpus or memory would be right"
+        )
+    try:
+        amount = float(parse_size(value)) if resource == MEMORY else float(value)
+    except ValueError:
+        right = "a size such as 64GB" if resource == MEMORY else "a number"
+        raise _bad(field, f"{value!r} is no amount; {right} would be right") from None
+    if not math.isfinite(amount) or not 0 <= amount <= MAX_AMOUNT:
+        raise _bad(field, f"{value!r} is no amount; 0 or more would be right")
+    if resource not in (CPUS, MEMORY) and amount != int(amount):
+        raise _bad(field, f"{value!r} is not a whole number of devices")
+    return amount
+
+
+def _bad(field: str, problem: str) -> InvalidInput:
+    return InvalidInput(f"{field}: {problem}", fields={field: problem})
+
+
+def _quotas_out(session: Session, project: str, project_id: int) -> QuotasOut:
+    projects, users = quotas.all_quotas(session)
+    used = usage.of_project(session, project_id)
+    ids = {user_id for number, user_id in users if number == project_id} | {owner for owner, _ in used}
+    names = people.names_of_users(session, ids)
+    return QuotasOut(
+        project=project,
+        quotas=_lines(projects.get(project_id, {}), list(used.items())),
+        users=[
+            UserQuotasOut(
+                user=names[user_id],
+                quotas=_lines(
+                    users.get((project_id, user_id), {}), [item for item in used.items() if item[0][0] == user_id]
+                ),
+            )
+            for user_id in sorted(ids, key=lambda user_id: names.get(user_id, ""))
+            if user_id in names
+        ],
+    )
+
+
+def _lines(quota: Mapping[str, float], used: list[tuple[tuple[int, bool], Mapping[str, float]]]) -> list[QuotaOut]:
+    """One line for each resource that is limited or in use."""
+    all_: dict[str, float] = {}
+    firm: dict[str, float] = {}
+    for (_, is_preemptible), amounts in used:
+        for resource, amount in amounts.items():
+            all_[resource] = all_.get(resource, 0.0) + amount
+            firm[resource] = firm.get(resource, 0.0) + (0.0 if is_preemptible else amount)
+    lines = []
+    for resource in sorted({*quota, *all_}):
+        most = quota.get(resource)
+        lines.append(
+            QuotaOut(
+                resource=resource,
+                quota=most,
+                used=all_.get(resource, 0.0),
+                firm=firm.get(resource, 0.0),
+                borrowed=0.0 if most is None else max(0.0, all_.get(resource, 0.0) - most),
+                free=None if most is None else max(0.0, most - firm.get(resource, 0.0)),
+            )
+        )
+    return lines

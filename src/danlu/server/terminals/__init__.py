@@ -1,0 +1,1 @@
+"""Shells in running tasks."""

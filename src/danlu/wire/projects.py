@@ -1,0 +1,60 @@
+"""Projects and their members on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+from pydantic import AfterValidator
+
+from danlu.spec.names import check_project_name
+from danlu.wire.base import Answer, Body, Moment
+from danlu.wire.people import Note, RoleName
+
+ProjectName = Annotated[str, AfterValidator(check_project_name)]
+
+
+class MakeProject(Body):
+    name: ProjectName
+    description: Note = ""
+    owner: Optional[str] = None
+    """Who decides about it; whoever makes it when left out."""
+
+
+class ChangeProject(Body):
+    """Fields that are left out stay as they are."""
+
+    name: Optional[ProjectName] = None
+    description: Optional[Note] = None
+    is_archived: Optional[bool] = None
+    """An archived project can be looked at and not changed; it must have no job that waits or runs."""
+
+
+class SetMember(Body):
+    role: RoleName
+
+
+class MemberOut(Answer):
+    name: str
+    full_name: str
+    role: RoleName
+    is_active: bool
+
+
+class ProjectRow(Answer):
+    """A project in a list."""
+
+    name: str
+    description: str
+    role: Optional[RoleName] = None
+    """Yours; None for an admin who is no member."""
+
+    is_archived: bool
+    created_at: Optional[Moment] = None
+
+
+class ProjectOut(ProjectRow):
+    members: list[MemberOut]
+    buckets: list[str]
+    num_jobs: int
+    num_open_jobs: int
+    """Of them wait or run."""

@@ -1,0 +1,42 @@
+"""What wakes the loop, and how long it rests."""
+
+from __future__ import annotations
+
+import time
+
+from tests.support.world import World
+
+from danlu.scheduler.loop import MAX_REST_SECONDS, Scheduler
+from danlu.spec.states import JobState
+
+
+def test_a_new_job_is_started_without_a_look_at_the_others(world: World) -> None:
+    running = world.started()
+    world.engine.finish(running)
+    new = world.submit()
+    world.scheduler.wake(only_queue=True)
+    world.scheduler.tick(watch=False)
+    assert world.job(new).state is JobState.STARTING
+    assert world.job(running).state is JobState.RUNNING, "nobody has looked at it yet"
+    world.scheduler.tick()
+    assert world.job(running).state is JobState.SUCCEEDED
+
+
+def test_what_was_just_started_is_looked_at_soon(world: World) -> None:
+    world.submit()
+    world.scheduler.wake(only_queue=True)
+    assert world.scheduler.tick(watch=False) <= 0.1
+
+
+def test_however_long_the_queue_it_is_served_again_within_a_second(world: World) -> None:
+    slow = Scheduler(world.parts("server-1"), queue_share=1e-9)
+    slow.wake()
+    slow.tick()
+    late = world.submit()
+    slow.wake(only_queue=True)
+    pause = slow.tick()
+    assert world.job(late).state is JobState.QUEUED, "the loop rests"
+    assert 0 < pause <= MAX_REST_SECONDS
+    time.sleep(MAX_REST_SECONDS)
+    slow.tick()
+    assert world.job(late).state is JobState.STARTING

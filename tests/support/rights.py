@@ -1,0 +1,423 @@
+"""The rights of everybody on everything, as a table: `tests/server/test_rights_matrix.py` tries all of it.
+
+A rule has a line per kind of thing:
+
+    own       of the one who asks (a job of the project vision that they once submitted, their key, they themselves)
+    others    of somebody else in vision
+    foreign   of the project other, which only the outsider belongs to
+    none      of nobody: there is no such thing
+    any       the route names no thing
+
+and in each line an answer per person: admin, owner, member and viewer of vision, outsider, and then the tokens of a
+job of vision (the member's) and of a job of other. `2` is any success. Who is not let in at all gets 401 everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tests.support.scene import CODE, NO_DIGEST, PASSWORD, PEOPLE, TOKENS, Scene, digest_of
+
+from danlu.journal import Kind, scan
+from danlu.wire.batches import pack
+
+API = "/api/v1"
+COLUMNS = (*PEOPLE, *TOKENS)
+NO_TOKENS = ("403", "403")
+
+
+class Case(NamedTuple):
+    """Somebody who asks about something."""
+
+    scene: Scene
+    role: str
+    relation: str
+
+
+Request = Callable[[Case], dict[str, Any]]
+"""What is sent beside the path."""
+
+
+class Rule(NamedTuple):
+    lines: dict[str, str]
+    request: Request = lambda _case: {}
+    job: str = "over"
+    """Which of somebody's jobs the path names."""
+
+    key: str = "data/secret"
+    bucket: str = ""
+    """Ends the name of the bucket in the path."""
+
+    project: str = ""
+    """Ends the name of the project in the path."""
+
+
+def everybody(people: str, tokens: str = "403 403") -> dict[str, str]:
+    return {"any": f"{people} {tokens}"}
+
+
+SEE = {"own": "2 2 2 2 404", "others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+CHANGE_JOB = {
+    "own": "2 2 2 403 404",
+    "others": "2 2 403 403 404",
+    "foreign": "2 404 404 404 2",
+    "none": "404 404 404 404 404",
+}
+OWN_PROJECT = {"others": "2 2 403 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+ADMIN_ONLY = {"own": "2 403 403 403 403", "others": "2 403 403 403 403", "none": "404 403 403 403 403"}
+UPLOAD = {"own": "2 2 2 2 2 2 2", "others": "404 404 404 404 404 404 404", "none": "404 404 404 404 404 404 404"}
+WRITE_RUN = {
+    "own": "2 2 2 403 404 2 404",
+    "others": "2 2 403 403 404 404 404",
+    "foreign": "2 404 404 404 2 404 404",
+    "none": "404 404 404 404 404 404 404",
+}
+NO_RUN = "run-" + "a" * 26
+NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
+OPEN = {"any": "2 2 2 2 2 2 2"}
+
+
+def body(**values: Any) -> Request:
+    return lambda _case: {"json": values}
+
+
+def spec_in(case: Case) -> dict[str, Any]:
+    project = {"foreign": "other", "none": "nothing"}.get(case.relation, "vision")
+    return {"json": {"spec": {"name": "new", "command": "x", "project": project}}}
+
+
+def one_job(kind: str) -> Request:
+    return lambda case: {"json": {"jobs": [job_of(case, kind)]}}
+
+
+def job_of(case: Case, kind: str) -> str:
+    if case.relation == "none":
+        return "train-000000000000000001"
+    role = case.role if case.role in PEOPLE else "member"
+    return case.scene.jobs[role, case.relation][kind]
+
+
+RULES: dict[tuple[str, str], Rule] = {
+    # jobs
+    ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/jobs"): Rule(
+        {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in
+    ),
+    ("POST", "/jobs/plan"): Rule(
+        {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in
+    ),
+    ("POST", "/jobs/stop"): Rule(everybody("2 2 2 2 2"), body(jobs=["nothing"])),
+    ("POST", "/jobs/delete"): Rule(everybody("2 2 2 2 2"), body(jobs=["nothing"])),
+    ("GET", "/jobs/{job}"): Rule(SEE),
+    ("DELETE", "/jobs/{job}"): Rule(CHANGE_JOB),
+    ("POST", "/jobs/{job}/stop"): Rule(CHANGE_JOB, job="queued"),
+    ("POST", "/jobs/{job}/pause"): Rule(CHANGE_JOB, job="queued"),
+    ("POST", "/jobs/{job}/resume"): Rule(CHANGE_JOB, job="paused"),
+    ("POST", "/jobs/{job}/start"): Rule(CHANGE_JOB),
+    ("GET", "/jobs/{job}/events"): Rule(SEE),
+    ("GET", "/jobs/{job}/why"): Rule(SEE),
+    # whose shell it would be is asked before whether there is a task to open it in
+    ("POST", "/jobs/{job}/terminals"): Rule(
+        {name: line.replace("2", "409") for name, line in CHANGE_JOB.items()}, body()
+    ),
+    ("GET", "/jobs/{job}/terminals/{terminal}/output"): Rule(NOT_THERE),
+    ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
+    ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
+    ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
+    ("GET", "/jobs/{job}/watch"): Rule(SEE),
+    ("GET", "/jobs/{job}/logs"): Rule(SEE),
+    ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
+    ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
+    # the store
+    ("GET", "/buckets"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/buckets"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {"json": {"name": "new-bucket", "project": project_of(case, "")}},
+    ),
+    ("PATCH", "/buckets/{bucket}"): Rule(
+        OWN_PROJECT, lambda case: {"json": {"project": project_of(case, "-bare")}}, bucket="-empty"
+    ),
+    ("DELETE", "/buckets/{bucket}"): Rule(OWN_PROJECT, bucket="-empty"),
+    ("GET", "/buckets/{bucket}/objects"): Rule(
+        {
+            "own": "2 2 2 2 404 2 403",
+            "others": "2 2 2 2 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
+        },
+        lambda case: {"params": {"prefix": "data/train/" if case.relation == "own" else "data/secret"}},
+    ),
+    ("DELETE", "/buckets/{bucket}/objects"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda _case: {"params": {"prefix": "data/"}},
+    ),
+    ("GET", "/buckets/{bucket}/objects/{key:path}"): Rule(
+        {
+            "own": "2 2 2 2 404 2 403",
+            "others": "2 2 2 2 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
+        }
+    ),
+    ("HEAD", "/buckets/{bucket}/objects/{key:path}"): Rule(
+        {
+            "own": "2 2 2 2 404 2 403",
+            "others": "2 2 2 2 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
+        }
+    ),
+    ("PUT", "/buckets/{bucket}/objects/{key:path}"): Rule(
+        {
+            "own": "2 2 2 403 404 2 403",
+            "others": "2 2 2 403 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
+        },
+        lambda _case: {"content": b"y"},
+        key="OUTPUT",
+    ),
+    ("DELETE", "/buckets/{bucket}/objects/{key:path}"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    # files of a batch are refused one by one: TestBatches
+    ("POST", "/buckets/{bucket}/batches"): Rule(
+        {"own": "2 2 2 2 2 2 2", "none": "2 2 2 2 2 2 2"}, lambda case: {"content": batch_of(case)}
+    ),
+    ("POST", "/buckets/{bucket}/reads"): Rule(
+        {
+            "own": "2 2 2 2 2 2 403",
+            "others": "2 2 2 2 2 403 403",
+            "foreign": "2 2 2 2 2 403 403",
+            "none": "2 2 2 2 2 403 403",
+        },
+        lambda case: {"json": {"keys": [key_of(case, "")]}},
+    ),
+    ("POST", "/buckets/{bucket}/uploads"): Rule(
+        {
+            "own": "2 2 2 403 404 2 403",
+            "others": "2 2 2 403 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
+        },
+        lambda case: {"json": {"key": key_of(case, "OUTPUT"), "size": 1, "sha256": NO_DIGEST}},
+    ),
+    ("GET", "/uploads/{upload}"): Rule(UPLOAD),
+    ("PUT", "/uploads/{upload}"): Rule(UPLOAD, lambda _case: {"params": {"offset": 0}, "content": b"x"}),
+    ("POST", "/uploads/{upload}/commit"): Rule(
+        # an upload is whole when it is committed: who may not write any more by then is refused
+        {**UPLOAD, "own": "2 2 2 403 404 2 2"}
+    ),
+    ("DELETE", "/uploads/{upload}"): Rule(UPLOAD),
+    ("POST", "/trees"): Rule(everybody("2 2 2 403 2"), body(files=[])),
+    ("GET", "/trees/{digest}"): Rule(
+        {
+            "others": "2 2 2 2 404 2 403",
+            "foreign": "2 404 404 404 2 403 2",
+            "none": "404 404 404 404 404 403 403",
+        }
+    ),
+    ("PUT", "/blobs/{digest}"): Rule(everybody("2 2 2 403 2"), lambda _case: {"content": CODE}),
+    ("GET", "/blobs/{digest}"): Rule(
+        {
+            "others": "2 2 2 2 404 2 403",
+            "foreign": "2 404 404 404 2 403 2",
+            "none": "404 404 404 404 404 403 403",
+        }
+    ),
+    # people
+    ("GET", "/health"): Rule(OPEN),
+    ("POST", "/session"): Rule({"any": "401 401 401 401 401 401 401"}, body(name="max", password="wrong")),
+    ("DELETE", "/session"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/me"): Rule(everybody("2 2 2 2 2")),
+    ("PUT", "/me/password"): Rule(everybody("2 2 2 2 2"), body(password=PASSWORD)),
+    ("POST", "/keys"): Rule(everybody("2 2 2 2 2"), body()),
+    ("GET", "/keys"): Rule(
+        {"own": "2 2 2 2 2", "others": "2 403 403 403 403", "none": "404 403 403 403 403"},
+        lambda case: {"params": {"user": user_of(case)}},
+    ),
+    ("DELETE", "/keys/{key_id}"): Rule(
+        {
+            "own": "2 2 2 2 2",
+            "others": "2 404 404 404 404",
+            "foreign": "2 404 404 404 404",
+            "none": "404 404 404 404 404",
+        }
+    ),
+    ("POST", "/registrations"): Rule(OPEN, body(name="new", password=PASSWORD)),
+    ("GET", "/registrations"): Rule(everybody("2 403 403 403 403")),
+    ("POST", "/registrations/{registration}/approve"): Rule(
+        {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}, body()
+    ),
+    ("DELETE", "/registrations/{registration}"): Rule({"others": "2 403 403 403 403", "none": "404 403 403 403 403"}),
+    ("GET", "/users"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/users"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/users/{user}"): Rule(
+        {"own": "2 2 2 2 2", "others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    ("PATCH", "/users/{user}"): Rule(
+        {
+            "own": "2 2 2 2 2",
+            "others": "2 403 403 403 404",
+            "foreign": "2 404 404 404 403",
+            "none": "404 404 404 404 404",
+        },
+        body(full_name="Somebody"),
+    ),
+    ("POST", "/users/{user}/disable"): Rule({**ADMIN_ONLY, "own": "409 403 403 403 403"}, body()),
+    ("POST", "/users/{user}/enable"): Rule(ADMIN_ONLY),
+    ("POST", "/users/{user}/link"): Rule(ADMIN_ONLY, body()),
+    # projects
+    ("GET", "/projects"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/projects"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/projects/{project}"): Rule(
+        {"others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    ("PATCH", "/projects/{project}"): Rule(OWN_PROJECT, body(description="new")),
+    ("DELETE", "/projects/{project}"): Rule(OWN_PROJECT, project="-bare"),
+    ("PUT", "/projects/{project}/members/{user}"): Rule(OWN_PROJECT, body(role="viewer")),
+    ("DELETE", "/projects/{project}/members/{user}"): Rule(
+        {**OWN_PROJECT, "own": "404 409 2 2 404"}  # everybody may leave, but the last owner; others are no members
+    ),
+    ("GET", "/projects/{project}/quotas"): Rule(
+        {"others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
+    ),
+    ("PUT", "/projects/{project}/quotas"): Rule(
+        {"own": "2 403 403 403 404", **OWN_PROJECT},
+        lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
+    ),
+    # runs
+    ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/runs"): Rule(
+        {"others": "2 2 2 403 404 2 2", "foreign": "2 404 404 404 2 2 2", "none": "404 404 404 404 404 2 2"},
+        lambda case: {"json": {"run": NO_RUN, "name": "new", "project": project_of(case, "")}},
+    ),
+    ("GET", "/runs/points"): Rule(SEE, lambda case: {"params": {"run": run_of(case)}}),
+    ("GET", "/runs/{run}"): Rule(
+        {
+            "own": "2 2 2 2 404 2 404",
+            "others": "2 2 2 2 404 404 404",
+            "foreign": "2 404 404 404 2 404 404",
+            "none": "404 404 404 404 404 404 404",
+        }
+    ),
+    ("PATCH", "/runs/{run}"): Rule(CHANGE_JOB, body(name="new")),
+    ("DELETE", "/runs/{run}"): Rule(CHANGE_JOB),
+    ("POST", "/runs/{run}/restore"): Rule(CHANGE_JOB),
+    ("GET", "/runs/{run}/series"): Rule(SEE),
+    ("GET", "/runs/{run}/media"): Rule(SEE),
+    ("GET", "/runs/{run}/media/{media}"): Rule(SEE),
+    ("GET", "/runs/{run}/output/{journal}"): Rule(SEE),
+    ("GET", "/runs/{run}/export"): Rule(SEE),
+    ("GET", "/runs/{run}/watch"): Rule(SEE),
+    ("GET", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN),
+    ("PUT", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN, lambda _case: {"params": {"offset": 0}, "content": b""}),
+    ("GET", "/folders"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/folders"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {"json": {"path": "new", "project": project_of(case, "")}},
+    ),
+    ("POST", "/folders/move"): Rule(
+        CHANGE_JOB, lambda case: {"json": {"path": folder_of(case), "to": "moved", "project": project_of(case, "")}}
+    ),
+    ("DELETE", "/folders"): Rule(
+        CHANGE_JOB, lambda case: {"params": {"path": folder_of(case), "project": project_of(case, "")}}
+    ),
+    ("POST", "/jobs/{job}/metrics"): Rule(CHANGE_JOB, body(metrics=[{"values": {"loss": 1.0}}])),
+    ("GET", "/audit"): Rule(
+        {
+            "any": "2 2 403 403 2",
+            "others": "2 2 403 403 404",
+            "foreign": "2 404 404 404 2",
+            "none": "404 404 404 404 404",
+        },
+        lambda case: {} if case.relation == "any" else {"params": {"project": project_of(case, "")}},
+    ),
+}
+PAGES = {
+    ("GET", "/"),
+    ("GET", "/signin"),
+    ("POST", "/signin"),
+    ("GET", "/signin/cli"),
+    ("POST", "/signin/cli"),
+    ("GET", "/signin/oidc"),
+    ("GET", "/signin/oidc/callback"),
+}
+"""Outside of the API. They show nothing of others, and take a link's token, a session's cookie or a provider's word."""
+
+
+def project_of(case: Case, end: str) -> str:
+    return {"foreign": f"other{end}", "none": "nothing"}.get(case.relation, f"vision{end}")
+
+
+def user_of(case: Case) -> str:
+    if case.relation == "own":
+        return PEOPLE.get(case.role, "max")
+    return {"foreign": "finn", "none": "nobody-such"}.get(case.relation, "mona")
+
+
+def run_of(case: Case) -> str:
+    return NO_RUN if case.relation == "none" else case.scene.runs[case.role, case.relation].run
+
+
+def folder_of(case: Case) -> str:
+    return "nothing" if case.relation == "none" else f"of-{case.scene.runs[case.role, case.relation].header['name']}"
+
+
+def media_of(case: Case) -> str:
+    """Where in the journal its text is: before the frame that ends it."""
+    if case.relation == "none":
+        return "x:1"
+    made = case.scene.runs[case.role, case.relation]
+    kinds = [frame for frame in scan(made.data).frames if frame.kind == Kind.MEDIA]
+    return f"{made.name}:{kinds[0].start}"
+
+
+def key_of(case: Case, key: str) -> str:
+    """`OUTPUT` is where the member's job writes; another's object otherwise."""
+    if case.relation != "own":
+        return "data/secret"
+    return f"jobs/{case.scene.running['job']}/model.pt" if key == "OUTPUT" else "data/train/1"
+
+
+def batch_of(case: Case) -> bytes:
+    return pack([{"key": key_of(case, "OUTPUT"), "size": 1, "sha256": digest_of(b"y")}], [b"y"])
+
+
+def path_of(case: Case, path: str, rule: Rule) -> str:
+    scene, relation = case.scene, case.relation
+    keys = {"own": scene.key_ids.get(case.role, "x"), "others": scene.key_ids["colleague"], "none": "x"}
+    project = project_of(case, "")
+    tree = scene.tree.get(project, NO_DIGEST)
+    blob = digest_of(CODE + project.encode()) if project in scene.tree else NO_DIGEST
+    digest = tree if path.startswith("/trees") else digest_of(CODE) if relation == "any" else blob
+    uploads = {"own": scene.uploads.get(case.role, "x"), "others": scene.uploads["colleague"]}
+    values = {
+        "job": job_of(case, rule.job) if "{job}" in path else "",
+        "rank": "0",
+        "terminal": "x",
+        "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
+        "key:path": key_of(case, rule.key),
+        "digest": digest,
+        "upload": uploads.get(relation, "x"),
+        "key_id": scene.key_ids["foreigner"] if relation == "foreign" else keys.get(relation, "x"),
+        "project": project_of(case, rule.project),
+        "run": run_of(case) if "{run}" in path else "",
+        "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
+        "media": media_of(case) if "{media}" in path else "",
+        "registration": scene.registration if relation == "others" else "x",
+        "user": user_of(case),
+    }
+    for name, value in values.items():
+        path = path.replace(f"{{{name}}}", value)
+    return f"{API}{path}"
+
+
+def expected(rule: Rule, relation: str) -> dict[str, str]:
+    answers = rule.lines[relation].split()
+    if len(answers) == len(PEOPLE):
+        answers += NO_TOKENS
+    assert len(answers) == len(COLUMNS), rule.lines[relation]
+    return dict(zip(COLUMNS, answers, strict=True))

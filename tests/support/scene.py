@@ -1,0 +1,251 @@
+"""A world with somebody of every kind in it, and with things of theirs: what the matrix of rights is tried on.
+
+project vision   bucket vision   olga (owner), max (member), vic (viewer)
+project other    bucket other    otto (owner), who is the outsider
+admin            member of neither
+pending          has registered;  dora was disabled
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi.routing import iter_route_contexts
+from tests.support.journals import BEGAN, JournalMaker
+from tests.support.shared import Snapshot
+from tests.support.world import World, make_node, make_world
+
+from danlu import journal
+from danlu.auth.identity import JobIdentity, Role, UserIdentity
+from danlu.server.jobs import service
+from danlu.server.runs import service as run_service
+from danlu.server.uploads import service as upload_service
+from danlu.spec.paths import StorePath
+from danlu.store import blobs, people, projects, registrations
+from danlu.store.tables import RegistrationRow
+from danlu.wire.runs import CreateRun
+from danlu.wire.store import BeginUpload, Tree, TreeFile
+
+PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
+TOKENS = ("job", "other_job")
+NOBODIES = ("pending", "disabled", "anonymous")
+ROLES = (*PEOPLE, *TOKENS, *NOBODIES)
+PASSWORD = "a good password"
+CODE = b"print('hello')\n"
+NO_DIGEST = "a" * 64
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass
+class Scene:
+    world: World
+    http: httpx.Client
+    keys: dict[str, str] = field(default_factory=dict)
+    """Role -> what goes into the Authorization header; empty for nothing."""
+
+    key_ids: dict[str, str] = field(default_factory=dict)
+    jobs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """(role, relation) -> kind of job -> id."""
+
+    uploads: dict[str, str] = field(default_factory=dict)
+    """Role -> id of an upload that it began."""
+
+    running: dict[str, str] = field(default_factory=dict)
+    """The jobs whose tokens are used."""
+
+    runs: dict[tuple[str, str], JournalMaker] = field(default_factory=dict)
+    """(role, relation) -> a run with a point and a text in it."""
+
+    registration: str = ""
+    tree: dict[str, str] = field(default_factory=dict)
+    """Project -> digest of a tree that it has sent."""
+
+    snapshot: Snapshot | None = None
+
+    def routes(self) -> list[tuple[str, str]]:
+        found = [
+            (method, str(route.path))
+            for route in iter_route_contexts(self.world.app().routes)
+            for method in sorted(route.methods or ())
+            if not str(route.path).endswith("/openapi.json")
+        ]
+        assert len(found) > 40, "the walk finds no routes any more"
+        return found
+
+    def send(self, role: str, method: str, path: str, **options: Any) -> Any:
+        key = self.keys[role]
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return self.http.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
+
+    def restore(self) -> None:
+        """Put everything back to how it was."""
+        assert self.snapshot is not None
+        self.snapshot.restore()
+
+
+@contextmanager
+def make_scene(folder: Path) -> Iterator[Scene]:
+    node = make_node(npus=64, cpus=256, max_tasks=256)
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+        scene = Scene(world, http)
+        _people(scene)
+        _things(scene)
+        scene.snapshot = Snapshot(world)
+        yield scene
+        scene.snapshot.close()
+
+
+def _people(scene: Scene) -> None:
+    world = scene.world
+    for name, project, role in (
+        ("olga", "vision", Role.OWNER),
+        ("max", "vision", Role.MEMBER),
+        ("vic", "vision", Role.VIEWER),
+        ("otto", "other", Role.OWNER),
+        ("dora", "vision", Role.MEMBER),
+        ("finn", "other", Role.MEMBER),
+        ("mona", "vision", Role.MEMBER),
+    ):
+        world.add_user(name, project, role)
+    with world.database.writing() as session:
+        row = RegistrationRow(
+            id="00000000000000aa",
+            name="petra",
+            full_name="",
+            email="",
+            note="",
+            password_hash=world.state.passwords.hash(PASSWORD),
+            address="",
+            created_at=world.clock(),
+        )
+        registrations.add_registration(session, row)
+        scene.registration = row.id
+    for kind, name in PEOPLE.items():
+        scene.keys[kind], scene.key_ids[kind] = _key(world, name)
+    scene.keys["anonymous"] = ""
+    scene.keys["pending"] = "dk-00000000000000aa.never-had-one"
+    scene.keys["disabled"], _ = _key(world, "dora")
+    _, scene.key_ids["colleague"] = _key(world, "mona")
+    _, scene.key_ids["foreigner"] = _key(world, "finn")
+    with world.database.writing() as session:
+        dora = people.user_by_name(session, "dora")
+        assert dora is not None
+        dora.is_active = False
+
+
+def _key(world: World, name: str) -> tuple[str, str]:
+    text = world.api_key(world.identity(name))
+    return text, text.removeprefix("dk-").partition(".")[0]
+
+
+def _things(scene: Scene) -> None:
+    world = scene.world
+    for project in ("vision", "other"):
+        for key in ("data/train/1", "data/secret"):
+            writer = world.state.objects.put(StorePath(project, key))
+            writer.write(b"x")
+            writer.commit(None)
+        tree = Tree(files=[TreeFile(path="main.py", sha256=digest_of(CODE + project.encode()), size=len(CODE))])
+        world.state.blobs.put_bytes(digest_of(CODE + project.encode()), CODE + project.encode())
+        world.state.blobs.put_bytes(tree.digest, tree.to_json())
+        with world.database.writing() as session:
+            row = projects.project_by_name(session, project)
+            assert row is not None
+            for digest in (tree.digest, digest_of(CODE + project.encode())):
+                blobs.own(session, row.id, digest, world.clock())
+        scene.tree[project] = tree.digest
+    with world.database.writing() as session:
+        vision = projects.project_by_name(session, "vision")
+        other = projects.project_by_name(session, "other")
+        assert vision is not None
+        assert other is not None
+        people.add_bucket(session, "vision-empty", vision.id, world.clock())
+        people.add_bucket(session, "other-empty", other.id, world.clock())
+        for name, where in (("vision-bare", vision), ("other-bare", other)):
+            bare = people.add_project(session, name, at=world.clock())
+            for member in projects.members(session, where.id):
+                projects.set_member(session, bare.id, member.user_id, member.role)
+    mona, finn = world.identity("mona"), world.identity("finn")
+    scene.running["job"] = _running(world, world.identity("max"), "vision", scene.tree["vision"])
+    scene.running["other_job"] = _running(world, finn, "other", scene.tree["other"])
+    for role in TOKENS:
+        scene.keys[role] = world.job_token(scene.running[role])
+    owners = {name: _as_member(world, name) for name in PEOPLE.values()} | {"mona": mona, "finn": finn}
+    made: dict[str, dict[str, str]] = {name: {} for name in owners}
+    for kind in ("paused", "over", "queued"):  # nothing ticks once there are queued ones
+        for name, who in owners.items():
+            project = "other" if name == "finn" else "vision"
+            made[name][kind] = world.submit(who, project=project, name=f"{name}-{kind}")
+            wish = {"paused": service.pause, "over": service.stop}.get(kind)
+            if wish is not None:
+                world.database.write(wish, world.state, world.admin, made[name][kind])
+        if kind == "over":
+            world.tick()
+    for role, name in PEOPLE.items():
+        scene.jobs[role, "own"] = made[name]
+        scene.jobs[role, "others"], scene.jobs[role, "foreign"] = made["mona"], made["finn"]
+    _uploads(scene)
+    _runs(scene, owners)
+
+
+def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    made = {name: _run(scene.world, who, "other" if name == "finn" else "vision") for name, who in owners.items()}
+    for role, name in PEOPLE.items():
+        scene.runs[role, "own"] = made[name]
+    who = JobIdentity(scene.running["job"], 1, 0, (), None, "")
+    for role in TOKENS:
+        scene.runs[role, "own"] = scene.runs.get(("job", "own")) or _run(scene.world, who, "vision")
+    for role in (*PEOPLE, *TOKENS, *NOBODIES):
+        scene.runs.setdefault((role, "own"), made["max"])
+        scene.runs[role, "others"], scene.runs[role, "foreign"] = made["mona"], made["finn"]
+
+
+def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:
+    name = who.name if isinstance(who, UserIdentity) else "job"
+    made = JournalMaker(name=name, project=project, folder=f"of-{name}").log("train", {"loss": [1.0]}, [1])
+    about = {"kind": "text", "type": "train", "name": "note", "step": 1, "time": BEGAN, "format": "text/plain"}
+    made.add(journal.encode_media(about, b"secret")).finish()
+    with world.database.writing() as session:
+        number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
+    world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
+    world.state.metrics.catch_up()
+    return made
+
+
+def _as_member(world: World, name: str) -> UserIdentity:
+    """Somebody with the role of a member of vision, whatever they are now: roles change, and jobs stay."""
+    who = world.identity(name)
+    vision = world.identity("max").roles
+    return UserIdentity(user_id=who.user_id, name=name, is_admin=False, roles=dict(vision))
+
+
+def _running(world: World, who: UserIdentity, project: str, tree: str) -> str:
+    return world.started(who=who, project=project, data={f"store://{project}/data/train": "train"}, code={"tree": tree})
+
+
+def _uploads(scene: Scene) -> None:
+    world = scene.world
+    path = StorePath("vision", "data/upload")
+    for role in (*PEOPLE, *TOKENS, "colleague"):
+        who: Any
+        if role in TOKENS:
+            job_id = scene.running[role]
+            who = JobIdentity(job_id, 1, 0, (), None, "")
+            project = "vision" if role == "job" else "other"
+            path = StorePath(project, f"jobs/{job_id}/upload")
+        else:
+            who = world.identity(PEOPLE.get(role, "mona"))
+            path = StorePath("vision", f"data/upload-{role}")
+        body = BeginUpload(key=path.key, size=1, sha256=digest_of(b"x"))
+        made = world.database.write(upload_service.begin, world.state, who, path, body)
+        scene.uploads[role] = made.id
+        world.state.uploads.append(made.id, 0, b"x")
