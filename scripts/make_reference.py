@@ -29,6 +29,8 @@ TYPES = {
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),
     "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
+    "JobName": "text",
+    "ImageName": "text",
     "EnvName": "text",
     "int": "whole number",
     "float": "number",

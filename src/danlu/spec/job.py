@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Optional, Union
+from typing import Annotated, Any, Optional
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -21,138 +19,31 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.fields import (
+    Bytes,
+    Command,
+    Device_,
+    EnvName,
+    EnvValue,
+    ImageName,
+    JobName,
+    JobPath,
+    Number,
+    RoleName,
+    Seconds,
+    StorePathText,
+    SuccessRule,
+    TagText,
+    Text,
+)
 from danlu.spec.names import check_project_name
-from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.plain_json import check_plain_json
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
-from danlu.spec.units import parse_device, parse_duration, parse_size
 
 MAX_NODES = 4096
-_JOB_ID = re.compile(r"train-[0-9]+")
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,500}")
 _TREE = re.compile(r"[0-9a-f]{64}")
-_ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
-_SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
-ALL, ANY = "all", "any"
-
-
-def _no_control(text: str) -> str:
-    if any((ord(char) < 32 and char not in "\t\n\r") or "\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError(f"{text!r} contains control characters or lone surrogates")
-    return text
-
-
-def _name(text: str) -> str:
-    if not text.strip() or text != text.strip() or len(text) > 100 or "/" in text or "\n" in text or "\t" in text:
-        raise ValueError(f"{text!r} is not a name; 1 to 100 characters without '/' and outer blanks would be right")
-    if is_job_id(text):
-        raise ValueError(f"{text!r} looks like a job id; choose another name")
-    return _no_control(text)
-
-
-def _env_name(text: str) -> str:
-    if not _ENV_NAME.fullmatch(text):
-        raise ValueError(f"{text!r} is not a variable name; letters, digits and '_', not beginning with a digit")
-    if text.startswith("DANLU_"):
-        raise ValueError(f"{text!r} is reserved: names beginning with DANLU_ are set by Danlu")
-    return text
-
-
-def _role_name(text: str) -> str:
-    if not _ROLE.fullmatch(text) or text in (ALL, ANY):
-        raise ValueError(f"{text!r} is not a role; up to 20 small letters and digits would be right, such as worker")
-    return text
-
-
-def _success(text: str) -> str:
-    if not _SUCCESS.fullmatch(text):
-        raise ValueError(
-            f"{text!r} is not a rule; all, any, chief, a role, or one task such as worker-0 would be right"
-        )
-    return text
-
-
-def _no_nul(text: str) -> str:
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("a NUL character or a lone surrogate cannot be in a value")
-    return text
-
-
-def _image(text: Optional[str]) -> Optional[str]:
-    if text is not None and not _IMAGE.fullmatch(text):
-        raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
-    return text
-
-
-def _store_path(text: str) -> str:
-    return str(parse_store_path(text))
-
-
-def _device(value: object) -> object:
-    """Text as people write it; a mapping is held to the same rules."""
-    if isinstance(value, DeviceRequest):
-        return value
-    if isinstance(value, Mapping):
-        value = str(DeviceRequest.model_validate(value))
-    return parse_device(value if isinstance(value, str) else show(value))
-
-
-def _seconds(value: object) -> object:
-    return parse_duration(value) if isinstance(value, (str, bool)) else value
-
-
-def _bytes(value: object) -> object:
-    return parse_size(value) if isinstance(value, (str, bool)) else value
-
-
-def _no_yes(value: object) -> object:
-    """YAML turns `yes` into true, which Python takes for 1."""
-    if isinstance(value, bool):
-        raise ValueError(f"a number would be right, not {show(value)}")
-    return value
-
-
-def _command(value: object) -> object:
-    """One sentence instead of one per form that a command may have."""
-    if isinstance(value, str):
-        words = [value]
-    elif isinstance(value, (list, tuple)):
-        for number, word in enumerate(value, start=1):
-            if not isinstance(word, str):
-                raise ValueError(f"word {number} is {show(word)}, not text; put it in quotes")
-        words = list(value)
-    else:
-        raise ValueError(f"a shell line or a list of words would be right, not {show(value)}")
-    if not words or not words[0].strip():
-        raise ValueError("it is empty; say what to run")
-    for word in words:
-        _no_nul(word)
-    return value
-
-
-def _env_value(value: object) -> object:
-    """YAML turns `1` into a number; an environment holds text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, (int, float)) else value
-
-
-Number = BeforeValidator(_no_yes)
-Text = Annotated[str, AfterValidator(_no_nul)]
-EnvName = Annotated[str, AfterValidator(_env_name)]
-EnvValue = Annotated[str, BeforeValidator(_env_value), AfterValidator(_no_nul)]
-Command = Annotated[Union[str, tuple[str, ...]], BeforeValidator(_command)]
-RoleName = Annotated[str, AfterValidator(_role_name)]
-SuccessRule = Annotated[str, AfterValidator(_success)]
-StorePathText = Annotated[str, AfterValidator(_store_path)]
-JobPath = Annotated[str, AfterValidator(check_job_path)]
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60)]
-Device_ = Annotated[DeviceRequest, BeforeValidator(_device), PlainSerializer(str, return_type=str)]
-TagText = Annotated[str, BeforeValidator(_env_value), Field(max_length=200), AfterValidator(_no_control)]
 
 
 class LaunchMode(Word):
@@ -259,7 +150,7 @@ class Retry(_Frozen):
 class JobSpec(_Frozen):
     """What a user asks for. The same fields in YAML, Python and HTTP."""
 
-    name: Annotated[str, AfterValidator(_name)]
+    name: JobName
     """What people call the job. Need not be unique: a name means the newest job of that name."""
 
     roles: dict[RoleName, Role] = Field(default_factory=dict, max_length=20)
@@ -290,7 +181,7 @@ class JobSpec(_Frozen):
     contract: Optional[Contract] = None
     """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
 
-    image: Annotated[Optional[str], AfterValidator(_image)] = None
+    image: Optional[ImageName] = None
     """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
 
     image_login: Optional[ImageLogin] = None
@@ -420,10 +311,6 @@ _KNOWN = {
     "roles.*.resources.device": DeviceRequest.model_fields,
     "image_login": ImageLogin.model_fields,
 }
-
-
-def is_job_id(text: str) -> bool:
-    return _JOB_ID.fullmatch(text) is not None
 
 
 def stored_job(values: Mapping[str, Any]) -> JobSpec:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn, Optional, Union
 
 from danlu.errors import InvalidSpec
-from danlu.spec.job import ALL, ANY, JobSpec, LaunchMode, Resources
+from danlu.spec.fields import ALL, ANY
+from danlu.spec.job import JobSpec, LaunchMode, Resources
 
 LAUNCHER, CHIEF, WORKER, PS, EVALUATOR = "launcher", "chief", "worker", "ps", "evaluator"
 ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)

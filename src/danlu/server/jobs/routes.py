@@ -23,7 +23,7 @@ from danlu.server.jobs.why import why as why_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
-from danlu.spec.job import is_job_id
+from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState, is_over
 from danlu.store import jobs

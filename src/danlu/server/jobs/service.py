@@ -19,7 +19,8 @@ from danlu.server.jobs.view import job_out, plan_out, stored_spec
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.job import JobSpec, is_job_id, parse_job, stored_job
+from danlu.spec.fields import is_job_id
+from danlu.spec.job import JobSpec, parse_job, stored_job
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
