@@ -108,7 +108,7 @@ def _by_link(
 
 def _used_up() -> NotSignedIn:
     return NotSignedIn(
-        "the sign-in link was used or is too old; an admin makes a new one, and `danlu up --new-link` one for the admin"
+        "the sign-in link was used or is too old; an admin makes a new one, `danlu up --new-link` one for the admin"
     )
 
 
