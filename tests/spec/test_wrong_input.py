@@ -339,11 +339,7 @@ REQUESTS: list[tuple[str, dict[str, Any], int, str]] = [
         "POST /session",
         {"json": {"token": "x"}},
         401,
-<<<<<<< HEAD
-        "the sign-in link was used or is too old; an admin makes a new one, and `danlu up --new-link` one for ",
-=======
         "the sign-in link was used or is too old; an admin makes a new one, `danlu up --new-link` one for the admin",
->>>>>>> people
     ),
     (
         "POST /session",
