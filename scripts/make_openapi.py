@@ -16,9 +16,11 @@ from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database, sqlite_url
+from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
-from danlu.store.local_objects import LocalObjects
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
 from danlu.store.uploads import Uploads
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
@@ -40,6 +42,7 @@ def openapi() -> str:
             blobs=Blobs(LocalObjects(home)),
             uploads=Uploads(home),
             logs=logs,
+            metrics=Metrics(database, JournalFiles(home), LocalObjects(home)),
             sealer=sealer,
             now=utc_now,
             wake_scheduler=scheduler.wake,

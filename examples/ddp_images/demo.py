@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import yaml
 from rich.console import Console
 from rich.table import Table
 
+from danlu.cli.sparkline import sparkline
 from danlu.client import Client, Job
+from danlu.client.runs import Run
+from danlu.spec.runs import RunState
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 
@@ -20,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import shapes
 
 HERE = Path(__file__).parent
-BARS = "▁▂▃▄▅▆▇█"
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -81,23 +83,30 @@ def _submit_and_follow(client: Client) -> Job:
 def _show_result(client: Client, job: Job, home: Path) -> None:
     result = home / "result"
     client.store.download(job.output, result)
-    history = json.loads((result / "history.json").read_text())
-    table = Table(title=f"{job.name} {sparkline([row['loss'] for row in history])} loss")
-    for heading in ("epoch", "loss", "accuracy", "images/s"):
+    run = _tracked(client, job)
+    steps = run.points("train/loss", max_points=400)
+    console.print(f"run [bold]{run.id}[/] {run.details.state}: {run.details.num_points} points on the platform")
+    console.print(f"train/loss, every step   {sparkline(steps.value, 60)}")
+    names = ("loss", "accuracy", "images_per_second")
+    loss, accuracy, speed = (run.points(f"test/{name}", axis="epoch") for name in names)
+    table = Table(title=f"{job.name}, by epoch")
+    for heading in ("epoch", *names):
         table.add_column(heading, justify="right")
-    for row in history:
-        table.add_row(
-            str(row["epoch"]), f"{row['loss']:.4f}", f"{row['accuracy']:.1%}", f"{row['images_per_second']:.0f}"
-        )
+    for row in zip(loss.epoch, loss.value, accuracy.value, speed.value):
+        table.add_row(f"{row[0]:.0f}", f"{row[1]:.4f}", f"{row[2]:.1%}", f"{row[3]:.0f}")
     console.print(table)
     model = result / "model" / "model.pt"
     console.print(f"trained model from the store: {model} ({model.stat().st_size} bytes)")
 
 
-def sparkline(values: list[float]) -> str:
-    low, high = min(values), max(values)
-    scale = (len(BARS) - 1) / (high - low) if high > low else 0
-    return "".join(BARS[round((value - low) * scale)] for value in values)
+def _tracked(client: Client, job: Job) -> Run:
+    """The run that the script made, once its last words have arrived."""
+    for _ in range(100):
+        found = [run for run in client.runs.list(job=job.id) if not run.is_own]
+        if found and found[0].state is not RunState.RUNNING:
+            break
+        time.sleep(0.1)
+    return client.runs.get(found[0].id)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.stores import S3Servers
-from tests.support.team import Team, running_team
+from tests.support.team import Team, running_team, s3_env
 
 from danlu.errors import DanluError
 from danlu.spec.states import JobState, is_over
@@ -106,3 +106,26 @@ def test_servers_that_do_not_fit_are_refused(team: Team, tmp_path: Path) -> None
     lost.env = {**team.env, "DANLU_SERVER_OBJECTS_URL": ""}
     with pytest.raises(RuntimeError, match="give every server the same objects_url"):
         lost.start()
+
+
+@pytest.mark.parametrize("kind", ["rclone", "moto"])
+def test_large_inputs_and_outputs_go_past_the_server(s3_servers: S3Servers, tmp_path: Path, kind: str) -> None:
+    """With direct transfers, between the node and the object service itself."""
+    server = RunningServer(tmp_path / "data")
+    server.env = {**s3_env(s3_servers.get(kind).below(f"direct-{kind}")), "DANLU_SERVER_DIRECT_TRANSFERS": "true"}
+    server.start()
+    try:
+        with server.client() as client:
+            (tmp_path / "in.bin").write_bytes(b"0123456789abcdef" * (5 << 20))
+            client.store.upload(tmp_path / "in.bin", "main/in/")
+            job = client.jobs.submit(
+                name="direct",
+                command="cp $DANLU_DATA_DIR/in/in.bin $DANLU_OUTPUT_DIR/out.bin",
+                data={"store://main/in/": "in"},
+            ).wait(timeout=90)
+            assert job.state is JobState.SUCCEEDED, job.reason
+            (back,) = client.store.download(f"{job.output}out.bin", tmp_path / "out.bin")
+            assert back.read_bytes() == (tmp_path / "in.bin").read_bytes()
+        assert not (server.data_dir / "server" / "uploads").exists()
+    finally:
+        server.stop()

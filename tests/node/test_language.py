@@ -20,7 +20,7 @@ def test_only_the_standard_library_is_imported(path: Path) -> None:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:
-            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("danlu.node"), (
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith(("danlu.node", "danlu.journal")), (
                 f"{path.name}: {name}"
             )
 

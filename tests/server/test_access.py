@@ -17,6 +17,10 @@ OPEN = {
     ("GET", "/"),
     ("GET", "/signin"),
     ("POST", "/signin"),
+    ("GET", "/signin/oidc"),  # 404 where there is no provider
+    ("GET", "/signin/oidc/callback"),
+    ("GET", "/signin/cli"),  # pages that say 401 themselves, tested in test_oidc.py
+    ("POST", "/signin/cli"),
     ("POST", "/api/v1/session"),
     ("POST", "/api/v1/registrations"),
     ("GET", "/api/v1/health"),

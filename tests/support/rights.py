@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from tests.support.scene import CODE, NO_DIGEST, PASSWORD, PEOPLE, TOKENS, Scene, digest_of
 
+from danlu.journal import Kind, scan
 from danlu.wire.batches import pack
 
 API = "/api/v1"
@@ -66,6 +67,13 @@ CHANGE_JOB = {
 OWN_PROJECT = {"others": "2 2 403 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
 ADMIN_ONLY = {"own": "2 403 403 403 403", "others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 UPLOAD = {"own": "2 2 2 2 2 2 2", "others": "404 404 404 404 404 404 404", "none": "404 404 404 404 404 404 404"}
+WRITE_RUN = {
+    "own": "2 2 2 403 404 2 404",
+    "others": "2 2 403 403 404 404 404",
+    "foreign": "2 404 404 404 2 404 404",
+    "none": "404 404 404 404 404 404 404",
+}
+NO_RUN = "run-" + "a" * 26
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
 
@@ -280,6 +288,44 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # runs
+    ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/runs"): Rule(
+        {"others": "2 2 2 403 404 2 2", "foreign": "2 404 404 404 2 2 2", "none": "404 404 404 404 404 2 2"},
+        lambda case: {"json": {"run": NO_RUN, "name": "new", "project": project_of(case, "")}},
+    ),
+    ("GET", "/runs/points"): Rule(SEE, lambda case: {"params": {"run": run_of(case)}}),
+    ("GET", "/runs/{run}"): Rule(
+        {
+            "own": "2 2 2 2 404 2 404",
+            "others": "2 2 2 2 404 404 404",
+            "foreign": "2 404 404 404 2 404 404",
+            "none": "404 404 404 404 404 404 404",
+        }
+    ),
+    ("PATCH", "/runs/{run}"): Rule(CHANGE_JOB, body(name="new")),
+    ("DELETE", "/runs/{run}"): Rule(CHANGE_JOB),
+    ("POST", "/runs/{run}/restore"): Rule(CHANGE_JOB),
+    ("GET", "/runs/{run}/series"): Rule(SEE),
+    ("GET", "/runs/{run}/media"): Rule(SEE),
+    ("GET", "/runs/{run}/media/{media}"): Rule(SEE),
+    ("GET", "/runs/{run}/output/{journal}"): Rule(SEE),
+    ("GET", "/runs/{run}/export"): Rule(SEE),
+    ("GET", "/runs/{run}/watch"): Rule(SEE),
+    ("GET", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN),
+    ("PUT", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN, lambda _case: {"params": {"offset": 0}, "content": b""}),
+    ("GET", "/folders"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/folders"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {"json": {"path": "new", "project": project_of(case, "")}},
+    ),
+    ("POST", "/folders/move"): Rule(
+        CHANGE_JOB, lambda case: {"json": {"path": folder_of(case), "to": "moved", "project": project_of(case, "")}}
+    ),
+    ("DELETE", "/folders"): Rule(
+        CHANGE_JOB, lambda case: {"params": {"path": folder_of(case), "project": project_of(case, "")}}
+    ),
+    ("POST", "/jobs/{job}/metrics"): Rule(CHANGE_JOB, body(metrics=[{"values": {"loss": 1.0}}])),
     ("GET", "/audit"): Rule(
         {
             "any": "2 2 403 403 2",
@@ -290,8 +336,16 @@ RULES: dict[tuple[str, str], Rule] = {
         lambda case: {} if case.relation == "any" else {"params": {"project": project_of(case, "")}},
     ),
 }
-PAGES = {("GET", "/"), ("GET", "/signin"), ("POST", "/signin")}
-"""Outside of the API; they show nothing of anybody and take a link's token for credentials."""
+PAGES = {
+    ("GET", "/"),
+    ("GET", "/signin"),
+    ("POST", "/signin"),
+    ("GET", "/signin/cli"),
+    ("POST", "/signin/cli"),
+    ("GET", "/signin/oidc"),
+    ("GET", "/signin/oidc/callback"),
+}
+"""Outside of the API. They show nothing of others, and take a link's token, a session's cookie or a provider's word."""
 
 
 def project_of(case: Case, end: str) -> str:
@@ -302,6 +356,23 @@ def user_of(case: Case) -> str:
     if case.relation == "own":
         return PEOPLE.get(case.role, "max")
     return {"foreign": "finn", "none": "nobody-such"}.get(case.relation, "mona")
+
+
+def run_of(case: Case) -> str:
+    return NO_RUN if case.relation == "none" else case.scene.runs[case.role, case.relation].run
+
+
+def folder_of(case: Case) -> str:
+    return "nothing" if case.relation == "none" else f"of-{case.scene.runs[case.role, case.relation].header['name']}"
+
+
+def media_of(case: Case) -> str:
+    """Where in the journal its text is: before the frame that ends it."""
+    if case.relation == "none":
+        return "x:1"
+    made = case.scene.runs[case.role, case.relation]
+    kinds = [frame for frame in scan(made.data).frames if frame.kind == Kind.MEDIA]
+    return f"{made.name}:{kinds[0].start}"
 
 
 def key_of(case: Case, key: str) -> str:
@@ -333,6 +404,9 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "upload": uploads.get(relation, "x"),
         "key_id": scene.key_ids["foreigner"] if relation == "foreign" else keys.get(relation, "x"),
         "project": project_of(case, rule.project),
+        "run": run_of(case) if "{run}" in path else "",
+        "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
+        "media": media_of(case) if "{media}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
     }

@@ -17,15 +17,19 @@ from typing import Any
 
 import httpx
 from fastapi.routing import iter_route_contexts
+from tests.support.journals import BEGAN, JournalMaker
 from tests.support.shared import Snapshot
 from tests.support.world import World, make_node, make_world
 
+from danlu import journal
 from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.server.jobs import service
+from danlu.server.runs import service as run_service
 from danlu.server.uploads import service as upload_service
 from danlu.spec.paths import StorePath
 from danlu.store import blobs, people, projects, registrations
 from danlu.store.tables import RegistrationRow
+from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
 
 PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
@@ -57,6 +61,9 @@ class Scene:
 
     running: dict[str, str] = field(default_factory=dict)
     """The jobs whose tokens are used."""
+
+    runs: dict[tuple[str, str], JournalMaker] = field(default_factory=dict)
+    """(role, relation) -> a run with a point and a text in it."""
 
     registration: str = ""
     tree: dict[str, str] = field(default_factory=dict)
@@ -187,6 +194,31 @@ def _things(scene: Scene) -> None:
         scene.jobs[role, "own"] = made[name]
         scene.jobs[role, "others"], scene.jobs[role, "foreign"] = made["mona"], made["finn"]
     _uploads(scene)
+    _runs(scene, owners)
+
+
+def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    made = {name: _run(scene.world, who, "other" if name == "finn" else "vision") for name, who in owners.items()}
+    for role, name in PEOPLE.items():
+        scene.runs[role, "own"] = made[name]
+    who = JobIdentity(scene.running["job"], 1, 0, (), None, "")
+    for role in TOKENS:
+        scene.runs[role, "own"] = scene.runs.get(("job", "own")) or _run(scene.world, who, "vision")
+    for role in (*PEOPLE, *TOKENS, *NOBODIES):
+        scene.runs.setdefault((role, "own"), made["max"])
+        scene.runs[role, "others"], scene.runs[role, "foreign"] = made["mona"], made["finn"]
+
+
+def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:
+    name = who.name if isinstance(who, UserIdentity) else "job"
+    made = JournalMaker(name=name, project=project, folder=f"of-{name}").log("train", {"loss": [1.0]}, [1])
+    about = {"kind": "text", "type": "train", "name": "note", "step": 1, "time": BEGAN, "format": "text/plain"}
+    made.add(journal.encode_media(about, b"secret")).finish()
+    with world.database.writing() as session:
+        number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
+    world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
+    world.state.metrics.catch_up()
+    return made
 
 
 def _as_member(world: World, name: str) -> UserIdentity:

@@ -38,6 +38,8 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
@@ -98,6 +100,11 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
+            metrics=Metrics(
+                self.database,
+                JournalFiles(self.settings.server_dir / "runs"),
+                LocalObjects(self.settings.server_dir),
+            ),
             sealer=self.sealer,
             now=self.clock,
             wake_scheduler=self.scheduler.wake,

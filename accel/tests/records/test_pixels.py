@@ -128,7 +128,7 @@ class TestWholeImages:
                 assert (status, size) == (0, [width, height])
                 assert np.array_equal(np.frombuffer(pixels, np.uint8).reshape(height, width, 4)[..., :3], expected)
 
-    def test_flat_pictures_and_harsh_ones(self, photo: Callable[..., bytes]) -> None:
+    def test_flat_pictures_and_harsh_ones(self) -> None:
         """Blocks with one coefficient take a shortcut; strong ones are clipped on the way."""
         rng = np.random.default_rng(3)
         for pixels in (np.full((60, 70, 3), 77), np.zeros((60, 70, 3)), rng.integers(0, 2, (60, 70, 3)) * 255):

@@ -30,6 +30,20 @@ def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool
     return can_own_project(who, project_id) or (owner_id == who.user_id and can_use_project(who, project_id))
 
 
+def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
+    """Members of the project; a job, what it has made itself."""
+    if isinstance(who, JobIdentity):
+        return job_id == who.job_id
+    return can_see_project(who, project_id)
+
+
+def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str | None) -> bool:
+    """Own runs, or any of a project that one owns; a job, what it has made itself."""
+    if isinstance(who, JobIdentity):
+        return job_id == who.job_id
+    return can_change_job(who, project_id=project_id, owner_id=owner_id)
+
+
 def check_read_object(who: Identity, path: StorePath, project_id: int | None) -> None:
     """`project_id` is the bucket's; None when there is no such bucket. `path` may be a prefix that is listed."""
     if isinstance(who, JobIdentity):

@@ -35,6 +35,11 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "start": Command("danlu.cli.lifecycle:start", "Run a job that is over once more."),
         "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),
     },
+    "Runs": {
+        "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
+        "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged here to the server."),
+        "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
+    },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from types import ModuleType
+from typing import Optional
 
 import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from danlu.server.settings import ServerSettings
-    from danlu.store.backup import Stores
-    from danlu.store.database import Database
 
 app = typer.Typer(name="admin", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 DataDir = typer.Option(None, help="The data folder of the server.", show_default="DANLU_SERVER_DATA_DIR, else ~/.danlu")
@@ -49,11 +42,8 @@ def backup(
       DANLU_SERVER_DATABASE_URL=postgresql://danlu@db/danlu danlu admin backup --with-key /backups/danlu.zip
     """
     from danlu.spec.units import show_size
-    from danlu.store.backup import write_backup
 
-    with _opened(data_dir) as (settings, database, stores):
-        key = settings.server_dir / "secret.key" if with_key else None
-        done = write_backup(database, stores, to, now=_now(), key_file=key)
+    done = _tools().backup(to, data_dir, with_key=with_key)
     rows = sum(done.num_rows.values())
     print(f"{to}: {rows} rows, a list of {done.num_objects} objects ({show_size(done.num_bytes)})")
 
@@ -72,11 +62,7 @@ def restore(
     Examples:
       danlu admin restore danlu.zip --data-dir /srv/danlu
     """
-    from danlu.store.backup import restore_backup
-
-    with _opened(data_dir, alone=True) as (settings, database, stores):
-        _bring_key(settings, source)
-        done = restore_backup(database, stores, source, _facts(settings))
+    done = _tools().restore(source, data_dir)
     print(
         f"{sum(done.num_rows.values())} rows are back; {done.num_objects - len(done.missing)} of "
         f"{done.num_objects} objects are there"
@@ -105,34 +91,8 @@ def migrate_store(
       danlu admin migrate-store --objects-only    while the server runs
       danlu admin migrate-store                   when it is stopped
     """
-    from danlu.errors import InvalidInput
-    from danlu.server.settings import load_settings
-    from danlu.server.stores import make_inner, make_objects, open_database
-    from danlu.spec.units import show_size
-    from danlu.store.backup import Stores
-    from danlu.store.moving import copy_objects, copy_rows
-
-    target = load_settings(data_dir=data_dir)
-    if not target.database_url and not target.objects_url:
-        raise InvalidInput("set DANLU_SERVER_DATABASE_URL, DANLU_SERVER_OBJECTS_URL or both to where things shall go")
-    with _opened(data_dir, alone=not objects_only, database_url="", objects_url="") as (_, old, stores):
-        if target.objects_url:
-            new = Stores(objects=make_objects(target), inner=make_inner(target))
-            copied = copy_objects(old, stores, new, said=_count("objects"))
-            print(f"{copied.num_copied} objects copied ({show_size(copied.num_bytes)}), {copied.num_there} were there")
-        if objects_only:
-            return
-        database = open_database(target)
-        try:
-            if not database.is_sqlite:
-                rows = copy_rows(old, database, facts=_facts(target), moved_to=_shown(target.database_url))
-                print(f"{sum(rows.values())} rows copied; start the server with the same DANLU_SERVER_ variables")
-            else:
-                from danlu.store import facts
-
-                old.write(facts.restate, _facts(target))
-        finally:
-            database.close()
+    for told in _tools().migrate_store(data_dir, objects_only=objects_only, said=_count("objects")):
+        print(told)
 
 
 @app.command(context_settings=CONTEXT)
@@ -151,18 +111,15 @@ def clean(
       danlu admin clean
     """
     from danlu.cli.output import print_json
-    from danlu.server.stores import cleaning_places
     from danlu.spec.units import show_size
-    from danlu.store.cleaning import find_leftovers
 
-    with _opened(data_dir) as (settings, database, _):
-        found = []
-        for leftover in find_leftovers(cleaning_places(settings, database)):
-            found.append({"kind": leftover.kind.value, "name": leftover.name, "size": leftover.size})
-            if not as_json:
-                print(f"{leftover.kind.value:<22} {show_size(leftover.size):>10}  {leftover.name}")
-            if not dry_run:
-                leftover.remove()
+    found = []
+    for leftover in _tools().leftovers(data_dir):
+        found.append({"kind": leftover.kind.value, "name": leftover.name, "size": leftover.size})
+        if not as_json:
+            print(f"{leftover.kind.value:<22} {show_size(leftover.size):>10}  {leftover.name}")
+        if not dry_run:
+            leftover.remove()
     if as_json:
         print_json(found)
         return
@@ -170,71 +127,17 @@ def clean(
     print(f"{len(found)} things, {total}, {'would be removed' if dry_run else 'removed'}")
 
 
-@contextmanager
-def _opened(
-    data_dir: Optional[Path], *, alone: bool = False, **given: str
-) -> Iterator[tuple[ServerSettings, Database, Stores]]:
-    """The stores of the server that would be started with these settings; `alone`: while there is none."""
+def _tools() -> ModuleType:
+    """What works on stores; it needs the server's packages."""
     from danlu.errors import MissingExtra
 
     try:
-        from danlu.server.main import only_one
-        from danlu.server.settings import load_settings
-        from danlu.server.stores import make_inner, make_objects, open_database
-        from danlu.store.backup import Stores
+        from danlu.server import admin as tools
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("danlu"):
             raise
         raise MissingExtra(f"this needs {error.name!r}; pip install 'danlu[server]' brings it") from error
-
-    settings = load_settings(data_dir=data_dir, **given)
-    settings.server_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    database = open_database(settings)
-    try:
-        stores = Stores(objects=make_objects(settings), inner=make_inner(settings))
-        if not alone:
-            yield settings, database, stores
-            return
-        with only_one(settings, is_shared=not database.is_sqlite):
-            yield settings, database, stores
-    finally:
-        database.close()
-
-
-def _facts(settings: ServerSettings) -> dict[str, str]:
-    from danlu.server.main import shared_facts
-
-    return shared_facts(settings)
-
-
-def _bring_key(settings: ServerSettings, source: Path) -> None:
-    """Put the backup's sealing key in its place; without one there must be the right one already."""
-    import os
-
-    from danlu.auth.secrets import Sealer
-    from danlu.errors import Conflict
-    from danlu.store.backup import read_fact, read_key
-    from danlu.store.facts import SEALING_KEY
-
-    place = settings.server_dir / "secret.key"
-    key, wanted = read_key(source), read_fact(source, SEALING_KEY)
-    if not place.exists() and key is not None:
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
-    if wanted is None or (place.exists() and Sealer(place).fingerprint == wanted):
-        return
-    told = (
-        f"{place} is not the key of this backup"
-        if place.exists()
-        else f"the backup holds no key, and there is no {place}"
-    )
-    raise Conflict(f"{told}; put the secret.key of the server that was backed up there")
-
-
-def _now() -> datetime:
-    from danlu.scheduler.parts import utc_now
-
-    return utc_now()
+    return tools
 
 
 def _count(noun: str) -> Callable[[int], None]:
@@ -245,9 +148,3 @@ def _count(noun: str) -> Callable[[int], None]:
             print(f"\r{number} {noun}", end="", file=sys.stderr, flush=True)
 
     return said
-
-
-def _shown(url: str) -> str:
-    """A database URL without its password."""
-    head, at, tail = url.rpartition("@")
-    return f"{head.partition('://')[0]}://...@{tail}" if at else url

@@ -76,9 +76,19 @@ def _facts(job: JobOut) -> str:
         "created": f"{job.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(job.created_at)} ago)",
         "ran": lasted(job.started_at, job.ended_at),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
+        "progress": _progress(job),
     }
     rows = [f"  {name:<9} {_one_line(value)}" for name, value in facts.items() if value]
     return "\n".join([bold(f"{job.id}  {job.name}"), *rows])
+
+
+def _progress(job: JobOut) -> str:
+    if job.run is None:
+        return ""
+    done = f"step {job.step}" if job.step is not None else ""
+    if job.progress is not None:
+        done = f"{job.progress:.1%}, step {job.step} of {job.total_steps}"
+    return f"{done} (danlu runs show {job.run})"
 
 
 def _words(command: Any) -> str:

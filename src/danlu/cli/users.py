@@ -86,6 +86,7 @@ def approve(
     name: Optional[str] = typer.Option(None, "--name", help="Another name than was asked for."),
     project: Project = None,
     role: Role = "member",
+    link: Optional[str] = typer.Option(None, help="They are this person, who signs in by OpenID Connect from now on."),
     as_json: AsJson = False,
 ) -> None:
     """Let somebody in who registered.
@@ -98,7 +99,7 @@ def approve(
     from danlu.client import Client
 
     with Client() as client:
-        _print_user(client.people.approve(who, name=name, project=project, role=role), as_json)
+        _print_user(client.people.approve(who, name=name, project=project, role=role, link=link), as_json)
 
 
 @app.command(context_settings=CONTEXT)

@@ -16,6 +16,7 @@ from danlu.client.pages import pages
 from danlu.client.people import People
 from danlu.client.projects import Projects
 from danlu.client.quotas import Quotas
+from danlu.client.runs import Runs
 from danlu.client.store import Store
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
@@ -42,6 +43,7 @@ class Client:
         self.jobs = Jobs(self._http)
         self.store = Store(self._http)
         self.keys = Keys(self._http)
+        self.runs = Runs(self._http)
         self.people = People(self._http)
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,6 +46,11 @@ class Http:
 
     def __init__(self, url: str, api_key: Optional[str]) -> None:
         self.url = url
+        self.is_direct = True
+        """Whether object services that a server sends us to were in reach so far."""
+
+        self._services: Optional[httpx.Client] = None
+        self._lock = threading.Lock()
         headers = {"User-Agent": f"danlu/{__version__}"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
@@ -59,6 +65,40 @@ class Http:
 
     def close(self) -> None:
         self._client.close()
+        if self._services is not None:
+            self._services.close()
+
+    @property
+    def services(self) -> httpx.Client:
+        """For object services: nothing of ours is sent to them but what a grant says."""
+        with self._lock:
+            if self._services is None:
+                self._services = httpx.Client(timeout=httpx.Timeout(READ_SECONDS, connect=_CONNECT_SECONDS))
+            return self._services
+
+    @contextmanager
+    def stream_directly(self, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """Open an object for reading, at the object service when the server sends us there and it is in reach."""
+        if not self.is_direct:
+            with self.stream("GET", path, headers=headers) as response:
+                yield response
+            return
+        with self.stream("GET", path, headers={**headers, "X-Danlu-Direct": "yes"}, may_lead_on=True) as response:
+            place = response.headers["Location"] if response.status_code == 307 else None
+            if place is None:
+                yield response
+                return
+        try:
+            answer = self.services.send(self.services.build_request("GET", place, headers=headers), stream=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            self.is_direct = False  # not in reach from here; the server passes the bytes on
+            raise
+        try:
+            if answer.is_error:
+                raise httpx.ReadError(f"the object service answered {answer.status_code}")
+            yield answer
+        finally:
+            answer.close()
 
     def get(self, path: str, into: type[M], *, query: Optional[Query] = None) -> M:
         return self._read(self.send("GET", path, query=query), into)
@@ -131,6 +171,7 @@ class Http:
         headers: Optional[Mapping[str, str]] = None,
         content: Optional[Iterator[bytes]] = None,
         read_seconds: float = READ_SECONDS,
+        may_lead_on: bool = False,
     ) -> Iterator[httpx.Response]:
         """Open an answer that is read in pieces; httpx.TransportError comes out as it is. Never tried again here."""
         timeout = httpx.Timeout(read_seconds, connect=_CONNECT_SECONDS)
@@ -141,7 +182,8 @@ class Http:
         try:
             if response.is_error:
                 _read_error_body(response)
-            raise_for_error(response)
+            if not (may_lead_on and response.status_code == 307):
+                raise_for_error(response)
             yield response
         finally:
             response.close()

@@ -47,10 +47,16 @@ class People:
         return pages(self._http, "/registrations", RegistrationOut)
 
     def approve(
-        self, who: str, *, name: Optional[str] = None, project: Optional[str] = None, role: str = "member"
+        self,
+        who: str,
+        *,
+        name: Optional[str] = None,
+        project: Optional[str] = None,
+        role: str = "member",
+        link: Optional[str] = None,
     ) -> UserOut:
         """Let somebody in who asked: by the registration's id, or by the name when only one asks for it."""
-        made = body(Approve, name=name, project=project, role=role)
+        made = body(Approve, name=name, project=project, role=role, link=link)
         path = f"/registrations/{quote_part(self._registration(who))}/approve"
         return self._http.post(path, UserOut, body=made)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from danlu.client.http import BROKEN, READ_SECONDS, Http
+from danlu.client.parts import send_parts
 from danlu.client.paths import object_path
 from danlu.client.transfer import Meter, read_pieces
 from danlu.errors import BadChecksum, DanluError, NotFound, WrongState
@@ -21,9 +22,15 @@ def put_in_pieces(http: Http, where: StorePath, local: Path, *, sha256: str, siz
     begun = http.post(
         f"/buckets/{where.bucket}/uploads",
         UploadOut,
-        body=BeginUpload(key=where.key, size=size, sha256=sha256),
+        body=BeginUpload(key=where.key, size=size, sha256=sha256, direct=http.is_direct),
         is_repeatable=True,
     )
+    if begun.part_bytes is not None:
+        if send_parts(http, begun, local, meter=meter):
+            _commit(http, begun.id, where, sha256=sha256, size=size)
+        else:
+            put_in_pieces(http, where, local, sha256=sha256, size=size, meter=meter)
+        return
     meter.moved(str(local), begun.offset)
     offset = begun.offset
     while offset < size:

@@ -35,6 +35,11 @@ class Layout(NamedTuple):
         return f"{self.root}/model"
 
     @property
+    def runs(self) -> str:
+        """Journals of runs; brought to the server while the command runs."""
+        return f"{self.root}/runs"
+
+    @property
     def checkpoints(self) -> str:
         """Part of the output; the next attempt finds here what this one left."""
         return f"{self.output}/{CHECKPOINTS}"

@@ -66,6 +66,7 @@ TOLD = {
     "DANLU_CHECKPOINT_DIR": Told("what is saved here is here again in the job's next attempt", DANLU),
     "DANLU_STOP_FILE": Told("appears when the task is told to end; danlu.preempted() looks for it", DANLU),
     "DANLU_MODEL_DIR": Told("what is written here is uploaded after the command's end", DANLU),
+    "DANLU_RUNS_DIR": Told("journals of runs: brought to the server while the command runs", DANLU),
     "DANLU_HYPERPARAMETERS": Told("the file with the job's hyperparameters, as JSON", DANLU),
     "DANLU_TOKEN_FILE": Told("the attempt's own credentials, valid until its end", "Danlu's SDK"),
 }
@@ -138,7 +139,7 @@ def task_plan(
         workdir=layout.code,
         env={**env, **job.env, **member.group.env},
         files=files,
-        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model),
+        folders=(layout.data, layout.config, layout.code, layout.output, layout.checkpoints, layout.model, layout.runs),
         inputs=(*_inputs(job, layout), *_checkpoints(attempt, layout, output)),
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
@@ -186,6 +187,7 @@ def own_environment(
         "DANLU_CHECKPOINT_DIR": layout.checkpoints,
         "DANLU_STOP_FILE": layout.stop_file,
         "DANLU_MODEL_DIR": layout.model,
+        "DANLU_RUNS_DIR": layout.runs,
         "DANLU_HYPERPARAMETERS": layout.hyperparameters,
         "DANLU_TOKEN_FILE": layout.token,
     }

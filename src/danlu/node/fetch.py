@@ -147,7 +147,7 @@ def _fetch_file(server: Server, file: File) -> None:
 def _receive(server: Server, file: File) -> None:
     partial = os.path.join(os.path.dirname(file.to), PARTIAL + os.path.basename(file.to)[-200:])
     digest, length = hashlib.sha256(), 0
-    with server.open("GET", file.source) as answer:
+    with server.open_object(file.source) as answer:
         expected = answer.headers.get("Content-Length")
         with _writing(partial) as write:
             while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import concurrent.futures.thread
 import contextlib
 import errno
@@ -9,7 +10,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from danlu.node.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
 from danlu.node.keys import why_no_key
@@ -114,7 +115,7 @@ class Sender:
             if not while_running and not is_last:
                 continue
             bucket, _, prefix = to[len("store://") :].partition("/")
-            for path in _walk(folder, self._leave_out):
+            for path in walk(folder, self._leave_out):
                 key = f"{prefix.rstrip('/')}/{os.path.relpath(path, folder)}".lstrip("/")
                 yield path, Target(bucket, key)
 
@@ -183,7 +184,7 @@ def _shown(path: str) -> str:
 
 
 def _send_once(server: Server, path: str, target: Target) -> Version:
-    with _open_regular(path) as descriptor:
+    with open_regular(path) as descriptor:
         before = _version_of(os.fstat(descriptor))
         digest = hashlib.sha256()
         for piece in _pieces(descriptor, before.size_bytes):
@@ -210,10 +211,12 @@ def _send_once(server: Server, path: str, target: Target) -> Version:
 
 def _send_rest(server: Server, target: Target, descriptor: int, size: int, sha256: str) -> None:
     """Send a large file; what arrived in an earlier try is not sent again."""
-    wanted = {"key": target.key, "size": size, "sha256": sha256}
+    wanted = {"key": target.key, "size": size, "sha256": sha256, "direct": server.is_direct}
     begun = server.post_json(f"/buckets/{quote(target.bucket)}/uploads", wanted)
     offset = int(begun["offset"])
-    if offset < size:
+    if begun.get("part_bytes"):
+        _send_parts(server, begun, descriptor, size)
+    elif offset < size:
         headers = {"Content-Length": str(size - offset)}
         body = _pieces(descriptor, size, offset)
         with server.open("PUT", f"/uploads/{begun['id']}?offset={offset}", body=body, headers=headers) as answer:
@@ -221,8 +224,27 @@ def _send_rest(server: Server, target: Target, descriptor: int, size: int, sha25
     server.post_json(f"/uploads/{begun['id']}/commit", None)
 
 
+def _send_parts(server: Server, begun: dict[str, Any], descriptor: int, size: int) -> None:
+    """Send the parts that have not arrived to the object service, each with a grant for these bytes."""
+    step, arrived = int(begun["part_bytes"]), set(begun["parts"])
+    for number in range(1, -(-size // step) + 1):
+        if number in arrived:
+            continue
+        begin = (number - 1) * step
+        data = b"".join(_pieces(descriptor, min(begin + step, size), begin))
+        md5 = base64.b64encode(hashlib.md5(data).digest()).decode()
+        granted = server.post_json(f"/uploads/{begun['id']}/grants", {"parts": [{"number": number, "md5": md5}]})
+        headers = {
+            "Content-Length": str(len(data)),
+            "Content-MD5": md5,
+            "Content-Type": "application/octet-stream",
+        }
+        with server.from_service("PUT", granted["urls"][0], body=[data], headers=headers) as answer:
+            answer.read()
+
+
 @contextlib.contextmanager
-def _open_regular(path: str) -> Iterator[int]:
+def open_regular(path: str) -> Iterator[int]:
     try:
         descriptor = _open_without_links(path)
     except OSError as error:
@@ -262,7 +284,7 @@ def _pieces(descriptor: int, size_bytes: int, offset: int = 0) -> Iterator[bytes
         offset += len(piece)
 
 
-def _walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
+def walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
     """Find the files below a folder; say which files and folders could not be looked at."""
 
     def note(error: OSError) -> None:

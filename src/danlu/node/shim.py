@@ -295,11 +295,13 @@ class Shim:
         if self._out is not None or time.monotonic() < self._look_for_output_at:
             return
         self._look_for_output_at = time.monotonic() + OUT_LOOK_SECONDS
-        if any(send["while_running"] and has_files(send["path"]) for send in self._task["outputs"]):
+        paths = [send["path"] for send in self._task["outputs"] if send["while_running"]]
+        if any(has_files(path) for path in (*paths, *self._runs())):
             self._out = StagerProcess.start(self._folder, "out", self._task)
 
     def _send_outputs(self) -> None:
-        if self._out is None and not any(has_files(send["path"]) for send in self._task["outputs"]):
+        paths = [send["path"] for send in self._task["outputs"]]
+        if self._out is None and not any(has_files(path) for path in (*paths, *self._runs())):
             return
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
@@ -317,6 +319,10 @@ class Shim:
             if is_urgent and (not was_asked_before or self._last_grace_seconds == 0):
                 self._out.kill()
         self._facts = self._facts._replace(upload=self._out.result(self._ended[self._out.pid]))
+
+    def _runs(self) -> list[str]:
+        """The folder of the journals, where this task has one."""
+        return [self._task["runs"]] if self._task.get("runs") else []
 
     # the record
 

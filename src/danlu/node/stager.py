@@ -22,6 +22,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 from danlu.node.fetch import InputMissing, fetch_all
 from danlu.node.http import Away, LocalProblem, Refused, Server
 from danlu.node.records import TASK, TOKEN
+from danlu.node.runs import RunsSender
 from danlu.node.send import Sender
 from danlu.node.staging import kept_in, read_fetched
 
@@ -49,10 +50,12 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
     server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
     sender = Sender(server, task["outputs"], sent=task["fetched"], say=_say)
+    runs = RunsSender(server, task.get("runs"), say=_say)
     pause = 0.0
     while not _is_last(pause):
         began = time.monotonic()
         try:
+            runs.send()
             sender.send_settled()
         except Exception as problem:  # there is time; the last pass decides
             _say(f"{type(problem).__name__}: {problem}")
@@ -61,6 +64,7 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
             pause = max(PASS_SECONDS, 10 * (time.monotonic() - began))
         server.is_given_up.clear()
     try:
+        runs.send()
         left_out = sender.send_all()
     except Refused as refused:
         return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"
@@ -89,6 +93,7 @@ def _relative(task: dict[str, Any], folder: str) -> dict[str, Any]:
         **task,
         "inputs": [{**item, "to": os.path.relpath(item["to"], folder)} for item in task["inputs"]],
         "outputs": [{**item, "path": os.path.relpath(item["path"], folder)} for item in task["outputs"]],
+        "runs": os.path.relpath(task["runs"], folder) if task.get("runs") else None,
     }
 
 

@@ -19,9 +19,16 @@ from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
+from danlu.server.oidc import pages as oidc_pages
+from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
+from danlu.server.runs.behind import Behind
+from danlu.server.runs.data_routes import router as run_data_router
+from danlu.server.runs.folder_routes import router as folders_router
+from danlu.server.runs.push_routes import router as push_router
+from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
@@ -42,6 +49,10 @@ ROUTERS = (
     nodes_router,
     objects_router,
     people_router,
+    push_router,
+    run_data_router,  # before the runs: /runs/points is no run
+    runs_router,
+    folders_router,
     projects_router,
     quotas_router,
     reasons_router,
@@ -61,9 +72,12 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        behind = Behind(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
+        behind.start()
         ready()
         yield
+        await run_in_threadpool(behind.stop)
         await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(
@@ -88,5 +102,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         return HealthOut(status="ok", version=danlu.__version__)
 
     app.include_router(api)
+    app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
+    app.include_router(oidc_pages.router)
     return app

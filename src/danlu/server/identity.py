@@ -88,17 +88,20 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
 
 
 def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+    who, csrf = browser_session(state, cookie, origin_of(request))
+    if request.method not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
+        raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
+    return who
+
+
+def browser_session(state: ServerState, cookie: str, origin: Origin) -> tuple[UserIdentity, str]:
+    """Whose session it is, and the word that goes with what it changes."""
     with state.database.reading() as session:
         row = people.get_session(session, secrets.digest(cookie))
         if row is None or row.expires_at < state.now():
             raise NotSignedIn("the browser session is over; sign in again")
         who = user_identity(session, row.user_id)
-    who = replace(who, origin=replace(origin_of(request), via=session_id(row.digest)))
-    if request.method not in SAFE_METHODS:
-        given = request.headers.get(CSRF_HEADER, "")
-        if not secrets.same(given, row.csrf):
-            raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
-    return who
+    return replace(who, origin=replace(origin, via=session_id(row.digest))), row.csrf
 
 
 def user_identity(session: Session, user_id: int) -> UserIdentity:

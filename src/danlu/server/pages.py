@@ -11,40 +11,32 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from danlu.errors import DanluError
-from danlu.server.identity import origin_of
+from danlu.server.identity import COOKIE, browser_session, origin_of
+from danlu.server.look import HEADERS, page
 from danlu.server.people.routes import set_cookie
+from danlu.server.people.service import own_link
 from danlu.server.people.sign_in import sign_in
-from danlu.server.state import State
+from danlu.server.state import ServerState, State
 from danlu.wire.auth import SignIn
 
 router = APIRouter(include_in_schema=False)
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
 MAX_FORM_BYTES = 10_000
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Danlu</title>
-<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}}
-button{{font:inherit;padding:.5rem 1.5rem}}code{{background:#8882;padding:.1rem .3rem}}</style>
-<h1>Danlu 丹炉</h1>{body}</html>"""
 
 
 @router.get("/")
 def home() -> HTMLResponse:
-    return _page(
+    return page(
         "<p>The server is running. Use it with <code>danlu ps</code>, <code>danlu run</code> or the SDK; "
         'the API is described in <a href="/api/v1/openapi.json">openapi.json</a>.</p>'
     )
 
 
 @router.get("/signin")
-def sign_in_form(token: Annotated[str, Query(max_length=200)] = "") -> HTMLResponse:
+def sign_in_form(state: State, token: Annotated[str, Query(max_length=200)] = "") -> HTMLResponse:
     """Ask for a click: a link that signs in by being looked at would be used up by mail scanners and previews."""
-    return _page(
+    if not token:
+        return page(_ways_in(state))
+    return page(
         f'<form method="post" action="/signin"><input type="hidden" name="token" value="{escape(token)}">'
         "<p>This link signs you in once.</p>"
         '<p><label>New password, if you want one <input type="password" name="new_password" '
@@ -55,18 +47,54 @@ def sign_in_form(token: Annotated[str, Query(max_length=200)] = "") -> HTMLRespo
 
 @router.post("/signin")
 async def use_link(request: Request, state: State) -> Response:
-    body = (await request.body())[:MAX_FORM_BYTES]
-    form = {name: values[0] for name, values in parse_qs(body.decode(errors="replace")).items()}
+    form = await _form(request)
     try:
         asked = SignIn(token=form.get("token", ""), new_password=form.get("new_password"))
         _, cookie = await run_in_threadpool(sign_in, state, asked, origin_of(request))
     except (DanluError, ValueError) as error:
         told = error.message if isinstance(error, DanluError) else "a password has at least 8 characters"
-        return _page(f"<p>{escape(told)}.</p>", status=401)
+        return page(f"<p>{escape(told)}.</p>", status=401)
     response = RedirectResponse("/", status_code=303, headers=HEADERS)
     set_cookie(state, response, cookie)
     return response
 
 
-def _page(body: str, status: int = 200) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(body=body), status_code=status, headers=HEADERS)
+@router.get("/signin/cli")
+def cli_form(request: Request, state: State) -> HTMLResponse:
+    """Whoever is signed in here can have a link for the command line."""
+    try:
+        who, csrf = browser_session(state, request.cookies.get(COOKIE, ""), origin_of(request))
+    except DanluError as error:
+        return page(f'<p>{escape(error.message)}.</p><p><a href="/signin">Sign in</a></p>', status=401)
+    return page(
+        f'<form method="post" action="/signin/cli"><input type="hidden" name="csrf" value="{escape(csrf)}">'
+        f"<p>You are signed in as <b>{escape(who.name)}</b>.</p>"
+        "<button>Make a link for the command line</button></form>"
+    )
+
+
+@router.post("/signin/cli")
+async def make_cli_link(request: Request, state: State) -> HTMLResponse:
+    form = await _form(request)
+    cookie = request.cookies.get(COOKIE, "")
+    try:
+        url = await run_in_threadpool(own_link, state, cookie, form.get("csrf", ""), origin_of(request))
+    except DanluError as error:
+        return page(f"<p>{escape(error.message)}.</p>", status=error.status)
+    return page(f"<p>Once, within a day:</p><p><code>danlu login '{escape(url)}'</code></p>")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = (await request.body())[:MAX_FORM_BYTES]
+    return {name: values[0] for name, values in parse_qs(body.decode(errors="replace")).items()}
+
+
+def _ways_in(state: ServerState) -> str:
+    settings = state.settings
+    name = escape(settings.oidc_name)
+    button = f'<p><a href="/signin/oidc">Sign in with {name}</a></p>' if settings.oidc_issuer else ""
+    return (
+        f"{button}<p>With a password, on the command line: <code>danlu login --name NAME --url "
+        f"{escape(settings.reached_at)}</code></p><p>New here? <code>danlu register NAME --url "
+        f"{escape(settings.reached_at)}</code></p>"
+    )

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from danlu.errors import InvalidInput
 from danlu.store.logs import DEFAULT_MAX_BYTES
+from danlu.store.metrics.sealing import PACK_BYTES
 
 
 class ServerSettings(BaseSettings):
@@ -51,8 +52,8 @@ class ServerSettings(BaseSettings):
     oidc_name: str = "OpenID Connect"
     """What the button on the sign-in page says."""
 
-    oidc_people: Literal["active", "approval", "known"] = "approval"
-    """Who comes from the provider for the first time is let in, waits for an admin, or is refused unless known here."""
+    oidc_people: Literal["active", "approval"] = "approval"
+    """Whether those who come from the provider for the first time are let in at once or wait for an admin."""
 
     database_url: str = ""
     """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""
@@ -111,6 +112,12 @@ class ServerSettings(BaseSettings):
 
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: for ever."""
+
+    pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
+    """Length of the stretches of a run's journal whose points are packed column by column."""
+
+    bin_days: int = Field(default=30, ge=0)
+    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
 
     @property
     def home(self) -> Path:

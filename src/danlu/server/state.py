@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, cast
@@ -18,10 +17,9 @@ from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
+from danlu.store.metrics.store import Metrics
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
-
-NUM_TRANSFERS = 16
 
 
 @dataclass(frozen=True)
@@ -32,15 +30,13 @@ class ServerState:
     blobs: Blobs
     uploads: Uploads
     logs: Logs
+    metrics: Metrics
     sealer: Sealer
     now: Callable[[], datetime]
     wake_scheduler: Callable[..., None]
     passwords: Passwords = field(default_factory=Passwords)
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
-
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(NUM_TRANSFERS, "transfers"))
-    """For the files of batches: many requests to an object service at a time."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""

@@ -11,6 +11,8 @@ from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.store import Metrics
 from danlu.store.objects import Objects
 from danlu.store.s3_signing import S3Place, parse_s3_url
 from danlu.store.uploads import Uploads
@@ -69,6 +71,12 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
         log_days=settings.log_days,
         now=utc_now,
     )
+
+
+def make_metrics(settings: ServerSettings, database: Database) -> Metrics:
+    """Journals lie in the data folder, as logs do; packs lie where objects are."""
+    files = JournalFiles(settings.server_dir / "runs")
+    return Metrics(database, files, make_inner(settings), pack_bytes=settings.pack_bytes)
 
 
 def s3_place(settings: ServerSettings) -> S3Place | None:

@@ -7,16 +7,19 @@ puts: not every service has them, and locks are the database's matter.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from danlu.errors import InvalidInput
+from danlu.errors import DanluError, InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key
 
 CHUNK_BYTES = 1 << 20
 PARTIAL = ".partial."
+NUM_AT_A_TIME = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,36 @@ class Objects(ABC):
     @abstractmethod
     def delete_below(self, path: StorePath) -> int:
         """Delete every object whose key begins with the path's; return how many."""
+
+    def put_many(self, files: Sequence[tuple[StorePath, bytes, str]]) -> Sequence[DanluError | None]:
+        """Store small objects with these digests, several at a time; say of each why it is not stored."""
+
+        def put(file: tuple[StorePath, bytes, str]) -> DanluError | None:
+            path, data, sha256 = file
+            try:
+                writer = self.put(path, sha256)
+                writer.write(data)
+                writer.commit(sha256)
+            except DanluError as error:
+                return error
+            return None
+
+        with ThreadPoolExecutor(NUM_AT_A_TIME) as pool:
+            return list(pool.map(put, files))
+
+    def read_many(self, paths: Sequence[StorePath], max_bytes: int) -> Sequence[tuple[ObjectInfo, bytes | None] | None]:
+        """Read small objects, several at a time: None for one that is not there, no bytes for one that is larger."""
+
+        def read(path: StorePath) -> tuple[ObjectInfo, bytes | None] | None:
+            try:
+                with closing(self.open(path)) as found:
+                    is_small = found.info.size <= max_bytes
+                    return found.info, b"".join(found.pieces()) if is_small else None
+            except NotFound:
+                return None
+
+        with ThreadPoolExecutor(NUM_AT_A_TIME) as pool:
+            return list(pool.map(read, paths))
 
     def unfinished(self) -> Iterator[Unfinished]:
         """Uploads in parts that a service keeps though nobody may come back to them."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from danlu.store.tables import OidcAccountRow, OidcStartRow, RegistrationRow, UserRow
+from danlu.store.tables import OidcAccountRow, RegistrationRow, UserRow
 
 
 def add_registration(session: Session, row: RegistrationRow) -> None:
@@ -46,19 +45,3 @@ def user_of_subject(session: Session, issuer: str, subject: str) -> UserRow | No
 
 def add_subject(session: Session, issuer: str, subject: str, user_id: int) -> None:
     session.add(OidcAccountRow(issuer=issuer, subject=subject, user_id=user_id))
-
-
-def add_start(session: Session, row: OidcStartRow, *, now: datetime) -> None:
-    """Note a sign-in that goes to the provider; forget those that never came back."""
-    session.execute(delete(OidcStartRow).where(OidcStartRow.expires_at < now))
-    session.add(row)
-
-
-def take_start(session: Session, digest: str, now: datetime) -> OidcStartRow | None:
-    """Use a start up; None when it is unknown, used or too old."""
-    row = session.get(OidcStartRow, digest)
-    if row is None:
-        return None
-    session.delete(row)
-    session.flush()
-    return row if row.expires_at > now else None

@@ -103,9 +103,10 @@ class S3Service:
         """Uploads in parts that nobody has finished or dropped: key, name, and when they were begun."""
         query = {"uploads": "", "prefix": prefix}
         while True:
-            root = self._ask(
-                "GET", "", query={name: value for name, value in query.items() if value or name == "uploads"}
-            )
+            try:
+                root = self._ask("GET", "", query=query)
+            except NotFound:  # some services say so when there is none
+                return
             for item in root.iterfind("Upload"):
                 if _text(item, "Key").startswith(prefix):
                     yield _text(item, "Key"), _text(item, "UploadId"), _time(_text(item, "Initiated"))

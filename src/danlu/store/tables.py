@@ -76,17 +76,6 @@ class OidcAccountRow(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
 
 
-class OidcStartRow(Base):
-    """A sign-in that was sent to the provider and has not come back."""
-
-    __tablename__ = "oidc_starts"
-
-    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    nonce: Mapped[str] = mapped_column(String(64))
-    verifier: Mapped[str] = mapped_column(String(128))
-    expires_at: Mapped[datetime] = mapped_column(index=True)
-
-
 class FailureRow(Base):
     """Sign-ins that went wrong of late, counted by what they have in common. The key is a digest."""
 

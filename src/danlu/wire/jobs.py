@@ -94,6 +94,14 @@ class JobOut(JobRow):
     output: str
     """Where its results are: store://bucket/.../<job id>/"""
 
+    run: Optional[str] = None
+    """Id of the run that it has of its own, once metrics were pushed to it."""
+
+    step: Optional[int] = None
+    total_steps: Optional[int] = None
+    progress: Optional[float] = None
+    """step / total_steps of that run, from 0 to 1."""
+
     attempts: list[AttemptOut] = []
     notes: list[str] = []
     """What people should know about how it runs, such as what is not isolated."""

@@ -77,6 +77,9 @@ class RegistrationOut(Answer):
     full_name: str
     email: str
     note: str
+    issuer: Optional[str] = None
+    """The OpenID Connect provider that they came from."""
+
     address: str
     created_at: Moment
 
@@ -89,6 +92,8 @@ class Approve(Body):
     """A project to make them a member of."""
 
     role: RoleName = RoleName.MEMBER
+    link: Optional[str] = None
+    """The name of somebody who is here already: they are who asks, and sign in by OpenID Connect from now on."""
 
 
 class Invite(Body):

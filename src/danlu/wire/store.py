@@ -51,6 +51,8 @@ class BeginUpload(Body):
     key: str
     size: int = Field(ge=0, le=2**50)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    direct: bool = False
+    """Whether the sender can send parts to the object service by itself, if the server lets it."""
 
 
 class UploadOut(Answer):
@@ -59,6 +61,26 @@ class UploadOut(Answer):
     """How much has arrived; go on from here."""
 
     size: int
+    part_bytes: Optional[int] = None
+    """Set when parts of this size, the last one shorter, go to the object service with grants."""
+
+    parts: list[int] = []
+    """Numbers of the parts that have arrived there, from 1."""
+
+
+class PartIn(Body):
+    number: int = Field(ge=1, le=10_000)
+    md5: str = Field(pattern=r"^[A-Za-z0-9+/]{22}==$")
+    """Of the part, in base64. The service takes no other bytes."""
+
+
+class AskGrants(Body):
+    parts: list[PartIn] = Field(min_length=1, max_length=100)
+
+
+class GrantsOut(Answer):
+    urls: list[str]
+    """Where each part goes, with PUT and its Content-MD5, within a quarter of an hour."""
 
 
 class DeletedOut(Answer):

@@ -19,6 +19,10 @@ class MappedShards:
         self._verify = verify
         self._maps: dict[int, memoryview] = {}
 
+    @property
+    def num_shards(self) -> int:
+        return len(self._shards)
+
     def record(self, entry: Entries) -> memoryview:
         """Return the data of one record, its checksum verified."""
         number = int(entry["shard"])

@@ -186,6 +186,7 @@ def _describe(
             {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
             for send in task.outputs
         ],
+        "runs": str(paths.on_host(Layout(task.root).runs)),
         "server_url": credentials.server_url,
         "in_patience_seconds": settings.stage_in_patience_seconds,
         "out_patience_seconds": settings.stage_out_patience_seconds,

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
-from danlu.errors import DanluError, InvalidInput, NotFound, TooLarge
+from danlu.errors import DanluError, InvalidInput, TooLarge
 from danlu.server.objects.service import note_object, readable_all, writable_all
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.paths import StorePath
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
     SMALL_BYTES,
     BatchFile,
     BatchOut,
-    ReadFile,
     RefusedFile,
     pack,
     unpack,
@@ -31,57 +29,48 @@ _FILES = TypeAdapter(list[BatchFile])
 def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
     files, rest = _parse(body)
     paths = writable_all(state, who, bucket, [file.key for file in files])
-
-    def store(file: BatchFile, path: StorePath | DanluError, data: memoryview) -> RefusedFile | None:
-        try:
-            if isinstance(path, DanluError):
-                raise path
-            writer = state.objects.put(path, file.sha256)
-            writer.write(bytes(data))
-            writer.commit(file.sha256)
-        except DanluError as error:
-            return RefusedFile(key=file.key, status=error.status, error=type(error).__name__, message=error.message)
-        return None
-
-    done = state.pool.map(store, files, paths, _slices(files, rest))
-    refused = [problem for problem in done if problem is not None]
-    kept = {file.key for file in files} - {problem.key for problem in refused}
-    for path in paths:
-        if not isinstance(path, DanluError) and path.key in kept:
-            note_object(state, who, Action.OBJECT_PUT, path, count=len(kept))
-            break
+    problems: dict[str, DanluError] = {}
+    wanted = []
+    for file, path, data in zip(files, paths, _slices(files, rest), strict=True):
+        if isinstance(path, DanluError):
+            problems[file.key] = path
+        else:
+            wanted.append((path, bytes(data), file.sha256))
+    for (path, _, _), problem in zip(wanted, state.objects.put_many(wanted), strict=True):
+        if problem is not None:
+            problems[path.key] = problem
+    refused = [
+        RefusedFile(key=key, status=error.status, error=type(error).__name__, message=error.message)
+        for key, error in problems.items()
+    ]
+    stored = [path for path, _, _ in wanted if path.key not in problems]
+    if stored:
+        note_object(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 
 def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) -> bytes:
     """Answer with the small ones of these objects, up to as much as a batch holds."""
-    paths = readable_all(state, who, bucket, keys)
-    for path in paths:
-        if isinstance(path, DanluError) and not isinstance(path, NotFound):
+    paths = []
+    for path in readable_all(state, who, bucket, keys):
+        if isinstance(path, DanluError):
             raise path
-    found = list(state.pool.map(lambda key, path: _read(state, key, path), keys, paths))
-    header, pieces, total = [], [], 0
-    for file, data in found:
-        total += len(data)
-        if total > MAX_BATCH_BYTES:
-            header.append({"key": file.key})
+        paths.append(path)
+    header: list[dict[str, Any]] = []
+    pieces: list[bytes] = []
+    total = 0
+    for key, found in zip(keys, state.objects.read_many(paths, SMALL_BYTES), strict=True):
+        if found is None:
+            header.append({"key": key, "is_missing": True})
+            continue
+        info, data = found
+        total += len(data or b"")
+        if data is None or total > MAX_BATCH_BYTES:
+            header.append({"key": key})
         else:
-            header.append(file.model_dump(exclude_none=True))
+            header.append({"key": key, "size": len(data), "sha256": info.sha256})
             pieces.append(data)
     return pack(header, pieces)
-
-
-def _read(state: ServerState, key: str, path: StorePath | DanluError) -> tuple[ReadFile, bytes]:
-    if isinstance(path, DanluError):
-        return ReadFile(key=key, is_missing=True), b""
-    try:
-        with closing(state.objects.open(path)) as found:
-            if found.info.size > SMALL_BYTES:
-                return ReadFile(key=key), b""
-            data = b"".join(found.pieces())
-            return ReadFile(key=key, size=len(data), sha256=found.info.sha256), data
-    except NotFound:
-        return ReadFile(key=key, is_missing=True), b""
 
 
 def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:

@@ -12,7 +12,7 @@ from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, people
+from danlu.store import attempts, people, runs
 from danlu.store.tables import AttemptRow, EventRow, TaskRow
 from danlu.store.tables import JobRow as JobRecord
 from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskOut
@@ -33,7 +33,8 @@ def job_out(session: Session, row: JobRecord) -> JobOut:
     owners = people.names_of_users(session, {row.owner_id})
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
-    return _whole(_common(row, projects, owners), row, [_attempt(attempt, tasks) for attempt in made], made)
+    common = {**_common(row, projects, owners), **_progress(session, row.id)}
+    return _whole(common, row, [_attempt(attempt, tasks) for attempt in made], made)
 
 
 def new_job_out(row: JobRecord, *, project: str, owner: str) -> JobOut:
@@ -86,6 +87,15 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
         "started_at": row.started_at,
         "ended_at": row.ended_at,
     }
+
+
+def _progress(session: Session, job_id: str) -> dict[str, object]:
+    """How far the job's own run is, if it has one."""
+    run = runs.own_run(session, job_id)
+    if run is None:
+        return {}
+    progress = min(1.0, max(0.0, run.step / run.total_steps)) if run.total_steps and run.step is not None else None
+    return {"run": run.id, "step": run.step, "total_steps": run.total_steps, "progress": progress}
 
 
 def _device(spec: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from danlu.errors import InvalidInput, RangeNotSatisfiable
 from danlu.server.described import BYTES, PARTS, TAKES_BYTES
@@ -23,6 +23,7 @@ from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, Move
 
 router = APIRouter(prefix="/buckets", tags=["store"])
 Prefix = Annotated[str, Query(max_length=1000)]
+DIRECT_HEADER = "X-Danlu-Direct"
 SHA256_HEADER = "X-Danlu-SHA256"
 Sha256 = Annotated[Optional[str], Header(alias=SHA256_HEADER, pattern=r"^[0-9a-fA-F]{64}$")]
 
@@ -87,8 +88,12 @@ async def put(
 
 
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
-def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> StreamingResponse:
+def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> Response:
+    """Answer with the bytes; or, if `X-Danlu-Direct` is sent and the server lets clients, with where they are."""
     path = service.readable(state, who, bucket, key)
+    grants = state.objects.grants() if request.headers.get(DIRECT_HEADER) else None
+    if grants is not None:  # where there is no such object, the service says so
+        return RedirectResponse(grants.to_get(path), status_code=307, headers={"Cache-Control": "no-store"})
     ranged = request.headers.get("Range")
     found = state.objects.open(path, is_part=ranged is not None)
     headers = _headers(found.info)

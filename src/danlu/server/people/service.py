@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import note
+from danlu.server.identity import browser_session
+from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.store import people, projects
 from danlu.store.tables import ApiKeyRow
@@ -55,6 +57,17 @@ def make_link(session: Session, name: str, now: datetime) -> str:
     token = secrets.make_token()
     people.add_link(session, user.id, digest=secrets.digest(token), expires_at=now + LINK_LIFE)
     return token
+
+
+def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
+    """A link for whoever is signed in in this browser, to sign in on the command line."""
+    who, right = browser_session(state, cookie, origin)
+    if not secrets.same(csrf, right):
+        raise NotAllowed("this form is not from the page of this session; open it again")
+    with state.database.writing() as session:
+        token = make_link(session, who.name, state.now())
+        note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
+    return f"{state.settings.reached_at}/signin?token={token}"
 
 
 def me(session: Session, who: UserIdentity) -> MeOut:

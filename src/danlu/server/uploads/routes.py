@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.errors import TooLarge
+from danlu.errors import Conflict, TooLarge
 from danlu.server.described import TAKES_BYTES
 from danlu.server.identity import CurrentIdentity
 from danlu.server.objects.service import note_object, writable
@@ -16,15 +16,14 @@ from danlu.server.state import State
 from danlu.server.uploads import service
 from danlu.spec.audit import Action
 from danlu.store.objects import CHUNK_BYTES
-from danlu.wire.store import BeginUpload, ObjectOut, UploadOut
+from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
 router = APIRouter(tags=["store"])
 
 
 @router.post("/buckets/{bucket}/uploads", status_code=201)
 def begin(bucket: str, body: BeginUpload, who: CurrentIdentity, state: State) -> UploadOut:
-    path = writable(state, who, bucket, body.key)
-    return state.database.write(service.begin, state, who, path, body)
+    return service.begin(state, who, writable(state, who, bucket, body.key), body)
 
 
 @router.get("/uploads/{upload}")
@@ -38,6 +37,8 @@ async def send(
 ) -> UploadOut:
     """Take bytes from `offset`, which is at most what has arrived. What arrives before a connection breaks is kept."""
     row = await run_in_threadpool(state.database.read, service.find, who, upload)
+    if row.service_id is not None:
+        raise Conflict("the parts of this upload go to the object service; ask for grants")
     await run_in_threadpool(service.check_offset, state, row, offset)
     pending = bytearray()
     async for piece in request.stream():
@@ -51,6 +52,14 @@ async def send(
     if pending:
         await run_in_threadpool(state.uploads.append, row.id, offset, bytes(pending))
     return await run_in_threadpool(service.upload_out, state, row)
+
+
+@router.post("/uploads/{upload}/grants")
+def grant(upload: str, body: AskGrants, who: CurrentIdentity, state: State) -> GrantsOut:
+    """Let the sender put parts where they belong by itself, within a short time."""
+    row = state.database.read(service.find, who, upload)
+    writable(state, who, row.bucket, row.key)
+    return service.grant(state, row, body)
 
 
 @router.post("/uploads/{upload}/commit")

@@ -53,6 +53,8 @@ def list_registrations(session: Session, who: UserIdentity, *, after: str, limit
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
     check_admin(who)
     row, now = _find(session, registration_id), state.now()
+    if body.link is not None:
+        return _link(session, state, who, row, body.link)
     name = body.name or row.name
     if people.user_by_name(session, name) is not None:
         raise Conflict(f"the name {name!r} is taken; give another: danlu users approve {row.id} --name NAME")
@@ -63,6 +65,19 @@ def approve(session: Session, state: ServerState, who: UserIdentity, registratio
     join(session, who, user, body.project, body.role, now)
     registrations.delete_registration(session, row.id)
     note(session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=now, user=name)
+    return user_out(session, who, user)
+
+
+def _link(session: Session, state: ServerState, who: UserIdentity, row: RegistrationRow, name: str) -> UserOut:
+    """Somebody who came by OpenID Connect is a person that is here already."""
+    user = people.user_by_name(session, name)
+    if user is None:
+        raise NotFound(f"no user {name!r}; `danlu users ls` lists them")
+    if row.issuer is None or row.subject is None:
+        raise Conflict(f"{row.id} did not come by OpenID Connect, so there is nothing to link; approve or reject it")
+    registrations.add_subject(session, row.issuer, row.subject, user.id)
+    registrations.delete_registration(session, row.id)
+    note(session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=state.now(), user=name, is_link=True)
     return user_out(session, who, user)
 
 
@@ -112,6 +127,7 @@ def _out(session: Session, row: RegistrationRow) -> RegistrationOut:
         full_name=row.full_name,
         email=row.email,
         note=row.note,
+        issuer=row.issuer,
         address=row.address,
         created_at=row.created_at,
     )

@@ -41,17 +41,6 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_failures_last_at"), ["last_at"], unique=False)
 
     op.create_table(
-        "oidc_starts",
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("nonce", sa.String(length=64), nullable=False),
-        sa.Column("verifier", sa.String(length=128), nullable=False),
-        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("digest"),
-    )
-    with op.batch_alter_table("oidc_starts", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_oidc_starts_expires_at"), ["expires_at"], unique=False)
-
-    op.create_table(
         "registrations",
         sa.Column("id", sa.String(length=16), nullable=False),
         sa.Column("name", sa.String(length=100), nullable=False),
@@ -113,10 +102,6 @@ def downgrade() -> None:
     op.drop_table("oidc_accounts")
     op.drop_table("familiar_addresses")
     op.drop_table("registrations")
-    with op.batch_alter_table("oidc_starts", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_oidc_starts_expires_at"))
-
-    op.drop_table("oidc_starts")
     with op.batch_alter_table("failures", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_failures_last_at"))
 

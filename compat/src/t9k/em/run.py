@@ -1,0 +1,163 @@
+"""`Run` as scripts for the original know it."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+from t9k.em import files
+from t9k.em.containers import Params
+
+UPLOAD_SECONDS = 5.0
+
+
+class Run:
+    """Made by `create_run` and `load_run`. Writes to its folder at once; `upload` brings it to the server."""
+
+    def __init__(
+        self,
+        metadata: Mapping[str, Any],
+        hparams: Optional[Mapping[str, Any]] = None,
+        metrics: Optional[Mapping[str, Any]] = None,
+        platform: Optional[Mapping[str, Any]] = None,
+        git: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._metadata = dict(metadata)
+        self._metrics: dict[str, list[dict[str, Any]]] = {name: list(found) for name, found in (metrics or {}).items()}
+        self._platform = dict(platform or {})
+        self._git = dict(git or {})
+        self._folder: Optional[Path] = None
+        self._lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._uploader: Optional[threading.Thread] = None
+        self.hparams = Params(self._write_hparams, hparams)
+
+    name = property(lambda self: self._metadata["name"])
+    labels = property(lambda self: self._metadata["labels"])
+    description = property(lambda self: self._metadata["description"])
+    start_timestamp = property(lambda self: self._metadata["startTimestamp"])
+    end_timestamp = property(lambda self: self._metadata["endTimestamp"])
+    status = property(lambda self: self._metadata["status"])
+    alternative_name = property(lambda self: self._metadata["alternativeName"])
+    associations = property(lambda self: self._metadata["associations"])
+    asso = associations
+    remote = property(lambda self: self._metadata["remote"])
+    metrics = property(lambda self: self._metrics)
+    platform = property(lambda self: self._platform)
+    git = property(lambda self: self._git)
+    local = property(lambda self: str(self._folder))
+
+    def log(self, type: str, metrics: Mapping[str, Any], step: int, epoch: Optional[int] = None) -> None:
+        """Append values to `metrics/<type>.yaml`. The type is stored as it is; the server knows the synonyms."""
+        record = {
+            "value": {str(name): float(value) for name, value in metrics.items()},
+            "sequence": {"epoch": epoch, "step": int(step), "timestamp": files.now()},
+        }
+        with self._lock:
+            if type not in self._metrics:
+                self._metrics[type] = []
+                if self._folder is not None:
+                    files.write_index(self._folder, list(self._metrics))
+            self._metrics[type].append(record)
+            if self._folder is not None:
+                files.append_metrics(self._folder, type, record)
+
+    def mark_input(self, resource: Any) -> None:
+        """Raise TypeError: what could be marked are Artifacts and assets, which Danlu does not have yet."""
+        raise TypeError(f"Instance type cannot be marked: {type(resource).__name__}")
+
+    mark_output = mark_input
+
+    def finish(self) -> None:
+        """End the run. May be called once."""
+        if self._is_over.is_set():
+            raise RuntimeError("Method finish can be called once only for each instance")
+        self._end("Complete")
+
+    def upload(self, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
+        """Bring the run to the server that `login` has found, before or after `finish`, as often as one likes."""
+        from t9k.em.upload import upload_run
+
+        assert self._folder is not None
+        with self._lock:
+            done = upload_run(self._folder, folder, make_folder, conflict_strategy)
+            if done is not None:
+                self._metadata["remote"].append(done)
+                self._write_metadata()
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._metadata)
+
+    def parse_from_dict(self, metadata: Mapping[str, Any]) -> None:
+        self._metadata = dict(metadata)
+
+    # below: for create_run and load_run
+
+    def begin(self, folder: Path) -> None:
+        """Write the files and look after the end."""
+        from danlu.track import output
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        files.write_index(folder, list(self._metrics))
+        files.write(folder / files.PLATFORM, self._platform)
+        files.write(folder / files.GIT, self._git)
+        self._write_hparams(self.hparams.as_dict())
+        self._write_metadata()
+        (folder / files.STDOUT).touch()
+        output.listen(self._print)
+        atexit.register(self._end, "Error")
+
+    def keep_uploading(self, folder: str, make_folder: bool, conflict_strategy: str) -> None:
+        """Upload now, and what is new every few seconds until the end."""
+        self.upload(folder, make_folder, conflict_strategy)
+
+        def go_on() -> None:
+            while not self._is_over.wait(UPLOAD_SECONDS):
+                self._upload_quietly(folder)
+
+        self._uploader = threading.Thread(target=go_on, name="em-upload", daemon=True)
+        self._uploader.start()
+        self._upload_folder = folder
+
+    def _upload_quietly(self, folder: str) -> None:
+        """A problem of the server is not one of the training."""
+        import logging
+
+        try:
+            self.upload(folder, True)
+        except Exception as error:
+            logging.getLogger("t9k.em").warning("t9k.em: %s was not uploaded: %s", self.name, error)
+
+    def _end(self, status: str) -> None:
+        from danlu.track import output
+
+        if self._is_over.is_set():
+            return
+        self._is_over.set()
+        atexit.unregister(self._end)
+        output.stop(self._print)
+        self._metadata.update(status=status, endTimestamp=files.now())
+        self._write_metadata()
+        if self._uploader is not None:
+            self._uploader.join()
+            self._upload_quietly(self._upload_folder)
+
+    def _print(self, stream: int, text: str) -> None:
+        if stream == 1 and self._folder is not None:
+            try:
+                with (self._folder / files.STDOUT).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(text)
+            except OSError:
+                return  # a full disk takes the copy, not the print
+
+    def _write_hparams(self, values: dict[str, Any]) -> None:
+        if self._folder is not None:
+            files.write(self._folder / files.HPARAMS, values)
+
+    def _write_metadata(self) -> None:
+        assert self._folder is not None
+        files.write(self._folder / files.METADATA, self._metadata)

@@ -1,0 +1,161 @@
+"""From the old layout to a Danlu server: what is new in the files becomes a journal, and journals are synced."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import os
+from pathlib import Path
+from typing import Any, Optional
+
+from danlu import journal
+from danlu.node.http import Refused
+from danlu.node.journals import announce, send_journal
+from danlu.track.folders import journals_in
+from danlu.track.values import to_plain, type_word
+from t9k.em import files, remote
+from t9k.em.errors import cannot_connect
+
+STRATEGIES = ("skip", "error", "new", "replace")
+STATES = {"Complete": "finished", "Error": "failed"}
+KEPT = ".danlu"
+MAX_ROWS = 5000
+
+
+def upload(path: str, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
+    """Upload the run at a path, or all runs directly in it."""
+    found = files.find(Path(path))
+    if not found:
+        raise RuntimeError("No Run/Artifact is to be uploaded")
+    for one in found:
+        done = upload_run(one, folder, make_folder, conflict_strategy)
+        if done is not None:
+            metadata = files.read(one / files.METADATA)
+            metadata["remote"] = [*(metadata.get("remote") or []), done]
+            files.write(one / files.METADATA, metadata)
+
+
+def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str) -> Optional[dict[str, Any]]:
+    """Bring one run to the server. Return what `remote` notes about it; None when it was skipped."""
+    if conflict_strategy not in STRATEGIES:
+        raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
+    where = _folder(folder)
+    session = remote.session()
+    found = files.load(run)
+    header = _header(found)
+    _write_new(run, header, found)
+    asked = {
+        "folder": where,
+        "make_folder": make_folder or where == "default",
+        "conflict": conflict_strategy,
+    }
+    try:
+        known = announce(session.server, {**header, **asked})
+        if known.get("id", header["run"]) != header["run"]:
+            return None
+        for path in journals_in(str(run / KEPT)):
+            send_journal(session.server, header["run"], path)
+    except Refused as refused:
+        if "folder" in refused.message and refused.status == 422:
+            raise ValueError(f"Folder does not exist: '{folder}'") from refused
+        raise RuntimeError(refused.message) from refused
+    except (OSError, http.client.HTTPException) as error:
+        raise cannot_connect(f"{session.host} does not answer: {error}") from error
+    at = f"/{session.user}/{where}/{found.metadata['name']}"
+    return {"action": "upload", "timestamp": files.now(), "host": session.host, "id": header["run"], "path": at}
+
+
+def _folder(folder: Optional[str]) -> str:
+    """`/me/a/b` and `a/b` are the folder a/b of the project; nothing said is `default`."""
+    text = folder or "default"
+    if text.startswith("/"):
+        text = text.strip("/").partition("/")[2]
+    return text.strip("/") or "default"
+
+
+def _header(found: files.Loaded) -> dict[str, Any]:
+    metadata = found.metadata
+    began = files.moment(metadata.get("startTimestamp"))
+    return {
+        "run": _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
+        "name": str(metadata["name"]),
+        "created_at": began.timestamp() if began is not None else 0.0,
+        "labels": [str(label) for label in metadata.get("labels") or ()],
+        "description": str(metadata.get("description") or ""),
+        "branch": 1,
+        "rank": 0,
+        "writer": "process",
+        "environment": to_plain({"platform": found.platform, "git": found.git}),
+    }
+
+
+def _run_id(own_name: str, began: str) -> str:
+    """The same for every copy of the folder."""
+    digest = hashlib.sha256(json.dumps([own_name, began]).encode()).digest()
+    return "run-" + base64.b32encode(digest[:16]).decode().rstrip("=").lower()
+
+
+def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
+    """Write a journal of what the files have and no journal of ours has yet."""
+    kept = run / KEPT
+    kept.mkdir(exist_ok=True)
+    state_path = kept / "imported.json"
+    state: dict[str, Any] = json.loads(state_path.read_text()) if state_path.exists() else {}
+    counts: dict[str, int] = state.get("metrics", {})
+    new: dict[str, Any] = {"metrics": {}, "hparams": found.hparams, "status": found.metadata.get("status")}
+    frames = [journal.encode_run(header)]
+    for number, (type, records) in enumerate(sorted(found.metrics.items())):
+        frames += _points(number * MAX_ROWS, type, records[counts.get(type, 0) :])
+        new["metrics"][type] = len(records)
+    if found.hparams != state.get("hparams"):
+        gone = [name for name in state.get("hparams") or () if name not in found.hparams]
+        frames.append(journal.encode_set("hparams", to_plain(found.hparams), remove=gone, time=header["created_at"]))
+    printed = run / files.STDOUT
+    begin = int(state.get("stdout", 0))
+    if printed.exists():
+        with printed.open("rb") as file:
+            file.seek(begin)
+            data = file.read(journal.MAX_PAYLOAD_BYTES // 2)
+        if data:
+            frames.append(journal.encode_output(1, header["created_at"], data))
+        new["stdout"] = begin + len(data)
+    if new["status"] in STATES and new["status"] != state.get("status"):
+        ended = files.moment(found.metadata.get("endTimestamp"))
+        time = ended.timestamp() if ended is not None else header["created_at"]
+        frames.append(journal.encode_finish(STATES[new["status"]], time=time))
+    if len(frames) == 1 and state:
+        return
+    body = b"".join(frames)
+    # made from what is in it: a copy of the folder elsewhere makes the same journal, and nothing arrives twice
+    journal_id = hashlib.sha256(body).hexdigest()[:32]
+    _put(kept / f"{journal_id}.journal", journal.file_header(journal_id) + body)
+    _put(state_path, json.dumps(to_plain(new)).encode())
+
+
+def _points(first_layout: int, type: str, records: list[dict[str, Any]]) -> list[bytes]:
+    """Frames of one file's records; rows with the same names share a layout."""
+    layouts: dict[tuple[str, ...], int] = {}
+    frames: list[bytes] = []
+    for record in records:
+        values, at = record.get("value") or {}, record.get("sequence") or {}
+        names = tuple(str(name) for name in values)
+        if names not in layouts:
+            layouts[names] = first_layout + len(layouts) + 1
+            frames.append(journal.encode_layout(journal.Layout(layouts[names], type_word(type), names)))
+        when, epoch = files.moment(at.get("timestamp")), at.get("epoch")
+        row = journal.row_struct(len(names)).pack(
+            int(at.get("step") or 0),
+            when.timestamp() if when is not None else 0.0,
+            float("nan") if epoch is None else float(epoch),
+            *(float(value) for value in values.values()),
+        )
+        frames.append(journal.encode_points(layouts[names], [row]))
+    return frames
+
+
+def _put(path: Path, data: bytes) -> None:
+    partial = path.with_name(f".partial.{os.getpid()}.{path.name}")
+    partial.write_bytes(data)
+    partial.replace(path)

@@ -1,0 +1,40 @@
+"""`danlu track`: runs that come from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+
+app = typer.Typer(name="track", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+
+
+@app.callback()
+def _track() -> None:
+    """Make runs out of what other trackers wrote."""
+
+
+@app.command("import-tensorboard", context_settings=CONTEXT)
+def import_tensorboard(
+    path: Path = typer.Argument(..., help="An event file, or a folder with event files below it."),
+    name: Optional[str] = typer.Option(None, help="What to call the run; the folder's name when left out."),
+) -> None:
+    """Make a run of TensorBoard event files: scalars, texts, images and histograms.
+
+    The run is written to .danlu/runs; `danlu sync` brings it to the server.
+
+    \b
+    Examples:
+      danlu track import-tensorboard runs/mnist
+      danlu track import-tensorboard logs/events.out.tfevents.1700000000.host --name mnist
+    """
+    from danlu import track
+
+    called = name or path.resolve().name
+    with track.start(called, hparams={}) as run:
+        found = track.import_tensorboard(path, run)
+    print(f"{run.id}  {called}  {found.num_points} points, {found.num_media} media of {found.num_files} files")
+    print(f"in {run.path}; `danlu sync` brings it to the server")

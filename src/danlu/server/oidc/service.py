@@ -1,0 +1,153 @@
+"""The rules of signing in by OpenID Connect.
+
+People are known by issuer and subject, never by mail address: those are given to others, and not always checked.
+What a sign-in needs when it comes back is in a sealed cookie of the browser that began it, so nobody can begin one
+and have somebody else finish it, and strangers fill no table.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import secrets
+from danlu.auth.identity import Origin, Stranger
+from danlu.errors import DanluError, MissingExtra, NotFound, NotSignedIn, Unavailable
+from danlu.server.audit.service import note
+from danlu.server.people.sign_in import open_session
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+from danlu.server.users.registrations import add_registration, new_registration
+from danlu.server.users.service import add_person, join
+from danlu.spec.audit import Action
+from danlu.spec.names import check_user_name
+from danlu.store import people, registrations
+from danlu.store.tables import UserRow
+from danlu.wire.auth import SessionOut
+from danlu.wire.people import RoleName
+
+if TYPE_CHECKING:
+    from danlu.server.oidc.provider import Person, Provider
+
+LIFE = timedelta(minutes=10)
+CALLBACK = "/signin/oidc/callback"
+WAITS = "you have asked to be let in; once an admin has done so, sign in again"
+_BEGIN_AGAIN = "this sign-in was not begun in this browser, or it took too long; begin again"
+
+
+def make_provider(settings: ServerSettings) -> Provider | None:
+    """The provider that the settings name; None when there is none."""
+    if not settings.oidc_issuer:
+        return None
+    secret = None
+    if settings.oidc_client_secret_file is not None:
+        try:
+            secret = settings.oidc_client_secret_file.expanduser().read_text().strip()
+        except OSError as error:
+            told = f"oidc_client_secret_file: {settings.oidc_client_secret_file}: {error.strerror}"
+            raise Unavailable(told) from error
+    try:
+        from danlu.server.oidc.provider import Provider
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"signing in by OpenID Connect needs the package {error.name!r}") from error
+    return Provider(settings.oidc_issuer, settings.oidc_client_id, secret, now=time.time)
+
+
+def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
+    """Return where to send the browser, and the cookie that it comes back with."""
+    if provider is None:
+        raise NotFound("nobody signs in by OpenID Connect here")
+    kept = {
+        "state": secrets.make_token(),
+        "nonce": secrets.make_token(),
+        "verifier": secrets.make_token(),
+        "until": (state.now() + LIFE).isoformat(),
+    }
+    url = provider.sign_in_url(
+        redirect_uri=_redirect_uri(state), state=kept["state"], nonce=kept["nonce"], verifier=kept["verifier"]
+    )
+    return url, state.sealer.seal(kept).decode()
+
+
+def finish(
+    state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str], origin: Origin
+) -> tuple[SessionOut, str] | None:
+    """Sign in who came back; None when they have to be let in first."""
+    if provider is None:
+        raise NotFound("nobody signs in by OpenID Connect here")
+    kept = _open(state, cookie)
+    if not secrets.same(kept["state"], given.get("state", "")):
+        raise NotSignedIn(_BEGIN_AGAIN)
+    if "code" not in given:
+        raise NotSignedIn(f"the provider did not sign you in ({given.get('error', 'it does not say why')[:100]})")
+    person = provider.person_for(
+        given["code"], redirect_uri=_redirect_uri(state), nonce=kept["nonce"], verifier=kept["verifier"]
+    )
+    return state.database.write(_arrive, state, person, origin)
+
+
+def _open(state: ServerState, cookie: str) -> dict[str, str]:
+    try:
+        kept = state.sealer.open(cookie.encode())
+    except (DanluError, ValueError) as error:
+        raise NotSignedIn(_BEGIN_AGAIN) from error
+    if "until" not in kept or datetime.fromisoformat(kept["until"]) < state.now():
+        raise NotSignedIn(_BEGIN_AGAIN)
+    return kept
+
+
+def _arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
+    user = registrations.user_of_subject(session, person.issuer, person.subject)
+    if user is None and state.settings.oidc_people == "approval":
+        _ask(session, state, person, origin)
+        return None
+    if user is None:
+        user = _let_in(session, state, person, origin)
+    return open_session(session, state, user.id, origin, way="oidc")
+
+
+def _ask(session: Session, state: ServerState, person: Person, origin: Origin) -> None:
+    """Once is enough, however often they come."""
+    if registrations.registration_of_subject(session, person.issuer, person.subject) is not None:
+        return
+    row = new_registration(
+        state,
+        origin,
+        name=name_for(person),
+        full_name=person.full_name,
+        email=person.email,
+        note="",
+        issuer=person.issuer,
+        subject=person.subject,
+    )
+    add_registration(session, row, Stranger(origin))
+
+
+def _let_in(session: Session, state: ServerState, person: Person, origin: Origin) -> UserRow:
+    now, name = state.now(), name_for(person)
+    number = 1
+    while people.user_by_name(session, name) is not None:
+        number += 1
+        name = f"{name_for(person)[:28]}-{number}"
+    user = add_person(session, name, full_name=person.full_name, email=person.email, at=now)
+    registrations.add_subject(session, person.issuer, person.subject, user.id)
+    note(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{name}", at=now, name=name, issuer=person.issuer)
+    join(session, Stranger(origin), user, state.settings.join_project, RoleName.MEMBER, now)
+    return user
+
+
+def name_for(person: Person) -> str:
+    """A name as we have them, near to what the provider says."""
+    name = re.sub(r"[^a-z0-9_.-]+", "-", person.name.lower(), flags=re.ASCII).lstrip("0123456789._-")[:28].rstrip("-.")
+    try:
+        return check_user_name(name)
+    except ValueError:
+        return "user"
+
+
+def _redirect_uri(state: ServerState) -> str:
+    return f"{state.settings.reached_at}{CALLBACK}"

@@ -1,0 +1,128 @@
+"""Metrics that are pushed to a job land in a run that the job has of its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import zlib
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from danlu import journal
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity
+from danlu.errors import NotAllowed, NotFound, Unavailable
+from danlu.server.jobs.service import find as find_job
+from danlu.server.state import ServerState
+from danlu.spec.runs import RunState
+from danlu.store import jobs, runs
+from danlu.store.metrics.decode import clean
+from danlu.store.run_tables import RunRow
+from danlu.store.tables import JobRow
+from danlu.wire.runs import PushMetrics
+
+JOURNAL = "pushed"
+TRIES = 50
+DEFAULT_TYPE = "train"
+
+
+def own_run_id(job_id: str) -> str:
+    """Always the same for a job."""
+    digest = hashlib.sha256(f"own run of {job_id}".encode()).digest()[:16]
+    return "run-" + base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetrics]) -> RunRow:
+    """Append to the job's own run; durable when this returns."""
+    row = state.database.write(_own_run, state, who, job)
+    now = state.now().timestamp()
+    step = row.step if row.step is not None else -1
+    frames: list[bytes] = []
+    for one in metrics:
+        step = step + 1 if one.step is None else one.step
+        frames += _frames(one, step=step, now=now)
+    for _ in range(TRIES):
+        offset = state.metrics.journals.offset(row.number, row.id, JOURNAL)
+        data = b"".join([*_head(row, now, is_first=offset == 0), *frames])
+        end = state.metrics.append(row.number, row.id, JOURNAL, offset=offset, data=data, now=state.now())
+        if end == offset + len(data):
+            state.metrics.count(row.number, row.id, JOURNAL)
+            return row
+    raise Unavailable("too many push metrics to this job at once; try again")
+
+
+def _own_run(session: Session, state: ServerState, who: Identity, job: str) -> RunRow:
+    row = _job(session, who, job)
+    known = runs.own_run(session, row.id)
+    if known is not None:
+        return known
+    now = state.now()
+    made = RunRow(
+        id=own_run_id(row.id),
+        project_id=row.project_id,
+        owner_id=row.owner_id,
+        folder="",
+        name=row.name,
+        state=RunState.RUNNING.value,
+        job_id=row.id,
+        attempt=row.attempt or None,
+        is_own=True,
+        labels=[],
+        hparams=clean(row.spec.get("hyperparameters") or {}),
+        summary={},
+        info={},
+        set_at={},
+        created_at=now,
+        started_at=row.started_at or now,
+        seen_at=now,
+    )
+    runs.add_run(session, made)
+    return made
+
+
+def _job(session: Session, who: Identity, job: str) -> JobRow:
+    if isinstance(who, JobIdentity):
+        found = jobs.get_job(session, who.job_id) if job == who.job_id else None
+        if found is None:
+            raise NotAllowed(f"the token of {who.job_id} may push metrics to {who.job_id} only")
+        return found
+    row = find_job(session, who, job)
+    if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+    if row is None:
+        raise NotFound(f"no job {job!r}")
+    return row
+
+
+def _head(row: RunRow, now: float, *, is_first: bool) -> list[bytes]:
+    """What a journal begins with."""
+    if not is_first:
+        return []
+    header = {"run": row.id, "name": row.name, "created_at": now, "job": row.job_id, "branch": 1, "writer": "process"}
+    return [
+        journal.file_header(hashlib.md5(row.id.encode(), usedforsecurity=False).hexdigest()),
+        journal.encode_run(header),
+    ]
+
+
+def _frames(one: PushMetrics, *, step: int, now: float) -> list[bytes]:
+    at = now if one.timestamp is None else one.timestamp
+    epoch = math.nan if one.epoch is None else one.epoch
+    by_type: dict[str, dict[str, float]] = {}
+    for name, value in one.values.items():
+        type_, slash, rest = clean(name).partition("/")
+        by_type.setdefault(type_ if slash and rest else DEFAULT_TYPE, {})[rest if slash and rest else clean(name)] = (
+            value
+        )
+    frames = []
+    for type_, values in by_type.items():
+        names = tuple(values)
+        # the same names have the same number: declared again, it means the same
+        number = zlib.crc32(repr((type_, names)).encode()) & 0x7FFFFFFF
+        packed = journal.row_struct(len(names)).pack(step, at, epoch, *values.values())
+        frames += [journal.encode_layout(journal.Layout(number, type_, names)), journal.encode_points(number, [packed])]
+    if one.total_steps is not None:
+        frames.append(journal.encode_value("total_steps", one.total_steps, time=at))
+    return frames

@@ -1,0 +1,176 @@
+"""Runs over HTTP: make, list, search, change, and their journals."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response, StreamingResponse
+
+from danlu.errors import TooLarge
+from danlu.server import sse
+from danlu.server.described import EVENTS, TAKES_BYTES
+from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.people.service import project_ids_for
+from danlu.server.runs import service
+from danlu.server.runs.view import rows_out, run_out
+from danlu.server.state import ServerState, State
+from danlu.spec.runs import RunState, is_journal_name
+from danlu.store import runs
+from danlu.store.metrics.journals import MAX_PIECE_BYTES
+from danlu.store.run_tables import RunRow as RunRecord
+from danlu.wire.base import Page
+from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunRow
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+WATCH_SECONDS = 0.5
+
+
+@router.post("", status_code=201)
+def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
+    """Make a run. The same id again is the same run."""
+    with state.database.writing() as session:
+        return run_out(session, service.create(session, state, who, body))
+
+
+@router.get("")
+def list_runs(
+    who: CurrentUser,
+    state: State,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    query: Annotated[Optional[str], Query(alias="filter", max_length=4000)] = None,
+    folder: Annotated[Optional[str], Query(max_length=500)] = None,
+    below: bool = True,
+    job: Annotated[Optional[str], Query(max_length=40)] = None,
+    deleted: bool = False,
+) -> Page[RunRow]:
+    """Newest first. `filter` is in the filter language, such as `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
+
+    `below=false` leaves out the folders below `folder`; `deleted=true` lists the bin.
+    """
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise bad_cursor(cursor)
+    wanted = runs.RunFilter(
+        project_ids=project_ids_for(who),
+        folder=None if folder is None else service.folder_in("folder", folder),
+        with_folders_below=below,
+        job_id=job,
+        text=query,
+        is_deleted=deleted,
+    )
+    with state.database.reading() as session:
+        found = runs.list_runs(session, wanted, before=None if cursor is None else int(cursor), limit=limit + 1)
+        items = rows_out(session, found[:limit])
+    return Page(items=items, next=str(found[limit - 1].number) if len(found) > limit else None)
+
+
+@router.get("/{run}")
+def get(run: str, who: CurrentIdentity, state: State) -> RunOut:
+    with state.database.reading() as session:
+        return run_out(session, service.find(session, who, run))
+
+
+@router.patch("/{run}")
+def change(run: str, body: ChangeRun, who: CurrentUser, state: State) -> RunOut:
+    """Rename, move, label or describe a run."""
+    with state.database.writing() as session:
+        return run_out(session, service.change(session, state, who, run, body))
+
+
+@router.delete("/{run}", status_code=204)
+def delete(run: str, who: CurrentUser, state: State, purge: bool = False) -> Response:
+    """Put a run into the bin; with `purge`, forget one that is there for good."""
+    gone = state.database.write(service.delete, state, who, run, purge=purge)
+    if gone is not None:
+        state.metrics.delete_run(gone)
+    return Response(status_code=204)
+
+
+@router.post("/{run}/restore")
+def restore(run: str, who: CurrentUser, state: State) -> RunOut:
+    """Take a run out of the bin."""
+    with state.database.writing() as session:
+        return run_out(session, service.restore(session, state, who, run))
+
+
+@router.get("/{run}/journals/{journal}")
+def journal_offset(run: str, journal: str, who: CurrentIdentity, state: State) -> OffsetOut:
+    """How much of a journal has arrived; 0 for one that is not known."""
+    row = _to_write(state, who, run, journal)
+    return OffsetOut(offset=state.metrics.journals.offset(row.number, row.id, journal))
+
+
+@router.put("/{run}/journals/{journal}", openapi_extra=TAKES_BYTES)
+async def append(
+    run: str,
+    journal: str,
+    request: Request,
+    who: CurrentIdentity,
+    state: State,
+    offset: Annotated[int, Query(ge=0, le=2**50)],
+) -> OffsetOut:
+    """Take bytes of a journal from `offset` on, whole frames, and say how many bytes are durable now.
+
+    What is there already is passed over; when bytes before `offset` are missing, nothing is taken.
+    """
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MAX_PIECE_BYTES:
+            raise TooLarge(f"more than {MAX_PIECE_BYTES} bytes at a time; send a journal in pieces of 4 MiB")
+    return OffsetOut(offset=await run_in_threadpool(_append, state, who, run, journal, offset, bytes(data)))
+
+
+@router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
+def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
+    """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
+    with state.database.reading() as session:
+        run_id = service.find(session, who, run).id
+    return sse.stream(_changes(state, run_id))
+
+
+def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, offset: int, data: bytes) -> int:
+    row = _to_write(state, who, run, journal)
+    return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
+
+
+def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRecord:
+    if not is_journal_name(journal):
+        raise service.bad(
+            "journal", f"{journal[:80]!r} is not the name of a journal; letters, digits, - and _ would be right"
+        )
+    with state.database.reading() as session:
+        return service.find_to_change(session, who, run)
+
+
+async def _changes(state: ServerState, run_id: str) -> AsyncIterator[bytes]:
+    version, spoke_at = -1, time.monotonic()
+    while not state.stopping.is_set():
+        found = await run_in_threadpool(_newer, state, run_id, version)
+        if found is None:  # purged; who asks again hears that it is not there
+            return
+        version, shown = found
+        if shown is not None:
+            yield sse.event("run", shown, event_id=str(version))
+            spoke_at = time.monotonic()
+            if shown.state is not RunState.RUNNING:
+                return
+        elif time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
+            yield sse.KEEP_ALIVE
+            spoke_at = time.monotonic()
+        await asyncio.sleep(WATCH_SECONDS)
+
+
+def _newer(state: ServerState, run_id: str, version: int) -> Optional[tuple[int, Optional[RunOut]]]:
+    """The run if it changed since `version`; None when it is gone."""
+    with state.database.reading() as session:
+        row = runs.get_run(session, run_id)
+        if row is None:
+            return None
+        return row.version, run_out(session, row) if row.version != version else None

@@ -1,0 +1,236 @@
+"""The rules of runs and their folders. No HTTP, no SQL, no commit: the caller owns the transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
+from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
+from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.state import ServerState
+from danlu.spec.runs import RunState, check_folder, is_run_id
+from danlu.store import jobs, people, run_folders, runs
+from danlu.store.metrics.decode import clean
+from danlu.store.metrics.noting import put_values
+from danlu.store.run_tables import RunRow
+from danlu.wire.runs import ChangeRun, CreateRun
+from danlu.wire.runs import Conflict as OnConflict
+
+
+def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
+    """Make a run, or return the one of that id. A job makes runs of its own only."""
+    if not is_run_id(body.run):
+        raise bad("run", f"{body.run!r} is not the id of a run; run- and 26 characters of a-z and 2-7 would be right")
+    folder = folder_in("folder", body.folder or "")
+    known = runs.get_run(session, body.run)
+    if known is not None:
+        _check_known(known, who)
+        if isinstance(who, JobIdentity):  # a later attempt goes on with the run, and it dies with that one
+            known.attempt = max(known.attempt or 0, who.attempt)
+        if "conflict" in body.model_fields_set and folder != known.folder:  # an upload to another folder
+            other = _make_room(session, state, who, body, project_id=known.project_id, folder=folder)
+            known.folder, known.version = (known.folder if other else folder), known.version + 1
+        return known
+    project_id, owner_id, job_id, attempt = _belongs(session, who, body)
+    other = _make_room(session, state, who, body, project_id=project_id, folder=folder)
+    if other is not None:
+        return other
+    now = state.now()
+    row = RunRow(
+        id=body.run,
+        project_id=project_id,
+        owner_id=owner_id,
+        folder=folder,
+        name=clean(body.name),
+        state=RunState.RUNNING.value,
+        job_id=job_id,
+        attempt=attempt,
+        labels=clean(body.labels),
+        description=clean(body.description),
+        hparams=clean(body.hparams),
+        summary={},
+        info=clean(body.environment),
+        set_at={},
+        created_at=now,
+        started_at=now if body.created_at is None else datetime.fromtimestamp(body.created_at, timezone.utc),
+        seen_at=now,
+    )
+    runs.add_run(session, row)
+    if row.hparams:
+        put_values(session, row.number, "hparams", row.hparams)
+    return row
+
+
+def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
+    """The run of that id, in the bin or not, or the newest of that name."""
+    if is_run_id(name_or_id):
+        row = runs.get_run(session, name_or_id)
+    else:
+        row = runs.by_name(session, name_or_id, project_ids_for(who)) if isinstance(who, UserIdentity) else None
+    if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
+        raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
+    return row
+
+
+def find_to_change(session: Session, who: Identity, name_or_id: str) -> RunRow:
+    row = find(session, who, name_or_id)
+    if not can_change(who, row):
+        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+    return row
+
+
+def can_change(who: Identity, row: RunRow) -> bool:
+    return rights.can_change_run(who, project_id=row.project_id, owner_id=row.owner_id, job_id=row.job_id)
+
+
+def change(session: Session, state: ServerState, who: Identity, run: str, body: ChangeRun) -> RunRow:
+    row = find_to_change(session, who, run)
+    if body.folder is not None:
+        folder = folder_in("folder", body.folder)
+        if not body.make_folder and not run_folders.exists(session, row.project_id, folder):
+            raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+        run_folders.make(session, row.project_id, folder, state.now())
+        row.folder = folder
+    if body.name is not None:
+        row.name = clean(body.name)
+    if body.labels is not None:
+        row.labels = clean(body.labels)
+    if body.description is not None:
+        row.description = clean(body.description)
+    row.version += 1
+    return row
+
+
+def put_into_bin(state: ServerState, who: Identity, row: RunRow) -> None:
+    """Quiet when it is there already."""
+    if not can_change(who, row):
+        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+    if row.deleted_at is None:
+        row.deleted_at = state.now()
+        row.version += 1
+
+
+def restore(session: Session, state: ServerState, who: Identity, run: str) -> RunRow:
+    """Take a run out of the bin, back to its folder. Quiet when it is not there."""
+    row = find_to_change(session, who, run)
+    if row.deleted_at is not None:
+        run_folders.make(session, row.project_id, row.folder, state.now())
+        row.deleted_at = None
+        row.version += 1
+    return row
+
+
+def delete(session: Session, state: ServerState, who: Identity, run: str, *, purge: bool) -> str | None:
+    """Put a run into the bin, or forget it for good; return its id when its files are to go."""
+    row = find_to_change(session, who, run)
+    if not purge:
+        put_into_bin(state, who, row)
+        return None
+    if row.deleted_at is None:
+        raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
+    runs.purge(session, row)
+    return row.id
+
+
+def project_of(session: Session, who: UserIdentity, name: str | None) -> int:
+    """The project of that name if one may use it; the default one without a name."""
+    if name is None:
+        return default_project(session, who)
+    known = {title: number for number, title in people.projects_by_id(session).items()}
+    if name not in known or not rights.can_see_project(who, known[name]):
+        raise NotFound(f"no project {name!r}")
+    if not rights.can_use_project(who, known[name]):
+        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
+    return known[name]
+
+
+def make_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> str:
+    folder = folder_in("path", path)
+    run_folders.make(session, project_of(session, who, project), folder, state.now())
+    return folder
+
+
+def move_folder(
+    session: Session, state: ServerState, who: UserIdentity, path: str, to: str, project: str | None
+) -> str:
+    """Give a folder another path. One who owns neither the project nor every run in it may not."""
+    project_id, old, new = project_of(session, who, project), folder_in("path", path), folder_in("to", to)
+    _check_folder_change(session, who, project_id, old)
+    if not new or new == old or new.startswith(f"{old}/"):
+        raise bad("to", f"{old!r} cannot become {new!r}; a path that is not below it would be right")
+    if run_folders.exists(session, project_id, new):
+        raise AlreadyExists(f"there is a folder {new!r} already")
+    run_folders.move(session, project_id, old, new, state.now())
+    return new
+
+
+def delete_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> None:
+    """Put the runs in a folder into the bin, and forget the folder. They come back to it when they are restored."""
+    project_id, folder = project_of(session, who, project), folder_in("path", path)
+    _check_folder_change(session, who, project_id, folder)
+    runs.bin_folder(session, project_id, folder, state.now())
+    run_folders.remove(session, project_id, folder)
+
+
+def folder_in(field: str, path: str) -> str:
+    try:
+        return check_folder(clean(path))
+    except ValueError as error:
+        raise bad(field, str(error)) from error
+
+
+def bad(field: str, problem: str) -> InvalidInput:
+    return InvalidInput(f"{field}: {problem}", fields={field: problem})
+
+
+def _make_room(
+    session: Session, state: ServerState, who: Identity, body: CreateRun, *, project_id: int, folder: str
+) -> RunRow | None:
+    """Make the folder ready for a run of this name; return the run that is there when it is to stay the only one."""
+    if not body.make_folder and not run_folders.exists(session, project_id, folder):
+        raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+    before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
+    if before and body.conflict is OnConflict.ERROR:
+        raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
+    if before and body.conflict is OnConflict.SKIP:
+        return before[-1]
+    for old in before:
+        put_into_bin(state, who, old)
+    run_folders.make(session, project_id, folder, state.now())
+    return None
+
+
+def _check_known(row: RunRow, who: Identity) -> None:
+    """Refuse a run that is sent again by somebody who may not write it."""
+    if can_change(who, row):
+        return
+    if rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
+        raise NotAllowed(f"{row.id} is somebody else's run; nothing was added to it")
+    raise Conflict(f"the id {row.id} is taken; a run of yours has an id of its own")
+
+
+def _belongs(session: Session, who: Identity, body: CreateRun) -> tuple[int, int, str | None, int | None]:
+    """Project, owner, job and attempt of a new run."""
+    if isinstance(who, JobIdentity):
+        job = jobs.get_job(session, who.job_id)
+        if job is None:
+            raise NotFound(f"no job {who.job_id!r}")
+        return job.project_id, job.owner_id, job.id, who.attempt
+    project_id = project_of(session, who, body.project)
+    job = jobs.get_job(session, body.job) if body.job else None
+    if job is not None and rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id):
+        return job.project_id, who.user_id, job.id, body.attempt
+    return project_id, who.user_id, None, None
+
+
+def _check_folder_change(session: Session, who: UserIdentity, project_id: int, folder: str) -> None:
+    if not folder or not run_folders.exists(session, project_id, folder):
+        raise NotFound(f"no folder {folder!r}")
+    if who.is_admin or who.roles.get(project_id) is Role.OWNER:
+        return
+    others = run_folders.owners_below(session, project_id, folder) - {who.user_id}
+    if others:
+        raise NotAllowed(f"{folder!r} holds runs of others; an owner of the project may change it")

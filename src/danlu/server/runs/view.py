@@ -1,0 +1,168 @@
+"""From rows to what people see of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from danlu.spec.runs import SYSTEM, RunState, run_end
+from danlu.store import people, runs
+from danlu.store.metrics.journals import journals_of
+from danlu.store.metrics.noting import ends_of
+from danlu.store.metrics.points import Points
+from danlu.store.metrics.reading import Lines
+from danlu.store.run_tables import MediaRow, SeriesRow
+from danlu.store.run_tables import RunRow as RunRecord
+from danlu.wire.runs import (
+    BranchOut,
+    HiddenLine,
+    JournalOut,
+    Line,
+    MediaOut,
+    MetricOut,
+    RunOut,
+    RunRow,
+    SeriesPoints,
+)
+
+MAX_METRICS = 50
+"""In a row of a list."""
+
+
+def rows_out(session: Session, rows: Sequence[RunRecord]) -> list[RunRow]:
+    """Runs for a list, with three queries for all of them. Points are not touched."""
+    projects = people.projects_by_id(session)
+    owners = people.names_of_users(session, {row.owner_id for row in rows})
+    metrics = runs.rolled_up(session, [row.number for row in rows], without=SYSTEM, most=MAX_METRICS)
+    return [
+        RunRow.model_construct(
+            **_common(row, projects, owners), metrics=[_rolled_up(one) for one in metrics[row.number]]
+        )
+        for row in rows
+    ]
+
+
+def run_out(session: Session, row: RunRecord) -> RunOut:
+    """A run in full."""
+    projects = people.projects_by_id(session)
+    owners = people.names_of_users(session, {row.owner_id})
+    journals = journals_of(session, row.number)
+    end = run_end(row.branch, ends_of(journals))
+    metrics = runs.rolled_up(session, [row.number], without=SYSTEM, most=MAX_METRICS)[row.number]
+    return RunOut(
+        **_common(row, projects, owners),
+        metrics=[_rolled_up(one) for one in metrics],
+        description=row.description,
+        environment=row.info,
+        seen_at=row.seen_at,
+        reason=end.reason if end is not None and row.state == end.state.value else "",
+        journals=[
+            JournalOut(
+                name=journal.name,
+                writer=journal.writer,
+                branch=journal.branch,
+                offset=journal.offset,
+                output_bytes=journal.output_bytes,
+            )
+            for journal in journals
+        ],
+        branches=[
+            BranchOut(branch=number, from_step=begin) for number, begin in runs.branches_of(session, row.number).items()
+        ],
+    )
+
+
+def metric_out(row: SeriesRow) -> MetricOut:
+    return MetricOut(
+        type=row.type,
+        name=row.name,
+        num_points=row.num_points,
+        step=row.step,
+        epoch=row.epoch,
+        last=row.last,
+        low=row.low,
+        high=row.high,
+    )
+
+
+def media_out(row: MediaRow) -> MediaOut:
+    return MediaOut(
+        id=f"{row.journal}:{row.start}",
+        kind=row.kind,
+        type=row.type,
+        name=row.name,
+        format=row.format,
+        step=row.step,
+        epoch=row.epoch,
+        time=row.at,
+    )
+
+
+def series_out(run_id: str, series: SeriesRow, lines: Lines) -> SeriesPoints:
+    hidden = [HiddenLine(branch=branch, **_columns(points)) for branch, points in sorted(lines.hidden.items())]
+    return SeriesPoints.model_construct(
+        run=run_id,
+        type=series.type,
+        name=series.name,
+        num_points=lines.num_points,
+        hidden=hidden,
+        **_columns(lines.main),
+    )
+
+
+def line_out(points: Points) -> Line:
+    return Line.model_construct(**_columns(points))
+
+
+def _columns(points: Points) -> dict[str, Any]:
+    return {
+        "step": points.steps.tolist(),
+        "epoch": _nullable(points.epochs),
+        "time": np.nan_to_num(points.times).tolist(),
+        "value": _nullable(points.values),
+    }
+
+
+def _nullable(values: np.ndarray) -> list[object]:
+    """JSON has no NaN and no infinity."""
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        found: list[object] = values.tolist()
+        return found
+    return [value if fine else None for value, fine in zip(values.tolist(), is_finite.tolist(), strict=True)]
+
+
+def _rolled_up(row: runs.RolledUp) -> MetricOut:
+    return MetricOut.model_construct(**row._asdict())
+
+
+def _common(row: RunRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, Any]:
+    progress = None
+    if row.total_steps and row.step is not None:
+        progress = min(1.0, max(0.0, row.step / row.total_steps))
+    return {
+        "id": row.id,
+        "name": row.name,
+        "project": projects[row.project_id],
+        "folder": row.folder,
+        "owner": owners[row.owner_id],
+        "state": RunState(row.state),
+        "job": row.job_id,
+        "attempt": row.attempt,
+        "is_own": row.is_own,
+        "labels": row.labels,
+        "hparams": row.hparams,
+        "summary": row.summary,
+        "step": row.step,
+        "epoch": row.epoch,
+        "total_steps": row.total_steps,
+        "progress": progress,
+        "num_points": row.num_points,
+        "created_at": row.created_at,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "deleted_at": row.deleted_at,
+    }

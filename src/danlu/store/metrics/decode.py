@@ -1,0 +1,243 @@
+"""A stretch of a journal, decoded: points by series as columns, and what else was said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from danlu.journal import (
+    FILE_HEADER_BYTES,
+    BadJournal,
+    Frame,
+    Kind,
+    decode_json,
+    decode_layout,
+    decode_media,
+    decode_output,
+    scan,
+)
+from danlu.journal.format import POINTS_HEADER
+from danlu.store.metrics.points import Points, join
+
+MAX_TYPE, MAX_NAME = 60, 300
+MAX_PARTS = 1 << 10
+
+
+class SeriesKey(NamedTuple):
+    type: str
+    name: str
+
+
+class BranchKey(NamedTuple):
+    branch: int
+    series: SeriesKey
+
+
+class MediaSeen(NamedTuple):
+    """The first record of an image, a text or a histogram."""
+
+    start: int
+    num_parts: int
+    kind: str
+    type: str
+    name: str
+    format: str
+    step: int | None
+    epoch: float | None
+    at: float
+
+
+class SetSeen(NamedTuple):
+    """A field that was set: some keys of a mapping, or a value."""
+
+    branch: int
+    at: float
+    field: str
+    changed: dict[str, Any]
+    removed: tuple[str, ...]
+    value: Any
+
+
+class OutputSeen(NamedTuple):
+    """A stretch with printed lines."""
+
+    start: int
+    end: int
+    size: int
+
+
+Layouts = dict[int, tuple[SeriesKey, ...]]
+
+
+@dataclass
+class Stretch:
+    """What lies between two offsets of a journal."""
+
+    end: int
+    layouts: Layouts
+    branch: int
+    """Of the points that come next."""
+
+    points: dict[BranchKey, Points] = field(default_factory=dict)
+    header: dict[str, Any] | None = None
+    sets: list[SetSeen] = field(default_factory=list)
+
+    branches: dict[int, int | None] = field(default_factory=dict)
+    """Branch -> the step that it begins at, where that was said."""
+
+    media: list[MediaSeen] = field(default_factory=list)
+    output: OutputSeen | None = None
+    finish: dict[str, Any] | None = None
+    num_damaged: int = 0
+
+
+def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]], branch: int) -> Stretch:
+    """Decode whole frames from where in the journal the data begin. What makes no sense is counted, not raised."""
+    first = FILE_HEADER_BYTES if start == 0 else 0
+    found = scan(data, first)
+    made = Stretch(end=start + found.end, layouts=dict(layouts), branch=branch)
+    rows: dict[tuple[int, int], list[tuple[int, memoryview]]] = {}
+    for number, frame in enumerate(found.frames):
+        try:
+            if frame.kind == Kind.POINTS:
+                layout = _checked_layout(frame, made.layouts)
+                rows.setdefault((made.branch, layout), []).append((number, frame.payload[POINTS_HEADER.size :]))
+            else:
+                _other(made, frame, start)
+        except (BadJournal, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            made.num_damaged += 1
+    made.points = _series(rows, made.layouts)
+    return made
+
+
+def clean(value: Any) -> Any:
+    """A value that every database takes: no half surrogate pairs, no NUL, nothing that is not finite."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().replace("\x00", "")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {clean(str(key)): clean(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(inner) for inner in value]
+    return value
+
+
+def key_of(type_: str, name: str) -> SeriesKey:
+    return SeriesKey(clean(type_)[:MAX_TYPE], clean(name)[:MAX_NAME])
+
+
+def printed(data: bytes) -> Iterator[bytes]:
+    """The bytes that the run printed, from whole frames."""
+    for frame in scan(data, 0).frames:
+        if frame.kind == Kind.OUTPUT:
+            yield decode_output(frame).data
+
+
+def _other(made: Stretch, frame: Frame, start: int) -> None:
+    at = start + frame.start
+    if frame.kind == Kind.LAYOUT:
+        layout = decode_layout(frame)
+        made.layouts[layout.number] = tuple(key_of(layout.type, name) for name in layout.names)
+    elif frame.kind == Kind.RUN:
+        made.header = clean(decode_json(frame))
+        made.branch = _branch(made.header.get("branch") or 1)
+        made.branches.setdefault(made.branch, None)
+    elif frame.kind == Kind.BRANCH:
+        values = decode_json(frame)
+        made.branch = _branch(values["branch"])
+        made.branches[made.branch] = _whole(values.get("from_step"))
+    elif frame.kind == Kind.SET:
+        made.sets.append(_set(made.branch, clean(decode_json(frame))))
+    elif frame.kind == Kind.MEDIA:
+        about = clean(decode_media(frame).about)
+        if not about.get("part"):  # the others go on where the first one began
+            made.media.append(_media(at, about))
+    elif frame.kind == Kind.OUTPUT:
+        size = len(decode_output(frame).data)
+        before = made.output
+        begun, sum_before = (at, 0) if before is None else (before.start, before.size)
+        made.output = OutputSeen(begun, start + frame.end, sum_before + size)
+    elif frame.kind == Kind.FINISH:
+        finish = clean(decode_json(frame))
+        made.finish = {**finish, "time": _seconds(finish.get("time"))}
+
+
+def _set(branch: int, record: dict[str, Any]) -> SetSeen:
+    changed, removed = record.get("set") or {}, record.get("remove") or ()
+    if not isinstance(changed, dict) or not isinstance(removed, (list, tuple)):
+        raise BadJournal("a record sets something that is no mapping")
+    names = tuple(str(name) for name in removed)
+    return SetSeen(branch, _seconds(record.get("time")), str(record["field"]), changed, names, record.get("value"))
+
+
+def _media(start: int, about: dict[str, Any]) -> MediaSeen:
+    epoch = about.get("epoch")
+    return MediaSeen(
+        start,
+        min(max(1, int(about.get("parts") or 1)), MAX_PARTS),
+        str(about.get("kind") or "")[:20],
+        str(about.get("type") or "")[:MAX_TYPE],
+        str(about.get("name") or "")[:MAX_NAME],
+        str(about.get("format") or "application/octet-stream")[:100],
+        _whole(about.get("step")),
+        None if epoch is None else float(epoch),
+        _seconds(about.get("time")),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """A number that fits into a column, or none."""
+    if value is None:
+        return None
+    number = int(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise BadJournal(f"{str(value)[:40]} is no step")
+    return number
+
+
+def _seconds(value: Any) -> float:
+    return 0.0 if value is None else float(value)
+
+
+def _branch(value: object) -> int:
+    number = int(str(value))
+    if not 1 <= number < 1 << 31:
+        raise BadJournal(f"{number} is not the number of a branch")
+    return number
+
+
+def _checked_layout(frame: Frame, layouts: Layouts) -> int:
+    layout, count = POINTS_HEADER.unpack_from(frame.payload) if len(frame.payload) >= POINTS_HEADER.size else (-1, 0)
+    if layout not in layouts or len(frame.payload) != POINTS_HEADER.size + count * 8 * (3 + len(layouts[layout])):
+        raise BadJournal(f"the points at byte {frame.start} do not fit layout {layout}")
+    return int(layout)
+
+
+def _series(rows: dict[tuple[int, int], list[tuple[int, memoryview]]], layouts: Layouts) -> dict[BranchKey, Points]:
+    """Turn rows into columns: one copy per layout, however many frames there were."""
+    parts: dict[BranchKey, list[tuple[Points, np.ndarray[Any, Any]]]] = {}
+    for (branch, layout), pieces in rows.items():
+        keys = layouts[layout]
+        width = 3 + len(keys)
+        raw = b"".join([payload for _, payload in pieces])
+        numbers = np.frombuffer(raw, "<f8").reshape(-1, width)
+        steps = np.ascontiguousarray(np.frombuffer(raw, "<i8").reshape(-1, width)[:, 0])
+        times, epochs = np.ascontiguousarray(numbers[:, 1]), np.ascontiguousarray(numbers[:, 2])
+        order = np.repeat([number for number, _ in pieces], [len(payload) // (8 * width) for _, payload in pieces])
+        for column, key in enumerate(keys):
+            values = np.ascontiguousarray(numbers[:, 3 + column])
+            parts.setdefault(BranchKey(branch, key), []).append((Points(steps, times, epochs, values), order))
+    return {key: _in_order(found) for key, found in parts.items()}
+
+
+def _in_order(found: list[tuple[Points, np.ndarray[Any, Any]]]) -> Points:
+    """A series that is in several layouts was logged in the order of the frames."""
+    if len(found) == 1:
+        return found[0][0]
+    order = np.argsort(np.concatenate([numbers for _, numbers in found]), kind="stable")
+    return join([points for points, _ in found]).take(order)

@@ -1,0 +1,163 @@
+"""Reading points: packs where there are some, the journal behind them, thin columns where those are enough."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from danlu.spec.runs import SYSTEM
+from danlu.store.metrics.decode import BranchKey, SeriesKey, Stretch, decode
+from danlu.store.metrics.journals import Journals, journals_of
+from danlu.store.metrics.noting import layouts_of
+from danlu.store.metrics.packs import Packs, Placed
+from danlu.store.metrics.points import EMPTY, Axis, Points, downsample, join
+from danlu.store.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
+from danlu.store.runs import branches_of
+
+TAIL_BYTES = 64 << 20
+"""Most that is remembered of decoded ends of journals."""
+
+MOST_PIECES = 64
+NO_LIMIT = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A series for showing: the main line, and what newer branches have hidden."""
+
+    main: Points
+    hidden: dict[int, Points] = field(default_factory=dict)
+    """Branch -> its points that a newer one supersedes."""
+
+    num_points: int = 0
+    """On the main line before it was thinned."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Points of one branch that need not be read yet."""
+
+    branch: int
+    low_step: int
+    high_step: int
+    num_points: int
+    num_thin: int
+    points: Points | None
+    chunk: ChunkRow | None
+
+
+class Reader:
+    """Reads series. Remembers the decoded ends of journals for a while."""
+
+    def __init__(self, journals: Journals, packs: Packs) -> None:
+        self._journals = journals
+        self._packs = packs
+        self._tails: OrderedDict[tuple[int, str, int], list[Stretch]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def lines(
+        self, session: Session, run: RunRow, series: SeriesRow, *, axis: Axis, max_points: int, with_hidden: bool
+    ) -> Lines:
+        """One series, at most `max_points` points per line, with its extremes."""
+        pieces = self._pieces(session, run, series)
+        limits = _limits(session, run.number) if series.type != SYSTEM else {}
+        # every thin point stands for at most 64: with two per shown point, no stretch is left without its extremes
+        is_thin = sum(piece.num_thin for piece in pieces) >= 2 * max_points
+        main: list[Points] = []
+        hidden: dict[int, list[Points]] = {}
+        num_points = 0
+        for piece in pieces:
+            limit = limits.get(piece.branch, NO_LIMIT)
+            if piece.high_step < limit:
+                main.append(self._read(run.id, piece, is_thin=is_thin))
+                num_points += piece.num_points
+                continue
+            full = self._read(run.id, piece, is_thin=False)
+            is_shown = full.steps < limit
+            main.append(full.take(is_shown))
+            num_points += len(main[-1])
+            hidden.setdefault(piece.branch, []).append(full.take(~is_shown))
+        shown = {branch: downsample(join(parts), max_points, axis) for branch, parts in hidden.items()}
+        return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
+
+    def all_points(self, session: Session, run: RunRow, series: SeriesRow) -> Iterator[tuple[int, Points, np.ndarray]]:
+        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides."""
+        limits = _limits(session, run.number) if series.type != SYSTEM else {}
+        for piece in self._pieces(session, run, series):
+            full = self._read(run.id, piece, is_thin=False)
+            yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+
+    def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
+        """Of all journals, branch by branch, each in the order it was logged."""
+        journals = journals_of(session, run.number)
+        order = {row.name: number for number, row in enumerate(journals)}
+        chunks = session.scalars(select(ChunkRow).where(ChunkRow.series == series.id)).all()
+        found = [((chunk.branch, order.get(chunk.journal, 0), chunk.start), _of_chunk(chunk)) for chunk in chunks]
+        key = SeriesKey(series.type, series.name)
+        for row in journals:
+            for number, stretch in enumerate(self._tail(row, run.id)):
+                for branch_key, points in stretch.points.items():
+                    if branch_key.series == key and len(points):
+                        place = (branch_key.branch, order[row.name], row.built + number)
+                        found.append((place, _of_tail(branch_key, points)))
+        return [piece for _, piece in sorted(found, key=lambda item: item[0])]
+
+    def _read(self, run_id: str, piece: _Piece, *, is_thin: bool) -> Points:
+        if piece.points is not None:
+            return piece.points
+        chunk = piece.chunk
+        if chunk is None:
+            return EMPTY
+        placed = Placed(chunk.at, chunk.num_thin, chunk.num_points)
+        return self._packs.read(run_id, chunk.journal, chunk.start, placed, is_thin=is_thin)
+
+    def _tail(self, journal: JournalRow, run_id: str) -> Sequence[Stretch]:
+        """What is not in packs yet, decoded; only what came since the last time is decoded now."""
+        if journal.offset <= journal.built:
+            return ()
+        key = (journal.run, journal.name, journal.built)
+        with self._lock:
+            known = list(self._tails.get(key, ()))
+        if len(known) >= MOST_PIECES:
+            known = []  # many small ones are slow to join
+        end = known[-1].end if known else journal.built
+        if end < journal.offset:
+            layouts = known[-1].layouts if known else layouts_of(journal)
+            branch = known[-1].branch if known else journal.built_branch
+            data = self._journals.read(run_id, journal.name, end, journal.offset)
+            known.append(decode(data, end, layouts, branch))
+            with self._lock:
+                self._tails[key] = known
+                self._tails.move_to_end(key)
+                while len(self._tails) > 1 and _size(self._tails) > TAIL_BYTES:
+                    self._tails.popitem(last=False)
+        return known
+
+
+def _size(tails: Mapping[tuple[int, str, int], list[Stretch]]) -> int:
+    return sum(pieces[-1].end - built for (_, _, built), pieces in tails.items())
+
+
+def _limits(session: Session, run: int) -> dict[int, int]:
+    """Branch -> the smallest step at which a newer branch with points begins."""
+    limits: dict[int, int] = {}
+    smallest = NO_LIMIT
+    for branch, begin in sorted(branches_of(session, run).items(), reverse=True):
+        limits[branch] = smallest
+        smallest = min(smallest, NO_LIMIT if begin is None else begin)
+    return limits
+
+
+def _of_chunk(chunk: ChunkRow) -> _Piece:
+    return _Piece(chunk.branch, chunk.low_step, chunk.high_step, chunk.num_points, chunk.num_thin, None, chunk)
+
+
+def _of_tail(key: BranchKey, points: Points) -> _Piece:
+    low, high = int(points.steps.min()), int(points.steps.max())
+    return _Piece(key.branch, low, high, len(points), len(points), points, None)

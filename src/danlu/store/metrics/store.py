@@ -1,0 +1,127 @@
+"""The metric store as the server uses it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import datetime
+
+from danlu.errors import DanluError
+from danlu.journal import decode_media, scan
+from danlu.journal.format import Kind
+from danlu.store import runs
+from danlu.store.database import Database
+from danlu.store.metrics import sealing
+from danlu.store.metrics.decode import decode, printed
+from danlu.store.metrics.journal_files import JournalFiles
+from danlu.store.metrics.journals import Journals, unfinished
+from danlu.store.metrics.noting import layouts_of, note
+from danlu.store.metrics.packs import Packs
+from danlu.store.metrics.reading import Reader
+from danlu.store.objects import Objects
+from danlu.store.run_tables import JournalRow, MediaRow, RunRow
+
+log = logging.getLogger(__name__)
+
+NOTE_BYTES = 4 << 20
+MEDIA_BYTES = 64 << 20
+"""Most that is read of one image or text."""
+
+
+class Metrics:
+    """Takes journals in, counts them behind that, and reads points."""
+
+    def __init__(
+        self, database: Database, files: JournalFiles, objects: Objects, *, pack_bytes: int = sealing.PACK_BYTES
+    ) -> None:
+        self._database = database
+        self.journals = Journals(database, files)
+        self.packs = Packs(objects)
+        self.reader = Reader(self.journals, self.packs)
+        self._pack_bytes = pack_bytes
+        self._changed: set[tuple[int, str, str]] = set()
+        self._lock = threading.Lock()
+
+    def append(self, run: int, run_id: str, journal: str, *, offset: int, data: bytes, now: datetime) -> int:
+        """As `Journals.append`; what was added is counted a moment later."""
+        end = self.journals.append(run, run_id, journal, offset=offset, data=data, now=now)
+        if data:
+            with self._lock:
+                self._changed.add((run, run_id, journal))
+        return end
+
+    def catch_up(self) -> int:
+        """Count what arrived, and build the packs that are due; return for how many journals something was done.
+
+        One that cannot be counted does not keep the others back; it is tried again after the next `find_uncounted`.
+        """
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        for run, run_id, journal in changed:
+            try:
+                self.count(run, run_id, journal)
+            except DanluError as error:
+                log.warning("%s: journal %s is counted later: %s", run_id, journal, error)
+            except Exception:
+                log.exception("%s: journal %s cannot be counted", run_id, journal)
+        return len(changed)
+
+    def find_uncounted(self) -> None:
+        """Have `catch_up` look at what a server that is gone did not count any more."""
+        with self._database.reading() as session:
+            for run, journal in unfinished(session, 1000):
+                row = session.get(RunRow, run)
+                if row is not None:
+                    with self._lock:
+                        self._changed.add((run, row.id, journal))
+
+    def count(self, run: int, run_id: str, journal: str) -> None:
+        """Count one journal to its end."""
+        while True:
+            with self._database.reading() as session:
+                row = session.get(JournalRow, (run, journal))
+            if row is None or row.noted >= row.offset:
+                return
+            data = self.journals.read(run_id, journal, row.noted, min(row.offset, row.noted + NOTE_BYTES))
+            stretch = decode(data, row.noted, layouts_of(row), row.noted_branch)
+            if stretch.end <= row.noted:
+                log.warning("%s: journal %s cannot be read at %s", run_id, journal, row.noted)
+                return
+            if not self._database.write(note, run, journal, row.noted, stretch):
+                continue  # another server was faster; what is left is looked at anew
+            self._build(run, run_id, journal)
+
+    def read_media(self, run_id: str, media: MediaRow) -> bytes:
+        """The bytes of an image, a text or a histogram."""
+        data = self.journals.read(run_id, media.journal, media.start, media.start + MEDIA_BYTES)
+        pieces: list[bytes] = []
+        for frame in scan(data, 0).frames:
+            if frame.kind != Kind.MEDIA or len(pieces) == media.num_parts:
+                break
+            pieces.append(decode_media(frame).data)
+        return b"".join(pieces)
+
+    def read_output(self, run: RunRow, journal: str, offset: int) -> bytes:
+        """Bytes that the run printed from `offset` on, as many as one stretch holds; empty at the end."""
+        with self._database.reading() as session:
+            row = runs.output_from(session, run.number, journal, offset)
+        if row is None:
+            return b""
+        text = b"".join(printed(self.journals.read(run.id, journal, row.start, row.end)))
+        return text[max(0, offset - row.first) :]
+
+    def delete_run(self, run_id: str) -> None:
+        """Remove the files of a run that the database has forgotten. Quiet when there are none."""
+        self.packs.delete_run(run_id)
+        self.journals.delete_run(run_id)
+
+    def _build(self, run: int, run_id: str, journal: str) -> None:
+        while True:
+            with self._database.reading() as session:
+                row = session.get(JournalRow, (run, journal))
+            if row is None or not sealing.is_due(row, self._pack_bytes):
+                return
+            if not sealing.build_next(
+                self._database, self.journals, self.packs, row, run_id, pack_bytes=self._pack_bytes
+            ):
+                return

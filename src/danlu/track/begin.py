@@ -1,0 +1,146 @@
+"""`track.start` and `track.load`: a run begins, or goes on."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from danlu import journal
+from danlu.track import capture, warn
+from danlu.track.folders import RUN_ID, find_runs, make_run_folder, runs_folder
+from danlu.track.ranks import rank_of
+from danlu.track.reading import read_run
+from danlu.track.run import Run, SilentRun
+from danlu.track.spawning import start_companion
+from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain
+from danlu.track.warn import warn_once
+from danlu.track.writer import Writer
+
+SWITCH = "DANLU_TRACK"
+"""Environment: `on` (as if unset), `offline` (nothing is sent), `off` (nothing is written)."""
+
+_counts: dict[str, int] = {}
+
+
+def start(
+    name: str,
+    hparams: Optional[Mapping[str, Any]] = None,
+    *,
+    folder: Optional[str] = None,
+    labels: Sequence[str] = (),
+    description: str = "",
+    all_ranks: bool = False,
+    project: Optional[str] = None,
+    dir: Union[str, Path, None] = None,
+) -> Run:
+    """Begin a run and return it. Never raises: what does not work is one warning, and the run is silent.
+
+    `folder` and `project` are where the server puts it, `dir` where its files lie here (`.danlu/runs`). Ranks other
+    than 0 get a silent run; with `all_ranks` each has a run of its own, called `NAME-rank3`. Inside a job, an attempt
+    that follows another goes on with the same run, as a newer branch.
+    """
+    warn.forget()
+    environ = os.environ
+    rank = rank_of(environ)
+    if environ.get(SWITCH) == "off" or (rank != 0 and not all_ranks):
+        return SilentRun(str(name))
+    try:
+        called = f"{name}-rank{rank}" if rank != 0 else str(name)
+        about = capture.job(environ)
+        header = {
+            "run": _run_id(called, about["job"]),
+            "name": called[:MAX_NAME] or "run",
+            "created_at": time.time(),
+            "folder": folder,
+            "labels": _labels(labels),
+            "project": project,
+            "description": str(description)[:MAX_TEXT],
+            **about,
+            "rank": rank,
+            "branch": about["attempt"] or 1,
+            "writer": "process",
+            "environment": to_plain(capture.environment()),
+        }
+        home = make_run_folder(runs_folder(environ, os.fspath(dir) if dir else None), called, str(header["run"]))
+        run = _open(header, home)
+        run.begin(hparams if hparams is not None else _hparams_of_job(environ))
+        return run
+    except Exception as error:
+        warn_once("start", f"run {name!r} could not be started, nothing is tracked: {error!r:.300}")
+        return SilentRun(str(name))
+
+
+def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
+    """Go on with a run of this machine: its folder, or its id. Points of the new branch supersede those of the old.
+
+    Raises FileNotFoundError when there is no such run: to begin another one instead would hide the mistake.
+    """
+    if rank_of(os.environ) != 0 or os.environ.get(SWITCH) == "off":
+        return SilentRun(os.path.basename(os.fspath(path)))
+    home = _find(os.fspath(path), runs_folder(os.environ, os.fspath(dir) if dir else None))
+    known = read_run(home)
+    try:
+        header = {
+            **known.header,
+            **{field: value for field, value in known.fields.items() if field in ("labels", "name", "folder")},
+            **capture.job(os.environ),
+            "created_at": time.time(),
+            "branch": known.branch + 1,
+            "writer": "process",
+            "environment": to_plain(capture.environment()),
+        }
+        run = _open(header, home)
+        run.go_on(known.hparams, known.summary, known.last_step + 1)
+        run.begin(None)
+        return run
+    except OSError as error:
+        warn_once("start", f"run {home!r} cannot go on, nothing is tracked: {error}")
+        return SilentRun(str(known.header.get("name")))
+
+
+def _open(header: dict[str, Any], home: str) -> Run:
+    journal_id = journal.new_journal_id()
+    path = os.path.join(home, f"{journal_id}.journal")
+    run = Run(header, home, Writer(path, journal_id, journal.encode_run(header)))
+    start_companion(home, path, is_over=lambda: run.state != "running")
+    return run
+
+
+def _run_id(name: str, job: Optional[str]) -> str:
+    """Random; but inside a job made from the job and the name, so that its next attempt finds the same run."""
+    if job is None:
+        return journal.new_run_id()
+    _counts[name] = _counts.get(name, 0) + 1
+    digest = hashlib.sha256(json.dumps([job, name, _counts[name]]).encode()).digest()
+    return "run-" + base64.b32encode(digest[:16]).decode().rstrip("=").lower()
+
+
+def _find(path: str, parent: str) -> str:
+    if os.path.isdir(path):
+        return path
+    if RUN_ID.fullmatch(path):
+        for folder in find_runs(parent):
+            if folder.endswith(path):
+                return folder
+    raise FileNotFoundError(2, f"no run here and none of this id below {parent}", path)
+
+
+def _labels(labels: Any) -> list[str]:
+    if isinstance(labels, str):
+        return [labels]
+    return [str(label)[:MAX_NAME] for label in labels or ()][:100]
+
+
+def _hparams_of_job(environ: Mapping[str, str]) -> Optional[dict[str, Any]]:
+    try:
+        with open(environ["DANLU_HYPERPARAMETERS"]) as file:
+            found = json.load(file)
+        return found if isinstance(found, dict) else None
+    except (KeyError, OSError, ValueError):
+        return None

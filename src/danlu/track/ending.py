@@ -1,0 +1,61 @@
+"""How a run ends when nobody calls `finish`: the script ran to its end, an exception ended it, or it forked."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from danlu.track.run import Run
+
+_live: list[Run] = []
+_was_prepared = False
+_failure: Optional[BaseException] = None
+
+
+def remember(run: Run) -> None:
+    """End this run when the process ends."""
+    global _was_prepared  # noqa: PLW0603
+    _live.append(run)
+    if _was_prepared:
+        return
+    _was_prepared = True
+    atexit.register(_end_all)
+    os.register_at_fork(after_in_child=_silence)
+    previous = sys.excepthook
+
+    def note(kind: type[BaseException], error: BaseException, trace: Optional[TracebackType]) -> Any:
+        global _failure  # noqa: PLW0603
+        _failure = error
+        return previous(kind, error, trace)
+
+    sys.excepthook = note
+
+
+def forget(run: Run) -> None:
+    if run in _live:
+        _live.remove(run)
+
+
+def state_after(error: BaseException) -> tuple[str, str]:
+    """State and reason of a run that an exception ended."""
+    if isinstance(error, SystemExit) and error.code in (None, 0):
+        return "finished", ""
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", "KeyboardInterrupt"
+    text = str(error)
+    return "failed", f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _end_all() -> None:
+    for run in list(_live):
+        run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
+
+
+def _silence() -> None:
+    for run in list(_live):
+        run.after_fork()
+    _live.clear()

@@ -1,0 +1,128 @@
+"""A run as its journals tell it: for resuming, for `danlu sync`, and for looking at it without a server."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Optional
+
+from danlu import journal
+from danlu.journal import Kind
+from danlu.track.folders import journals_in
+
+
+class JournalFile(NamedTuple):
+    """A journal on disk and what its first frame says."""
+
+    path: str
+    journal_id: str
+    header: dict[str, Any]
+    data: bytes
+
+
+class Point(NamedTuple):
+    type: str
+    name: str
+    step: int
+    time: float
+    epoch: Optional[float]
+    value: float
+    branch: int
+
+
+class Recorded(NamedTuple):
+    """What is known of a run, merged from its journals."""
+
+    header: dict[str, Any]
+    hparams: dict[str, Any]
+    summary: dict[str, Any]
+    environment: dict[str, Any]
+    fields: dict[str, Any]
+    """`labels`, `name`, `folder`, `description`, `total_steps`, where they were set after the start."""
+
+    branch: int
+    """The newest one."""
+
+    last_step: int
+    """The largest step of the newest branch; -1 without points."""
+
+    state: Optional[str]
+    """How it ended; None while it has not, or nobody has noticed yet."""
+
+
+def open_journals(folder: str) -> list[JournalFile]:
+    """The journals of a run that have at least their first frame. Others have nothing to tell yet."""
+    found = []
+    for path in journals_in(folder):
+        with open(path, "rb") as file:
+            data = file.read()
+        try:
+            about = journal.read_file_header(data)
+        except journal.BadJournal:
+            continue
+        first = next(iter(journal.scan(data, limit=journal.MAX_PAYLOAD_BYTES + 64).frames), None)
+        if first is None or first.kind != Kind.RUN:
+            continue
+        found.append(JournalFile(path, about.journal_id, journal.decode_json(first), data))
+    return sorted(found, key=_order)
+
+
+def read_run(folder: str) -> Recorded:
+    """Merge the journals of a folder. Raise FileNotFoundError when there is none."""
+    files = open_journals(folder)
+    if not files:
+        raise FileNotFoundError(2, "no journal of a run here", os.path.abspath(folder))
+    mappings: dict[str, dict[str, Any]] = {"hparams": {}, "summary": {}, "environment": {}}
+    fields: dict[str, Any] = {}
+    branch, last_steps = 1, {0: -1}
+    ends: dict[tuple[int, bool], str] = {}
+    for one in files:
+        now = int(one.header.get("branch") or 1)
+        for frame in journal.scan(one.data).frames:
+            if frame.kind == Kind.SET:
+                _apply(journal.decode_json(frame), mappings, fields)
+            elif frame.kind == Kind.BRANCH:
+                now = int(journal.decode_json(frame)["branch"])
+            elif frame.kind == Kind.FINISH:
+                # a process knows better than its companion how it ended
+                ends.setdefault((now, one.header.get("writer") != "process"), journal.decode_json(frame)["state"])
+            branch = max(branch, now)
+        last_steps[now] = max([last_steps.get(now, -1), *(p.step for p in points(one) if p.type != "system")])
+    mappings["environment"] = {**(files[0].header.get("environment") or {}), **mappings["environment"]}
+    state = next((ends[key] for key in ((branch, False), (branch, True)) if key in ends), None)
+    last_step = last_steps.get(branch, -1)
+    return Recorded(files[0].header, **mappings, fields=fields, branch=branch, last_step=last_step, state=state)
+
+
+def points(one: JournalFile) -> Iterator[Point]:
+    """All points of a journal, in order."""
+    layouts: dict[int, journal.Layout] = {}
+    branch = int(one.header.get("branch") or 1)
+    for frame in journal.scan(one.data).frames:
+        if frame.kind == Kind.LAYOUT:
+            layout = journal.decode_layout(frame)
+            layouts[layout.number] = layout
+        elif frame.kind == Kind.BRANCH:
+            branch = int(journal.decode_json(frame)["branch"])
+        elif frame.kind == Kind.POINTS:
+            layout = layouts[journal.layout_number(frame)]
+            for step, time, epoch, *values in journal.rows(frame, len(layout.names)):
+                for name, value in zip(layout.names, values):
+                    yield Point(layout.type, name, step, time, None if math.isnan(epoch) else epoch, value, branch)
+
+
+def _apply(values: dict[str, Any], mappings: dict[str, dict[str, Any]], fields: dict[str, Any]) -> None:
+    field = values["field"]
+    if field not in mappings:
+        fields[field] = values.get("value")
+        return
+    for name in values.get("remove") or ():
+        mappings[field].pop(name, None)
+    mappings[field].update(values.get("set") or {})
+
+
+def _order(one: JournalFile) -> tuple[int, bool, int, float]:
+    header = one.header
+    created = header.get("created_at") or 0.0
+    return int(header.get("branch") or 1), header.get("writer") != "process", int(header.get("rank") or 0), created

@@ -1,0 +1,380 @@
+"""A run in the training process. Its methods return at once, and raise nothing that could end the training."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Mapping
+from struct import Struct
+from types import TracebackType
+from typing import Any, NamedTuple, Optional, Union
+
+from danlu import journal
+from danlu.journal import Layout
+from danlu.track import ending, media, output
+from danlu.track.mappings import Noted
+from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word
+from danlu.track.warn import warn_once
+from danlu.track.writer import LATE_SECONDS, Rows, Writer
+
+END_STATES = ("finished", "failed", "stopped")
+MAX_SERIES = 20_000
+MAX_NAMES = 4000
+"""Values in one call. Their names, of up to 200 characters, must fit into one frame."""
+
+OUTPUT_BYTES = 256 << 10
+"""Of one frame of what was printed."""
+
+_NAN = math.nan
+_now = time.time
+
+
+class _Declared(NamedTuple):
+    """A layout whose frame has been written."""
+
+    rows: Rows
+    struct: Struct
+
+
+class Run:
+    """What `track.start` returns. May be used from several threads; in a forked child it is silent."""
+
+    def __init__(self, header: Mapping[str, Any], folder: str, writer: Optional[Writer]) -> None:
+        self.id = str(header["run"])
+        self.name = str(header["name"])
+        self.path = folder
+        """The folder of this run on this machine; `danlu sync` and `track.load` take it."""
+
+        self._header = header
+        self._writer = writer
+        self._declared: dict[tuple[Any, ...], _Declared] = {}
+        self._declaring = threading.Lock()
+        self._branch = int(header.get("branch") or 1)
+        self._next_step = 0
+        self._state: Optional[str] = None
+        self._hparams = Noted(None, lambda new, gone: self._set("hparams", new, gone))
+        self._summary = Noted(None, lambda new, gone: self._set("summary", new, gone))
+        self._labels: list[str] = list(header.get("labels") or ())
+        self._output = output.Bounded(self._add_output)
+
+    # points
+
+    def log(
+        self,
+        type: Union[str, Mapping[str, Any]],
+        metrics: Union[Mapping[str, Any], int, None] = None,
+        step: Optional[int] = None,
+        epoch: Optional[float] = None,
+        *,
+        flush: bool = False,
+    ) -> None:
+        """Write down values of one step: `log("val", {"loss": x}, step=i)`; without a type it is `train`.
+
+        Without a step it is the one after the last. Never waits, never raises; with `flush` it returns when the values
+        are in the file. Values are numbers, NumPy scalars or tensors of one element; NaN and infinity are kept.
+        """
+        try:
+            if metrics is None or isinstance(type, dict):
+                type, metrics, step = _without_type(type, metrics, step)
+            if step is None:
+                step = self._next_step
+            key = (type, *metrics)  # type: ignore[misc]
+            declared = self._declared.get(key) or self._declare(key)
+            now = _now()
+            row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *metrics.values())  # type: ignore[union-attr]
+            self._next_step = step + 1
+            writer = self._writer
+            writer.pending.append((declared.rows, row))  # type: ignore[union-attr]
+            if not writer.is_scheduled:  # type: ignore[union-attr]
+                writer.schedule(now)  # type: ignore[union-attr]
+            elif not 0 <= now - writer.scheduled_at < LATE_SECONDS:  # type: ignore[union-attr]
+                writer.flush_late(now)  # type: ignore[union-attr]
+            if flush:
+                writer.flush()  # type: ignore[union-attr]
+        except Exception as error:  # whatever is wrong with the values, training goes on
+            self._log_slowly(type, metrics, step, epoch, error)
+
+    def log_past(
+        self, type: str, metrics: Mapping[str, Any], step: int, *, time: float, epoch: Optional[float] = None
+    ) -> None:
+        """As `log`, for values of an earlier time: for those who bring runs from elsewhere."""
+        self._log_slowly(type, metrics, step, epoch, None, time=time)
+
+    def log_text(self, name: str, text: str, step: Optional[int] = None, *, type: str = "train") -> None:
+        """Write down a text: a sample that the model wrote, a remark."""
+        self.add_media("text", name, step, type, text)
+
+    def log_image(self, name: str, image: Any, step: Optional[int] = None, *, type: str = "train") -> None:
+        """Write down an image: a path, the bytes of a file, a PIL image, or an array H×W, H×W×C or C×H×W."""
+        self.add_media("image", name, step, type, image)
+
+    def log_histogram(
+        self, name: str, values: Any, step: Optional[int] = None, *, bins: int = 64, type: str = "train"
+    ) -> None:
+        """Write down how values are spread: any sequence, array or tensor of numbers."""
+        try:
+            self.add_media("histogram", name, step, type, media.count(values, bins))
+        except Exception as error:
+            warn_once(f"histogram {name}", f"log_histogram({name!r}) could not be kept: {error!r:.300}")
+
+    def rewind(self, step: int) -> None:
+        """Say that training goes back to this step: what was logged from there on stays visible as an old branch."""
+        at = to_step(step)
+        if at is None:
+            warn_once("rewind", f"rewind({step!r}): a step is a whole number")
+            return
+        self._branch += 1
+        self._next_step = at
+        self._add(journal.encode_branch(self._branch, from_step=at, time=_now()))
+
+    # what is set
+
+    @property
+    def hparams(self) -> Noted:
+        return self._hparams
+
+    @hparams.setter
+    def hparams(self, values: Mapping[str, Any]) -> None:
+        self._hparams.replace(_mapping("hparams", values))
+
+    @property
+    def summary(self) -> Noted:
+        return self._summary
+
+    @summary.setter
+    def summary(self, values: Mapping[str, Any]) -> None:
+        self._summary.replace(_mapping("summary", values))
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._labels)
+
+    @labels.setter
+    def labels(self, labels: list[str]) -> None:
+        self._labels = [str(label) for label in ([labels] if isinstance(labels, str) else labels)]
+        self._add(journal.encode_value("labels", self._labels, time=_now()))
+
+    def total_steps(self, number: int) -> None:
+        """Say at which step the training will be done; the server shows progress."""
+        steps = to_step(number)
+        if steps is None:
+            warn_once("total_steps", f"total_steps({number!r}): it is a whole number")
+            return
+        self._add(journal.encode_value("total_steps", steps, time=_now()))
+
+    # the end
+
+    @property
+    def state(self) -> str:
+        """`running`, or how it ended."""
+        return self._state or "running"
+
+    def finish(self, state: str = "finished", reason: str = "") -> None:
+        """End the run: `finished`, `failed` or `stopped`. A second call does nothing."""
+        if state not in END_STATES:
+            warn_once("finish", f"finish({state!r}): known are {', '.join(END_STATES)}; taken as failed")
+            state = "failed"
+        if self._state is not None:
+            return
+        self._state = state
+        output.stop(self._output)
+        ending.forget(self)
+        try:
+            self._add(journal.encode_finish(state, time=_now(), reason=reason[:2000]))
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None  # log() runs into this, and tells
+        except Exception as error:
+            warn_once("finish", f"the end of the run could not be written: {error}")
+
+    def upload(
+        self,
+        folder: Optional[str] = None,
+        make_folder: bool = False,
+        conflict: str = "new",
+        timeout_seconds: float = 120,
+    ) -> bool:
+        """Bring the run to the server now and wait for it. Say whether it is there; if not, one warning tells why.
+
+        `conflict` is for a run of the same name in the folder: `new` keeps both, `skip` does not upload this one,
+        `error` refuses, `replace` puts the other one into the bin.
+        """
+        from danlu.track.uploading import upload
+
+        if self._writer is not None:
+            self._writer.flush()
+        done = upload(
+            self.path, folder=folder, make_folder=make_folder, conflict=conflict, timeout_seconds=timeout_seconds
+        )
+        if not done.is_there:
+            warn_once("upload", f"{self.name} was not uploaded: {done.message}")
+        return done.is_there
+
+    def flush(self) -> None:
+        """Return when everything logged so far is in the file."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], _: Optional[TracebackType]
+    ) -> None:
+        if error is None:
+            self.finish()
+        else:
+            self.finish(*ending.state_after(error))
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r} {self.id} {self.state}>"
+
+    # below: for this package
+
+    def begin(self, hparams: Optional[Mapping[str, Any]], *, has_output: bool = True) -> None:
+        """Write down the first values, and begin to look after the end. Called once."""
+        if hparams:
+            self._hparams.update(hparams)
+        if has_output:
+            output.listen(self._output)
+        ending.remember(self)
+
+    def go_on(self, hparams: Mapping[str, Any], summary: Mapping[str, Any], next_step: int) -> None:
+        """Take over what an earlier process of the run had; nothing is written."""
+        self._hparams = Noted(hparams, lambda new, gone: self._set("hparams", new, gone))
+        self._summary = Noted(summary, lambda new, gone: self._set("summary", new, gone))
+        self._next_step = next_step
+
+    def after_fork(self) -> None:
+        """In a child: be silent. The journal is the parent's."""
+        if self._writer is not None:
+            self._writer.abandon()
+        self._writer = None
+        self._state = "silent"
+
+    def _declare(self, key: tuple[Any, ...]) -> _Declared:
+        """Write the layout's frame, once."""
+        with self._declaring:
+            known = self._declared.get(key)
+            if known is not None:
+                return known
+            if len(self._declared) >= MAX_SERIES:
+                raise ValueError(f"more than {MAX_SERIES} sets of metric names; is a name made from a number?")
+            names = tuple(str(name)[:MAX_NAME] for name in key[1:])
+            if len(names) > MAX_NAMES:
+                raise ValueError(f"{len(names)} values in one call; {MAX_NAMES} are the most")
+            layout = Layout(len(self._declared) + 1, type_word(key[0]), names)
+            struct = journal.row_struct(len(names))
+            made = _Declared(Rows(layout.number, struct.size), struct)
+            self._add(journal.encode_layout(layout))
+            self._declared[key] = made
+            return made
+
+    def add_media(
+        self, kind: str, name: str, step: Optional[int], type: str, value: Any, *, time: Optional[float] = None
+    ) -> None:
+        """Keep a text, an image or a counted histogram."""
+        try:
+            about = {
+                "kind": kind,
+                "type": type_word(type),
+                "name": str(name)[:MAX_NAME],
+                "step": max(0, self._next_step - 1) if step is None else to_step(step),
+                "time": _now() if time is None else time,
+            }
+            for frame in media.FRAMES[kind](about, value):
+                self._add(frame)
+        except Exception as error:
+            warn_once(f"{kind} {name}", f"log_{kind}({name!r}) could not be kept: {error!r:.300}")
+
+    def _log_slowly(
+        self,
+        type: Any,
+        metrics: Any,
+        step: Any,
+        epoch: Any,
+        error: Optional[Exception],
+        *,
+        time: Optional[float] = None,
+    ) -> None:
+        """Keep what can be kept of a call that did not work at once."""
+        try:
+            if self._writer is None or self._state is not None:
+                if self._state != "silent":
+                    warn_once("after", f"{self.name}: log() after finish() is not kept")
+                return
+            if not isinstance(metrics, Mapping):
+                warn_once("metrics", f"log() takes a mapping of names to numbers, not {metrics!r:.80}; nothing is kept")
+                return
+            kept = self._numbers_of(metrics)
+            at = to_step(step) if step is not None else self._next_step
+            if at is None:
+                warn_once("step", f"log(): step is {step!r:.80}, which is no whole number; the next one is used")
+                at = self._next_step
+            during = to_number(epoch) if epoch is not None else None
+            if not kept:
+                return
+            declared = self._declare((type, *kept))
+            now = _now() if time is None else time
+            row = declared.struct.pack(at, now, _NAN if during is None else during, *kept.values())
+            self._writer.pending.append((declared.rows, row))
+            self._writer.schedule(_now())
+            self._next_step = at + 1
+        except Exception as second:
+            warn_once("log", f"log() could not keep a value: {error!r:.200}, {second!r:.200}")
+
+    def _numbers_of(self, metrics: Mapping[Any, Any]) -> dict[str, float]:
+        kept: dict[str, float] = {}
+        for name, value in metrics.items():
+            number = to_number(value)
+            if number is None:
+                warn_once(f"value {name}", f"log(): {name!r} is {value!r:.80}, which is no number; it is left out")
+            else:
+                kept[str(name)] = number
+        return kept
+
+    def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None:
+        try:
+            self._add(journal.encode_set(field, to_plain(new), remove=gone, time=_now()))
+        except Exception as error:
+            warn_once(field, f"{field} could not be kept: {error!r:.300}")
+
+    def _add_output(self, stream: int, data: bytes) -> None:
+        for first in range(0, len(data), OUTPUT_BYTES):
+            self._add(journal.encode_output(stream, _now(), data[first : first + OUTPUT_BYTES]))
+
+    def _add(self, frame: bytes) -> None:
+        if self._writer is not None and self._writer.is_open:
+            self._writer.add(frame)
+
+
+class SilentRun(Run):
+    """A run that writes nothing: on ranks other than 0, and where tracking is switched off."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__({"run": "run-silent", "name": name}, os.devnull, None)
+
+    def log(self, *_: Any, **__: Any) -> None:
+        """Do nothing."""
+
+    def upload(self, *_: Any, **__: Any) -> bool:
+        return True
+
+
+def _without_type(first: Any, second: Any, step: Any) -> tuple[str, Any, Any]:
+    """`log({...}, step=i)` and `log({...}, i)`."""
+    if not isinstance(first, Mapping):
+        return str(first), second, step
+    return "train", first, second if step is None else step
+
+
+def _mapping(field: str, values: Any) -> Mapping[str, Any]:
+    if isinstance(values, Mapping):
+        return values
+    try:
+        return dict(vars(values))  # an argparse.Namespace, a data class
+    except TypeError:
+        warn_once(field, f"{field} takes a mapping, not {values!r:.80}")
+        return {}

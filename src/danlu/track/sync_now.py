@@ -1,0 +1,49 @@
+"""Syncs one run and says how it went, as a process of its own: what it imports does not meet the training's packages.
+
+python -I sync_now.py '{"run": "FOLDER", "folder": null, "make_folder": false, "conflict": "new"}'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+if __name__ == "__main__":
+    # as a script: this very copy of the package, but behind Python's own library, which nothing may shadow
+    _own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
+    sys.path.insert(_after[0] if _after else len(sys.path), _own)
+
+from danlu.track.address import connected, find_address
+from danlu.track.syncing import AWAY, Wish, sync_run
+
+
+def sync(order: dict[str, Any]) -> dict[str, Any]:
+    """What became of it: `is_there` and `message`."""
+    address = find_address(os.environ)
+    if address is None:
+        return {"is_there": False, "message": "no server and key are known; `danlu login` keeps them"}
+    wish = Wish(order["folder"], order["make_folder"], order["conflict"])
+    try:
+        with connected(address) as server:
+            done = sync_run(server, order["run"], wish)
+    except AWAY as error:
+        return {"is_there": False, "message": f"no server answers at {address.url} ({error}); `danlu sync` later"}
+    if done is None:
+        return {"is_there": False, "message": f"there is no journal in {order['run']}"}
+    return {"is_there": not done.problem, "message": done.problem}
+
+
+def main() -> int:
+    try:
+        result = sync(json.loads(sys.argv[1]))
+    except Exception as error:
+        result = {"is_there": False, "message": f"{type(error).__name__}: {error}"}
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

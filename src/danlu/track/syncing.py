@@ -1,0 +1,123 @@
+"""Brings runs of a folder to the server. As often and from as many places as one likes: the end is the same."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import time
+from typing import Any, NamedTuple, Optional
+
+from danlu import journal
+from danlu.journal import Kind
+from danlu.node.http import Refused, Server
+from danlu.node.journals import announce, move, send_journal
+from danlu.track.folders import find_runs
+from danlu.track.processes import from_header, is_gone
+from danlu.track.reading import JournalFile, open_journals
+
+AWAY = (OSError, http.client.HTTPException)
+
+
+class Synced(NamedTuple):
+    """What became of one run."""
+
+    folder: str
+    run_id: str
+    name: str
+    num_bytes: int
+    """Sent now; 0 when the server had it all."""
+
+    problem: str
+    """Why it is not, or not wholly, on the server; empty when it is."""
+
+    is_skipped: bool = False
+    """Whether the folder has a run of that name, and the wish was to leave it at that."""
+
+
+class Wish(NamedTuple):
+    """What an upload asks for beyond a sync."""
+
+    folder: Optional[str] = None
+    make_folder: bool = False
+    conflict: str = "new"
+
+
+def sync_all(server: Server, folder: str) -> list[Synced]:
+    """Sync every run at or below a folder. A run that the server refuses does not keep the others back.
+
+    Raises OSError or HTTPException when the server cannot be reached at all.
+    """
+    return [done for one in find_runs(folder) if (done := sync_run(server, one)) is not None]
+
+
+def sync_run(server: Server, folder: str, wish: Optional[Wish] = None) -> Optional[Synced]:
+    """Sync one run; None when its folder has no journal with a beginning."""
+    files = open_journals(folder)
+    if not files:
+        return None
+    dead = note_death(folder, files)
+    header = files[0].header
+    run_id, name = str(header["run"]), str(header.get("name"))
+    num_bytes = 0
+    try:
+        known = announce(server, _announcement(header, wish))
+        if known.get("id", run_id) != run_id:
+            return Synced(folder, run_id, name, 0, "", is_skipped=True)
+        if wish is not None and wish.folder is not None and known.get("folder", wish.folder) != wish.folder.strip("/"):
+            move(server, run_id, folder=wish.folder, make_folder=wish.make_folder)
+        for one in [*(file.path for file in files), *([dead] if dead else [])]:
+            num_bytes += send_journal(server, run_id, one)
+    except Refused as refused:
+        return Synced(folder, run_id, name, num_bytes, refused.message)
+    return Synced(folder, run_id, name, num_bytes, "")
+
+
+def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
+    """Write down that the newest process of the run died, when that is certain and new. Return the journal made."""
+    newest = [one for one in files if one.header.get("writer") == "process"][-1:]
+    if not newest:
+        return None
+    branch = newest[0].header.get("branch")
+    ends = [one for one in files if one.header.get("branch") == branch and has_end(one)]
+    process = from_header(newest[0].header)
+    if ends or process is None or not is_gone(process):
+        return None
+    return write_death(folder, newest[0].header, newest[0].journal_id)
+
+
+def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optional[str]:
+    """A journal that says only that the process died. Its name is taken by the first of several that notice."""
+    path = os.path.join(folder, f"died-{of_journal}.journal")
+    reason = "the process ended without a word: it was killed, or its machine went down"
+    now = time.time()
+    data = b"".join(
+        [
+            journal.file_header(journal.new_journal_id()),
+            journal.encode_run({**header, "writer": "companion", "created_at": now}),
+            journal.encode_finish("died", time=now, reason=reason),
+        ]
+    )
+    partial = f"{path}.{os.getpid()}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+        os.link(partial, path)  # appears whole, and only once
+    except FileExistsError:
+        return None
+    except OSError:
+        return None  # a folder that cannot be written can still be synced; the server's heartbeat rule notices
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+    return path
+
+
+def has_end(one: JournalFile) -> bool:
+    return any(frame.kind == Kind.FINISH for frame in journal.scan(one.data).frames)
+
+
+def _announcement(header: dict[str, Any], wish: Optional[Wish]) -> dict[str, Any]:
+    if wish is None:
+        return header
+    asked: dict[str, Any] = {"make_folder": wish.make_folder, "conflict": wish.conflict}
+    return {**header, **({"folder": wish.folder} if wish.folder is not None else {}), **asked}

@@ -1,0 +1,231 @@
+"""Reads TensorBoard event files into a run: scalars, texts, images and histograms, with their own times and steps.
+
+An event file is a sequence of TFRecords (length u64, its checksum u32, data, checksum u32), each a protobuf message
+`Event`. The few fields that matter are read here, so that neither TensorFlow nor protobuf is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+from danlu.track import media
+from danlu.track.values import TYPES, type_word
+
+if TYPE_CHECKING:
+    from danlu.track.run import Run
+
+MAX_EVENT_BYTES = 64 << 20
+_DT_FLOAT, _DT_DOUBLE, _DT_STRING = 1, 2, 7
+
+
+class Value(NamedTuple):
+    """One value of one tag. `what` is a float, or ("text" | "image" | "histogram", data)."""
+
+    tag: str
+    step: int
+    time: float
+    what: Union[float, tuple[str, Any]]
+
+
+class Imported(NamedTuple):
+    num_points: int
+    num_media: int
+    num_files: int
+
+
+def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, name: Optional[str] = None) -> Imported:
+    """Read an event file, or all below a folder, into a run; without one, into a new run that is then finished.
+
+    The type is the first part of a tag (`val/loss`) or the folder (`validation/events...`) when it is one of ours, else
+    `train`. Raises FileNotFoundError when there is no event file. A file that is cut off gives what is whole.
+    """
+    files = find_event_files(os.fspath(path))
+    if not files:
+        raise FileNotFoundError(2, "no TensorBoard event file (events.out.tfevents...)", os.fspath(path))
+    from danlu.track.begin import start
+
+    into = run or start(name or os.path.basename(os.path.abspath(path)))
+    num_points = num_media = 0
+    for file in files:
+        folder_type = TYPES.get(os.path.basename(os.path.dirname(os.path.abspath(file))).lower(), "train")
+        for value in read_events(file):
+            kind, metric = split_tag(value.tag, folder_type)
+            if isinstance(value.what, float):
+                into.log_past(kind, {metric: value.what}, step=value.step, time=value.time)
+                num_points += 1
+            else:
+                _log_media(into, kind, metric, value)
+                num_media += 1
+    if run is None:
+        into.finish()
+    return Imported(num_points, num_media, len(files))
+
+
+def find_event_files(path: str) -> list[str]:
+    if os.path.isfile(path):
+        return [path]
+    return sorted(
+        os.path.join(parent, name) for parent, _, names in os.walk(path) for name in names if "tfevents" in name
+    )
+
+
+def split_tag(tag: str, otherwise: str) -> tuple[str, str]:
+    """Type and name: `validation/loss` and `epoch_loss` of a folder `validation` are both `val`."""
+    first, slash, rest = tag.partition("/")
+    if slash and rest and first.lower() in TYPES:
+        return type_word(first), rest
+    return otherwise, tag
+
+
+def read_events(path: str) -> Iterator[Value]:
+    """The values of a file, in order, as far as it is whole."""
+    with open(path, "rb") as file:
+        while True:
+            head = file.read(12)
+            if len(head) < 12:
+                return
+            (length,) = struct.unpack("<Q", head[:8])
+            if length > MAX_EVENT_BYTES:
+                return
+            data = file.read(length)
+            if len(data) < length or len(file.read(4)) < 4:
+                return
+            try:
+                yield from _event(data)
+            except (ValueError, IndexError, struct.error, UnicodeDecodeError):
+                return  # damaged: nothing behind it can be trusted
+
+
+def _event(data: bytes) -> Iterator[Value]:
+    time, step, summary = 0.0, 0, b""
+    for field, value in _fields(data):
+        if field == 1:
+            (time,) = struct.unpack("<d", value)
+        elif field == 2:
+            step = value - (1 << 64) if value >= 1 << 63 else value
+        elif field == 5:
+            summary = value
+    for field, value in _fields(summary):
+        if field == 1:
+            yield from _value(value, step, time)
+
+
+def _value(data: bytes, step: int, time: float) -> Iterator[Value]:
+    tag, plugin = "", ""
+    found: Union[float, tuple[str, Any], None] = None
+    for field, value in _fields(data):
+        if field == 1:
+            tag = value.decode()
+        elif field == 2:
+            found = float(struct.unpack("<f", value)[0])
+        elif field == 4:
+            found = ("image", _sub(value, 4))
+        elif field == 5:
+            found = ("histogram", _histogram(value))
+        elif field == 8:
+            found = ("tensor", value)
+        elif field == 9:
+            plugin = (_sub(_sub(value, 1), 1) or b"").decode()
+    if isinstance(found, tuple) and found[0] == "tensor":
+        found = _tensor(found[1], plugin)
+    if found is not None and tag:
+        yield Value(tag, step, time, found)
+
+
+def _tensor(data: bytes, plugin: str) -> Union[float, tuple[str, Any], None]:
+    dtype, content, strings, floats = 0, b"", [], []
+    for field, value in _fields(data):
+        if field == 1:
+            dtype = value
+        elif field == 4:
+            content = value
+        elif field == 5:
+            floats += _packed(value, "f")
+        elif field == 6:
+            floats += _packed(value, "d")
+        elif field == 8:
+            strings.append(value)
+    if content and dtype in (_DT_FLOAT, _DT_DOUBLE):
+        floats = _packed(content, "f" if dtype == _DT_FLOAT else "d")
+    if dtype == _DT_STRING and strings and plugin == "images":
+        return ("image", strings[-1])  # width and height come before it
+    if dtype == _DT_STRING and strings:
+        return ("text", strings[0].decode("utf-8", "replace"))
+    if plugin == "histograms" and floats and len(floats) % 3 == 0:
+        edges = [floats[0], *floats[1::3]]
+        return ("histogram", (edges, [int(count) for count in floats[2::3]]))
+    return floats[0] if len(floats) == 1 else None
+
+
+def _histogram(data: bytes) -> tuple[list[float], list[int]]:
+    low, limits, counts = 0.0, [0.0][:0], [0.0][:0]
+    for field, value in _fields(data):
+        if field == 1:
+            (low,) = struct.unpack("<d", value)
+        elif field == 6:
+            limits += _packed(value, "d")
+        elif field == 7:
+            counts += _packed(value, "d")
+    return [min(low, *limits[:1]) if limits else low, *limits], [int(count) for count in counts]
+
+
+def _log_media(run: Run, kind: str, metric: str, value: Value) -> None:
+    assert isinstance(value.what, tuple)
+    what, data = value.what
+    if what == "histogram":
+        edges, counts = data
+        # TensorBoard's outermost limits are ±1.8e308, which no chart can show
+        finite = [max(-1e300, min(1e300, edge)) for edge in edges]
+        run.add_media("histogram", metric, value.step, kind, media.counted(finite, counts), time=value.time)
+    elif what == "image":
+        run.add_media("image", metric, value.step, kind, data, time=value.time)
+    else:
+        run.add_media("text", metric, value.step, kind, data, time=value.time)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message: numbers as int, everything else as bytes."""
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(data, at)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            length, at = _varint(data, at)
+        elif kind in (1, 5):
+            length = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"wire type {kind}")
+        if at + length > end:
+            raise ValueError("a field is longer than its message")
+        yield key >> 3, data[at : at + length]
+        at += length
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number is too long")
+
+
+def _sub(data: Any, wanted: int) -> Any:
+    return next((value for field, value in _fields(data or b"") if field == wanted), None)
+
+
+def _packed(data: bytes, code: str) -> list[float]:
+    size = struct.calcsize(code)
+    return [float(value) for (value,) in struct.iter_unpack("<" + code, data[: len(data) // size * size])]

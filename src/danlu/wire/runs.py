@@ -1,0 +1,230 @@
+"""Runs, their folders, series and points on the wire."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Optional
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from danlu.spec.runs import RunState
+from danlu.wire.base import Answer, Body, Moment
+
+
+class Conflict(str, Enum):
+    """What to do when the folder has a run of that name already."""
+
+    NEW = "new"
+    SKIP = "skip"
+    ERROR = "error"
+    REPLACE = "replace"
+
+
+class CreateRun(BaseModel):
+    """The header of a run's journal. Fields of a newer client are passed over: its points must arrive all the same."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    run: str
+    """Made by the client: `run-` and 26 characters of a-z and 2-7. Sent again, it names the same run."""
+
+    name: str = Field(min_length=1, max_length=200)
+    created_at: Optional[float] = Field(default=None, ge=0, le=253_402_300_799, allow_inf_nan=False)
+    """Seconds since 1970, by the client's clock."""
+
+    project: Optional[str] = Field(default=None, max_length=100)
+    folder: Optional[str] = Field(default=None, max_length=500)
+    labels: list[str] = Field(default=[], max_length=100)
+    description: str = Field(default="", max_length=100_000)
+    hparams: dict[str, Any] = {}
+    job: Optional[str] = Field(default=None, max_length=40)
+    attempt: Optional[int] = Field(default=None, ge=0, lt=2**31)
+    environment: dict[str, Any] = {}
+    """What was captured: command, commit, host, packages."""
+
+    make_folder: bool = True
+    """False: refuse when the folder does not exist."""
+
+    conflict: Conflict = Conflict.NEW
+
+
+class ChangeRun(Body):
+    """What is left out stays as it is."""
+
+    name: Optional[str] = Field(default=None, min_length=1, max_length=200)
+    folder: Optional[str] = Field(default=None, max_length=500)
+    labels: Optional[list[str]] = Field(default=None, max_length=100)
+    description: Optional[str] = Field(default=None, max_length=100_000)
+    make_folder: bool = True
+
+
+class MetricOut(Answer):
+    """A series, rolled up over all of its points."""
+
+    type: str
+    """train, val, test, system, or a word of the user's; may be empty."""
+
+    name: str
+    num_points: int
+    step: int
+    """Of the last point."""
+
+    epoch: Optional[float] = None
+    last: Optional[float] = None
+    """None when it is not a finite number."""
+
+    low: Optional[float] = None
+    high: Optional[float] = None
+
+
+class RunRow(Answer):
+    """A run in a list."""
+
+    id: str
+    name: str
+    project: str
+    folder: str
+    owner: str
+    state: RunState
+    job: Optional[str] = None
+    attempt: Optional[int] = None
+    is_own: bool = False
+    """Whether it is the run that its job has of its own."""
+
+    labels: list[str] = []
+    hparams: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
+    metrics: list[MetricOut] = []
+    """Without the use of the machine; at most 50."""
+
+    step: Optional[int] = None
+    epoch: Optional[float] = None
+    total_steps: Optional[int] = None
+    progress: Optional[float] = None
+    """step / total_steps, where that is known."""
+
+    num_points: int = 0
+    created_at: Moment
+    started_at: Moment
+    ended_at: Optional[Moment] = None
+    deleted_at: Optional[Moment] = None
+    """Since when it is in the bin."""
+
+
+class JournalOut(Answer):
+    name: str
+    writer: str
+    branch: int
+    offset: int
+    """Bytes that have arrived."""
+
+    output_bytes: int
+    """Bytes that its process printed."""
+
+
+class BranchOut(Answer):
+    branch: int
+    from_step: Optional[int] = None
+    """Older branches are hidden from here on; None while it has no points."""
+
+
+class RunOut(RunRow):
+    """A run in full."""
+
+    description: str = ""
+    environment: dict[str, Any] = {}
+    seen_at: Moment
+    """When something was last heard of it."""
+
+    reason: str = ""
+    """What its process said when it ended."""
+
+    journals: list[JournalOut] = []
+    branches: list[BranchOut] = []
+
+
+class OffsetOut(Answer):
+    offset: int
+    """Bytes that are durable now."""
+
+
+class Line(Answer):
+    """Points, column by column. A value that is not finite is null."""
+
+    step: list[int]
+    epoch: list[Optional[float]]
+    time: list[float]
+    """Seconds since 1970."""
+
+    value: list[Optional[float]]
+
+
+class HiddenLine(Line):
+    branch: int
+
+
+class SeriesPoints(Line):
+    """One series of one run."""
+
+    run: str
+    type: str
+    name: str
+    num_points: int
+    """On the main line, before it was thinned."""
+
+    hidden: list[HiddenLine] = []
+    """What newer branches have superseded."""
+
+
+class PointsOut(Answer):
+    axis: str
+    items: list[SeriesPoints]
+
+
+class MediaOut(Answer):
+    id: str
+    """For GET /runs/{run}/media/{id}, which has the bytes."""
+
+    kind: str
+    type: str
+    name: str
+    format: str
+    step: Optional[int] = None
+    epoch: Optional[float] = None
+    time: float
+
+
+class FolderOut(Answer):
+    project: str
+    path: str
+    num_runs: int
+    """Directly in it, without those in the bin."""
+
+
+class MakeFolder(Body):
+    path: str = Field(min_length=1, max_length=500)
+    project: Optional[str] = Field(default=None, max_length=100)
+
+
+class MoveFolder(Body):
+    path: str = Field(min_length=1, max_length=500)
+    to: str = Field(min_length=1, max_length=500)
+    project: Optional[str] = Field(default=None, max_length=100)
+
+
+class PushMetrics(Body):
+    """Metrics that a script, or somebody for it, pushes to a job."""
+
+    timestamp: Optional[float] = Field(default=None, ge=0, le=253_402_300_799, allow_inf_nan=False)
+    """Seconds since 1970; now when left out."""
+
+    values: dict[str, float] = Field(min_length=1, max_length=100)
+    """Name -> value. `val/acc` is the metric acc of the type val."""
+
+    epoch: Optional[float] = Field(default=None, allow_inf_nan=False)
+    step: Optional[int] = Field(default=None, ge=-(2**62), le=2**62)
+    total_steps: Optional[int] = Field(default=None, ge=1, le=2**62)
+
+
+class PushMany(Body):
+    metrics: list[PushMetrics] = Field(min_length=1, max_length=10_000)

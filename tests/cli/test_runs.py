@@ -1,0 +1,91 @@
+"""`danlu runs`, and `client.runs` below it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.support.journals import BEGAN, JournalMaker
+
+from danlu import journal
+from danlu.client import Client
+from danlu.testing.serving import RunningServer
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Said
+
+    Danlu = Callable[..., Said]
+
+
+def send(server: RunningServer, made: JournalMaker) -> None:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    with httpx.Client(base_url=f"{server.url}/api/v1", headers=headers) as http:
+        http.post("/runs", json=made.header).raise_for_status()
+        path = f"/runs/{made.run}/journals/{made.name}"
+        http.put(path, params={"offset": 0}, content=made.data).raise_for_status()
+        deadline = time.monotonic() + 20
+        while http.get(f"/runs/{made.run}").json()["state"] == "running" and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def two_runs(server: RunningServer) -> list[JournalMaker]:
+    made = []
+    for name, lr in (("cli-small", 0.1), ("cli-large", 0.001)):
+        one = JournalMaker(name=name, folder="cli")
+        one.log("val", {"acc": [lr * step for step in range(40)]}, range(40))
+        one.add(journal.encode_set("hparams", {"lr": lr, "same": 1}, time=BEGAN))
+        one.add(journal.encode_output(1, BEGAN, b"hello\n")).finish()
+        send(server, one)
+        made.append(one)
+    return made
+
+
+class TestRuns:
+    def test_from_the_list_to_the_bin_and_back(
+        self, danlu: Danlu, client: Client, two_runs: list[JournalMaker], alone: Path
+    ) -> None:
+        small, large = two_runs
+        listed = danlu("runs", "ls", "metrics.val.acc > 1", "-f", "cli").out
+        assert small.run in listed
+        assert large.run not in listed
+        assert "val/acc" in listed.splitlines()[0]
+        shown = danlu("runs", "show", "cli-small").out
+        assert "lr = 0.1" in shown
+        assert "▁" in shown
+        compared = danlu("runs", "compare", "cli-small", "cli-large").out
+        assert "lr" in compared
+        assert "same" not in compared
+        data = json.loads(danlu("runs", "compare", small.run, large.run, "--json").out)
+        assert data["metrics"]["val/acc"][small.run]["max"] == pytest.approx(3.9)
+        assert danlu("runs", "export", small.run, "points.csv").out == "points.csv\n"
+        assert len((alone / "points.csv").read_text().splitlines()) == 41
+        assert danlu("runs", "mv", small.run, "cli/old", "--name", "cli-old").out.split()[1:] == ["cli/old", "cli-old"]
+        assert danlu("runs", "rm", small.run).out.endswith("in the bin\n")
+        assert small.run not in danlu("runs", "ls", "-f", "cli").out
+        assert danlu("runs", "restore", small.run).code == 0
+        assert client.runs.get("cli-old").details.folder == "cli/old"
+        assert b"".join(client.runs.get(small.run).output()) == b"hello\n"
+        for run in (small.run, large.run):
+            danlu("runs", "rm", run)
+            assert danlu("runs", "rm", "--purge", run).out.endswith("gone\n")
+
+    def test_what_is_wrong_is_said(self, danlu: Danlu, alone: Path, two_runs: list[JournalMaker]) -> None:
+        said = danlu("runs", "ls", "hparams.lr <")
+        assert (said.code, said.err.splitlines()[-1]) == (1, "danlu:               ^")
+        assert danlu("runs", "show", "no-such-run").err.startswith("danlu: no run 'no-such-run'")
+        assert danlu("runs", "compare", "one").code == 2
+        refused = danlu("runs", "export", two_runs[0].run, "x.parquet")
+        assert refused.code == 0 or "pip install 'danlu[parquet]'" in refused.err
+        assert list(alone.glob(".partial*")) == []
+
+    def test_progress_of_a_job(self, danlu: Danlu, client: Client) -> None:
+        job = client.jobs.submit(name="pushed", command="true")
+        client.runs.push(job.id, {"loss": 1.0}, step=66, total_steps=1000, epoch=3)
+        assert "6.6%, step 66 of 1000" in danlu("show", job.id).out
+        job.wait(timeout=60)

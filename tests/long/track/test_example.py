@@ -1,0 +1,86 @@
+"""The example of a distributed training, as people would start it: two DDP ranks in a job, and without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import danlu
+from danlu.client import Client
+from danlu.spec.states import JobState
+from danlu.testing.serving import RunningServer
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "track_ddp"
+SOURCE = str(Path(danlu.__file__).parents[1])
+pytestmark = pytest.mark.long
+WANTED = {
+    ("train", "loss"): 64,
+    ("val", "loss"): 2,
+    ("val", "accuracy"): 2,
+    ("test", "loss"): 1,
+    ("test", "accuracy"): 1,
+}
+
+
+def runs_of(server: RunningServer, **query: str) -> list[dict[str, Any]]:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    answer = httpx.get(f"{server.url}/api/v1/runs", params=query, headers=headers, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    return [run for run in answer.json()["items"] if not run["is_own"]]
+
+
+def series_of(run: dict[str, Any]) -> dict[tuple[str, str], int]:
+    return {(one["type"], one["name"]): one["num_points"] for one in run["metrics"]}
+
+
+def test_in_a_job(client: Client, server: RunningServer) -> None:
+    job = client.jobs.submit(
+        name="track-ddp",
+        command="python train.py",
+        nodes=2,
+        launch="ddp",
+        code={"path": str(EXAMPLE)},
+        env={"PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1", "EPOCHS": "2"},
+    )
+    assert job.wait(timeout=240).state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
+    deadline = time.monotonic() + 30
+    while runs_of(server, job=job.id)[0]["state"] == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (run,) = runs_of(server, job=job.id)
+    assert (run["state"], run["folder"], series_of(run)) == ("finished", "examples", WANTED)
+
+
+def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, tmp_path: Path) -> None:
+    env = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("DANLU_")},
+        "PYTHONPATH": SOURCE,
+        "DANLU_CONFIG": str(tmp_path / "none.yml"),
+        "OMP_NUM_THREADS": "1",
+        "EPOCHS": "2",
+    }
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLE / "train.py")]
+    done = subprocess.run(
+        [sys.executable, *launch], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (folder,) = (tmp_path / ".danlu" / "runs").iterdir()  # rank 1 was silent
+    keyed = {**env, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
+    outputs = []
+    for _ in range(2):
+        command = [sys.executable, "-m", "danlu", "sync", "--json"]
+        said = subprocess.run(command, cwd=tmp_path, env=keyed, capture_output=True, text=True, check=True)
+        outputs.append(json.loads(said.stdout)[0])
+    assert folder.name.endswith(outputs[0]["run_id"])
+    assert (outputs[0]["num_bytes"] > 1000, outputs[1]["problem"]) == (True, "")
+    run = next(run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
+    assert (run["state"], run["folder"], run["hparams"]["epochs"]) == ("finished", "examples", 2)
+    assert series_of(run) == WANTED
+    assert run["summary"]["accuracy"] > 0.5

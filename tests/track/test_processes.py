@@ -1,0 +1,257 @@
+"""What happens to the journal when things happen to the process: kill, fork, a full disk, an exception."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from danlu import journal
+from danlu.journal import Kind
+from danlu.track.folders import find_runs
+from danlu.track.reading import JournalFile, Point, open_journals, points, read_run
+
+Python = Callable[..., "subprocess.Popen[str]"]
+NUM_SLOTS = 1 << 20
+
+LOGS_FOR_EVER = f"""
+import mmap, struct, sys, time
+from danlu import track
+
+file = open("times", "r+b")
+shared = mmap.mmap(file.fileno(), 0)
+run = track.start("killed")
+step = 0
+print("ready", flush=True)
+while step < {NUM_SLOTS}:
+    run.log({{"loss": 1.0, "accuracy": step}}, step=step)
+    struct.pack_into("<d", shared, 8 * step, time.time())
+    step += 1
+    if step % 16 == 0:
+        time.sleep(0.001)
+"""
+
+FLUSHES = """
+import sys
+from danlu import track
+
+run = track.start("flushed")
+for step in range(100_000_000):
+    run.log({"loss": 1.0}, step=step, flush=True)
+    sys.stdout.write(f"{step}\\n")
+    sys.stdout.flush()
+"""
+
+
+def the_run(folder: Path) -> str:
+    (found,) = find_runs(str(folder / ".danlu"))
+    return found
+
+
+def own_journal(folder: Path) -> JournalFile:
+    return next(one for one in open_journals(the_run(folder)) if one.header["writer"] == "process")
+
+
+def own_points(folder: Path) -> list[Point]:
+    return list(points(own_journal(folder)))
+
+
+def wait_for_state(folder: Path, seconds: float = 30) -> str:
+    """How the companion, or the process, says that it ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        state = read_run(the_run(folder)).state
+        if state is not None:
+            return state
+        time.sleep(0.05)
+    raise AssertionError("nobody wrote down the end")
+
+
+class TestKill:
+    def test_kill_9_loses_at_most_the_last_50_ms(self, python: Python, tmp_path: Path) -> None:
+        (tmp_path / "times").write_bytes(bytes(8 * NUM_SLOTS))
+        child = python(LOGS_FOR_EVER)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        child.kill()
+        child.communicate()
+        with (tmp_path / "times").open("r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
+            times = [time for (time,) in struct.iter_unpack("<d", shared) if time]
+        kept = [point.step for point in own_points(tmp_path) if point.name == "loss"]
+        assert kept == list(range(len(kept)))  # no hole, no point twice
+        assert len(times) > 200
+        if len(kept) < len(times):
+            assert times[-1] - times[len(kept)] <= 0.05
+
+    def test_kill_9_loses_nothing_that_was_flushed(self, python: Python, tmp_path: Path) -> None:
+        child = python(FLUSHES)
+        assert child.stdout is not None
+        for _ in range(200):
+            child.stdout.readline()
+        child.kill()
+        rest, _ = child.communicate()
+        acknowledged = 200 + rest.count("\n")
+        kept = [point.step for point in own_points(tmp_path)]
+        assert kept == list(range(len(kept)))
+        assert len(kept) >= acknowledged
+
+    def test_a_killed_run_is_marked_as_died(self, python: Python, tmp_path: Path) -> None:
+        child = python(FLUSHES)
+        assert child.stdout is not None
+        child.stdout.readline()
+        deadline = time.monotonic() + 30
+        while len(open_journals(the_run(tmp_path))) < 2:  # the companion is there
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        child.kill()
+        child.communicate()
+        assert wait_for_state(tmp_path) == "died"
+
+
+class TestCompanion:
+    def test_is_started_again_when_it_is_killed(self, python: Python, tmp_path: Path) -> None:
+        child = python("import time\nfrom danlu import track\nrun = track.start('long')\ntime.sleep(60)\n")
+        try:
+            first = _wait_for_companion(tmp_path, not_pid=0)
+            os.kill(first, signal.SIGKILL)
+            second = _wait_for_companion(tmp_path, not_pid=first)
+            assert second != first
+        finally:
+            child.kill()
+            child.communicate()
+        assert wait_for_state(tmp_path) == "died"
+
+    def test_notes_packages_and_the_use_of_the_machine(self, python: Python, tmp_path: Path) -> None:
+        script = "import time\nfrom danlu import track\nrun = track.start('busy')\nt = time.time()\n"
+        child = python(script + "while time.time() < t + 2.5: pass\nrun.finish()\n")
+        child.communicate(timeout=60)
+        companion = next(one for one in open_journals(the_run(tmp_path)) if one.header["writer"] == "companion")
+        use = {point.name: point.value for point in points(companion)}
+        assert use["cpu_percent"] > 5
+        assert 1e6 < use["memory_bytes"] < 1e11
+        known = read_run(the_run(tmp_path)).environment
+        assert known["packages"]["pytest"]
+        assert known["command"][-1].endswith("script.py")
+
+
+def _wait_for_companion(folder: Path, *, not_pid: int) -> int:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or int(name) == not_pid:
+                continue
+            try:
+                command = Path("/proc", name, "cmdline").read_text()
+            except OSError:
+                continue
+            if "companion.py" in command and str(folder) in command:
+                return int(name)
+        time.sleep(0.02)
+    raise AssertionError("no companion")
+
+
+class TestProcess:
+    def test_an_exception_ends_the_run_as_failed(self, python: Python, tmp_path: Path) -> None:
+        child = python("from danlu import track\nrun = track.start('bad')\nprint('hello')\nraise ValueError('boom')\n")
+        out, err = child.communicate(timeout=60)
+        assert (child.returncode, out) == (1, "hello\n")
+        assert err.endswith("ValueError: boom\n")
+        frames = journal.scan(own_journal(tmp_path).data).frames
+        assert journal.decode_json(frames[-1])["reason"] == "ValueError: boom"
+        printed: dict[int, bytes] = {1: b"", 2: b""}
+        for frame in frames:
+            if frame.kind == Kind.OUTPUT:
+                found = journal.decode_output(frame)
+                printed[found.stream] += found.data
+        assert printed == {1: b"hello\n", 2: err.encode()}
+
+    def test_a_forked_child_is_silent(self, python: Python, tmp_path: Path) -> None:
+        script = """
+import os, sys
+from danlu import track
+run = track.start("forks")
+run.log({"loss": 1}, step=0)
+pid = os.fork()
+if pid == 0:
+    for step in range(100):
+        run.log({"loss": 2}, step=step)
+    run.finish()
+    sys.exit(0)
+os.waitpid(pid, 0)
+run.log({"loss": 3}, step=1)
+"""
+        child = python(script)
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == (0, "")
+        assert [point.value for point in own_points(tmp_path)] == [1.0, 3.0]
+        assert read_run(the_run(tmp_path)).state == "finished"
+
+    def test_a_full_disk_costs_one_warning_and_nothing_once_there_is_room(self, python: Python, tmp_path: Path) -> None:
+        script = """
+import resource, time
+from danlu import track
+run = track.start("full")
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_001, resource.RLIM_INFINITY))
+for step in range(2000):
+    run.log({"loss": 1}, step=step)
+    if step % 100 == 0:
+        run.flush()
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+run.log({"loss": 1}, step=2000)
+run.finish()
+"""
+        child = python(script)
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, err.count("\n")) == (0, 1)
+        assert "cannot be written: File too large; keeping it in memory, training goes on" in err
+        assert [point.step for point in own_points(tmp_path)] == list(range(2001))
+
+    def test_warnings_as_errors_do_not_end_training(self, python: Python, tmp_path: Path) -> None:
+        script = "import warnings\nwarnings.simplefilter('error')\nfrom danlu import track\nrun = track.start('x')\n"
+        child = python(script + "run.log({'a': 'text'}, step=1)\nrun.log('train', 5, step=2)\nprint('done')\n")
+        out, _ = child.communicate(timeout=60)
+        assert (child.returncode, out) == (0, "done\n")
+
+    def test_streams_stay_what_they_are(self, python: Python) -> None:
+        script = """
+import sys
+from danlu import track
+before = sys.stdout
+with track.start("streams"):
+    assert sys.stdout is before and sys.stdout.fileno() == 1 and "write" in vars(sys.stdout)
+    print("inside", file=sys.stderr)
+assert "write" not in vars(sys.stdout)
+"""
+        child = python(script)
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == (0, "inside\n")
+
+    def test_a_users_module_of_any_name_is_not_in_the_companions_way(self, python: Python, tmp_path: Path) -> None:
+        for name in ("queue", "http", "journal", "json"):
+            (tmp_path / f"{name}.py").write_text("raise RuntimeError('mine')\n")
+        script = "import sys\nsys.path = [p for p in sys.path if p != sys.path[0]]\n"
+        child = python(script + "from danlu import track\nrun = track.start('x')\nimport time\ntime.sleep(60)\n")
+        try:
+            _wait_for_companion(tmp_path, not_pid=0)
+            deadline = time.monotonic() + 30
+            while len(open_journals(the_run(tmp_path))) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+        finally:
+            child.kill()
+            child.communicate()
+
+
+@pytest.mark.parametrize("url", ["https://u:token@git.example.org/a.git", "https://git.example.org/a.git"])
+def test_no_password_of_a_remote_is_kept(url: str) -> None:
+    from danlu.track.capture import without_password
+
+    assert without_password(url) == "https://git.example.org/a.git"

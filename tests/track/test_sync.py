@@ -1,0 +1,250 @@
+"""Syncs from anywhere, at any time, as often as one likes: each byte of a journal arrives once."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.fakes.run_server import RunServer
+
+from danlu import journal, track
+from danlu.node.http import Server
+from danlu.node.journals import send_journal
+from danlu.track.address import Address, connected
+from danlu.track.folders import find_runs
+from danlu.track.reading import open_journals, read_run
+from danlu.track.syncing import AWAY, Synced, sync_all
+
+
+def server_of(minded: RunServer) -> AbstractContextManager[Server]:
+    return connected(Address(minded.url, "key"))
+
+
+def sync_once(minded: RunServer, folder: str = ".danlu") -> list[Synced]:
+    with server_of(minded) as server:
+        return sync_all(server, folder)
+
+
+def make_run(name: str, num_steps: int = 300) -> track.Run:
+    run = track.start(name, {"lr": 0.1})
+    for step in range(num_steps):
+        run.log({"loss": step}, step=step)
+    run.finish()
+    return run
+
+
+def on_disk(run: track.Run) -> dict[tuple[str, str], bytes]:
+    return {(run.id, one.journal_id): one.data for one in open_journals(run.path)}
+
+
+def sync_until_done(minded: RunServer, folder: str) -> list[Synced]:
+    for _ in range(2000):
+        try:
+            return sync_once(minded, folder)
+        except AWAY:
+            continue
+    raise AssertionError("never got through")
+
+
+def settled(run: track.Run) -> dict[tuple[str, str], bytes]:
+    """The journals once the companion has ended."""
+    import time
+
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        is_alive = _is_companion_alive(run.path)  # before looking at the files: it may write last words
+        found = on_disk(run)
+        if len(found) == 2 and not is_alive:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the companion does not end")
+
+
+def _is_companion_alive(folder: str) -> bool:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                command = Path("/proc", name, "cmdline").read_text()
+            except OSError:
+                continue
+            if "companion.py" in command and folder in command:
+                return True
+    return False
+
+
+class TestSync:
+    def test_gives_the_same_bytes_and_nothing_twice(self) -> None:
+        run = make_run("mnist")
+        wanted = settled(run)
+        with RunServer().serving() as minded:
+            (first,) = sync_once(minded)
+            (second,) = sync_once(minded)
+        assert {key: bytes(data) for key, data in minded.journals.items()} == wanted
+        assert (first.num_bytes, second.num_bytes) == (sum(map(len, wanted.values())), 0)
+        assert minded.runs[run.id]["name"] == "mnist"
+
+    def test_a_deleted_run_is_said_and_the_others_go_on(self) -> None:
+        gone, kept = make_run("gone"), make_run("kept")
+        with RunServer().serving() as minded:
+            minded.deleted.add(gone.id)
+            problems = {done.name: done.problem for done in sync_once(minded)}
+        assert problems == {"gone": f"run {gone.id} was deleted", "kept": ""}
+        assert any(run == kept.id for run, _ in minded.journals)
+
+    def test_many_at_once_over_a_bad_line(self) -> None:
+        run = make_run("mnist", num_steps=20_000)
+        wanted = settled(run)
+        with RunServer(mischief=0.3, seed=5).serving() as minded:
+            workers = [threading.Thread(target=sync_until_done, args=(minded, ".danlu")) for _ in range(4)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+        assert {key: bytes(data) for key, data in minded.journals.items()} == wanted
+
+    def test_while_the_run_is_written(self) -> None:
+        with RunServer().serving() as minded:
+            run = track.start("live")
+            for step in range(50):
+                run.log({"loss": step}, step=step, flush=True)
+                if step % 5 == 0:
+                    sync_once(minded, run.path)
+            run.finish()
+            wanted = settled(run)
+            sync_once(minded, run.path)
+        assert {key: bytes(data) for key, data in minded.journals.items()} == wanted
+
+    def test_two_machines_with_one_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Runs of both lie in it, both sync it, and neither takes the other's running process for dead."""
+        here = make_run("here")
+        wanted = settled(here)
+        elsewhere = journal.new_journal_id()
+        header = {**read_run(here.path).header, "run": journal.new_run_id(), "name": "there"}
+        header["environment"] = {**header["environment"], "host": "another-machine", "pid": 1, "pid_started": 1}
+        folder = Path(here.path).parent / f"there-{header['run']}"
+        folder.mkdir()
+        data = journal.file_header(elsewhere) + journal.encode_run(header)
+        (folder / f"{elsewhere}.journal").write_bytes(data)
+        with RunServer().serving() as minded:
+            for _ in range(2):
+                sync_until_done(minded, ".danlu")
+        assert {key: bytes(value) for key, value in minded.journals.items()} == {
+            **wanted,
+            (header["run"], elsewhere): data,
+        }
+        assert read_run(str(folder)).state is None
+
+    def test_a_run_that_died_here_unnoticed_is_marked_once(self) -> None:
+        run = make_run("killed")
+        settled(run)
+        files = open_journals(run.path)
+        own = next(one for one in files if one.header["writer"] == "process")
+        for one in files:
+            os.unlink(one.path)
+        header = {**own.header, "environment": {**own.header["environment"], "pid": 999_999_999}}
+        Path(own.path).write_bytes(journal.file_header(own.journal_id) + journal.encode_run(header))
+        with RunServer().serving() as minded:
+            for _ in range(3):
+                sync_once(minded)
+        assert read_run(run.path).state == "died"
+        assert len(minded.journals) == 2
+
+    def test_a_damaged_tail_stays_behind(self) -> None:
+        run = make_run("cut")
+        wanted = settled(run)
+        for one in open_journals(run.path):
+            with open(one.path, "ab") as file:
+                file.write(os.urandom(100))
+        with RunServer().serving() as minded:
+            sync_once(minded)
+        assert {key: bytes(data) for key, data in minded.journals.items()} == wanted
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[bytes]:
+    row = journal.row_struct(1).pack
+    chance = random.Random(3)
+    made = [journal.encode_run({"run": "run-" + "a" * 26, "name": "x"})]
+    made.append(journal.encode_layout(journal.Layout(1, "train", ("loss",))))
+    for step in range(60):
+        rows = [row(step, chance.uniform(-1e9, 1e9), 0.0, 1.0) for _ in range(chance.randint(1, 5))]
+        made.append(journal.encode_points(1, rows))
+    return made
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(0, 6000), min_size=1, max_size=5), seed=st.integers(0, 2**16))
+def test_copies_cut_at_any_byte_sync_to_the_whole(
+    cuts: list[int], seed: int, frames: list[bytes], tmp_path: Path
+) -> None:
+    """Several copies of one journal, each cut somewhere, sent in any order at once over a bad line; then the whole."""
+    journal_id = "ab" * 16
+    whole = journal.file_header(journal_id) + b"".join(frames)
+    folder = tmp_path / str(seed)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    copies = []
+    for number, cut in enumerate(cuts):
+        path = folder / f"{number}.journal"
+        path.write_bytes(whole[:cut])
+        copies.append(str(path))
+    with RunServer(mischief=0.2, seed=seed).serving() as minded:
+
+        def send(path: str) -> None:
+            while True:
+                try:
+                    with server_of(minded) as server:
+                        send_journal(server, "run-x", path)
+                    return
+                except AWAY:
+                    continue
+
+        workers = [threading.Thread(target=send, args=(path,)) for path in copies]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        has = bytes(minded.journals.get(("run-x", journal_id), b""))
+        assert whole.startswith(has)
+        longest = max((journal.scan(whole[:cut]).end for cut in cuts if cut > journal.FILE_HEADER_BYTES), default=0)
+        assert len(has) == (longest if longest > journal.FILE_HEADER_BYTES else 0)
+        (folder / "whole.journal").write_bytes(whole)
+        send(str(folder / "whole.journal"))
+        assert bytes(minded.journals[("run-x", journal_id)]) == whole
+
+
+class TestUpload:
+    def test_waits_until_it_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        run = make_run("mnist")
+        with RunServer().serving() as minded:
+            monkeypatch.setenv("DANLU_TRACK", "on")
+            monkeypatch.setenv("DANLU_URL", minded.url)
+            monkeypatch.setenv("DANLU_API_KEY", "key")
+            assert run.upload(folder="examples", make_folder=True)
+        assert minded.runs[run.id]["folder"] == "examples"
+
+    def test_without_a_server_it_is_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
+        run = make_run("mnist")
+        assert run.upload() is False
+        assert run.upload(conflict="maybe") is False
+        assert [record.getMessage() for record in caplog.records] == [
+            "danlu.track: mnist was not uploaded: no server and key are known; `danlu login` keeps them"
+        ]
+
+
+def test_the_companion_syncs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunServer().serving() as minded:
+        monkeypatch.setenv("DANLU_TRACK", "on")
+        monkeypatch.setenv("DANLU_URL", minded.url)
+        monkeypatch.setenv("DANLU_API_KEY", "key")
+        run = make_run("live")
+        wanted = settled(run)
+        assert {key: bytes(data) for key, data in minded.journals.items()} == wanted
+    assert list(find_runs(".danlu")) == [os.path.relpath(run.path)]

@@ -1,0 +1,92 @@
+"""Event files of TensorBoard, written byte by byte as its writers do."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from danlu import track
+from danlu.track.reading import open_journals, points
+from danlu.track.tensorboard import import_tensorboard, read_events, split_tag
+
+
+def field(number: int, value: object) -> bytes:
+    """One field of a protobuf message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value & (1 << 64) - 1)
+    if isinstance(value, float):
+        return varint(number << 3 | 1) + struct.pack("<d", value)
+    assert isinstance(value, bytes)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def simple_value(tag: str, value: float) -> bytes:
+    return field(1, field(1, tag.encode()) + varint(2 << 3 | 5) + struct.pack("<f", value))
+
+
+def tensor_value(tag: str, value: float) -> bytes:
+    """As TensorFlow 2 and Keras write scalars."""
+    tensor = field(1, 1) + field(4, struct.pack("<f", value))
+    metadata = field(1, field(1, b"scalars"))
+    return field(1, field(1, tag.encode()) + field(8, tensor) + field(9, metadata))
+
+
+def record(time: float, step: int, summary: bytes) -> bytes:
+    event = field(1, time) + field(2, step) + field(5, summary)
+    return struct.pack("<QI", len(event), 0) + event + bytes(4)
+
+
+def test_scalars_of_both_kinds(tmp_path: Path) -> None:
+    (tmp_path / "validation").mkdir()
+    (tmp_path / "events.out.tfevents.1.a").write_bytes(
+        record(100.0, 1, simple_value("train/loss", 0.5)) + record(101.0, 2, simple_value("val/loss", 0.25))
+    )
+    (tmp_path / "validation" / "events.out.tfevents.1.b").write_bytes(
+        record(102.0, 3, tensor_value("epoch_loss", 0.125))
+    )
+    with track.start("imported") as run:
+        found = import_tensorboard(tmp_path, run)
+    assert found == (3, 0, 2)
+    own = next(one for one in open_journals(run.path) if one.header["writer"] == "process")
+    assert [(p.type, p.name, p.step, p.time, p.value) for p in points(own)] == [
+        ("train", "loss", 1, 100.0, 0.5),
+        ("val", "loss", 2, 101.0, 0.25),
+        ("val", "epoch_loss", 3, 102.0, 0.125),
+    ]
+
+
+def test_cut_at_any_byte_what_is_whole_comes_out(tmp_path: Path) -> None:
+    one = record(1.0, 1, simple_value("a", 0.5))
+    path = tmp_path / "events.out.tfevents"
+    for cut in range(2 * len(one) + 1):
+        path.write_bytes((one + one)[:cut])
+        assert len(list(read_events(str(path)))) == cut // len(one)
+
+
+def test_noise_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents"
+    path.write_bytes(struct.pack("<QI", 8, 0) + b"\xff" * 8 + bytes(4))
+    assert list(read_events(str(path))) == []
+
+
+def test_a_folder_without_event_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no TensorBoard event file"):
+        import_tensorboard(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tag", "wanted"),
+    [("eval/acc", ("test", "acc")), ("lr/group0", ("train", "lr/group0")), ("loss", ("train", "loss"))],
+)
+def test_tags(tag: str, wanted: tuple[str, str]) -> None:
+    assert split_tag(tag, "train") == wanted
