@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import typer
 
@@ -10,6 +10,7 @@ from danlu.cli.options import AsJson, JobName
 
 if TYPE_CHECKING:
     from danlu.wire.jobs import AttemptOut, EventOut, JobOut
+    from danlu.wire.why import WhyOut
 
 
 def show(
@@ -27,10 +28,12 @@ def show(
     """
     from danlu.cli.output import print_json
     from danlu.client import Client
+    from danlu.spec.states import JobState
 
     with Client() as client:
         found = client.jobs.get(job)
         happened = list(found.events()) if events else []
+        waits = found.why() if found.state is JobState.QUEUED and not as_json else None
     if as_json:
         print_json(
             {**found.details.model_dump(mode="json"), "events": [e.model_dump(mode="json") for e in happened]}
@@ -38,10 +41,10 @@ def show(
             else found.details
         )
         return
-    print(job_text(found.details, happened))
+    print(job_text(found.details, happened, waits))
 
 
-def job_text(job: JobOut, happened: list[EventOut]) -> str:
+def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = None) -> str:
     """The job for people: facts, tasks, what happened, and last why it is as it is."""
     parts = [_facts(job)]
     if job.attempts:
@@ -50,6 +53,10 @@ def job_text(job: JobOut, happened: list[EventOut]) -> str:
         parts.append("\n".join(f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened))
     parts += [f"note: {text}" for text in job.notes]
     parts.append(_why(job))
+    if waits is not None:
+        from danlu.cli.why import why_text
+
+        parts.append(why_text(waits))
     parts.append(_commands(job))
     return "\n\n".join(parts)
 
