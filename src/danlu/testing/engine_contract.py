@@ -129,7 +129,7 @@ class EngineContract:
         assert [job.log(rank) for rank in range(2)] == ["once\n", "once\n"]
 
     def test_a_restarted_server_finds_its_tasks(self, starter: Starter) -> None:
-        job = starter.start("echo before; sleep 0.5; echo after; exit 7")
+        job = starter.start("echo before; sleep 2; echo after; exit 7")
         job.wait(TaskState.RUNNING)
         reopened = self.reopen(starter.engine)
         (seen,) = reopened.poll(job.handles)
