@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from danlu.spec.runs import RunState
+from danlu.spec.states import Word
 from danlu.wire.base import Answer, Body, Moment
 
 
-class Conflict(str, Enum):
+class OnConflict(Word):
     """What to do when the folder has a run of that name already."""
 
     NEW = "new"
@@ -45,7 +45,7 @@ class CreateRun(BaseModel):
     make_folder: bool = True
     """False: refuse when the folder does not exist."""
 
-    conflict: Conflict = Conflict.NEW
+    conflict: OnConflict = OnConflict.NEW
 
 
 class ChangeRun(Body):

@@ -16,8 +16,7 @@ from danlu.store import jobs, people, run_folders, runs
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.noting import put_values
 from danlu.store.run_tables import RunRow
-from danlu.wire.runs import ChangeRun, CreateRun
-from danlu.wire.runs import Conflict as OnConflict
+from danlu.wire.runs import ChangeRun, CreateRun, OnConflict
 
 
 def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
