@@ -1,7 +1,7 @@
 """How fast runs are tracked: in the script, at the server, and when people look at them.
 
 Beside it, in the same run: MLflow's HTTP server on SQLite, and, for the script's half (tracking/log_speed.py), W&B
-offline and tensorboardX; each in a virtual environment of its own. Run nothing else meanwhile. The last line printed is
+offline and tensorboardX, in a virtual environment of their own. Run nothing else meanwhile. The last line printed is
 JSON.
 """
 
@@ -30,8 +30,10 @@ from danlu.store.metrics.noting import put_values
 from danlu.store.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
+sys.path.insert(0, str(Path(__file__).parent / "tracking"))
+from log_speed import measure_log_speed, trackers_python
+
 HERE = Path(__file__).parent
-MLFLOW = "mlflow==3.17.2"
 NUM_RUNS = 10_000
 NUM_LONG = 1_000_000
 NUM_SHOWN = 2000
@@ -47,7 +49,7 @@ def main() -> None:
     peer = None if options.no_mlflow else Mlflow(folder / "mlflow")
     server = RunningServer(folder / "data").start()
     try:
-        figures = [] if options.no_script else measure_script(quick=options.quick)
+        figures: list[dict[str, Any]] = [] if options.no_script else measure_log_speed(quick=options.quick)
         figures += measure_durable(server, peer, folder, repeats=repeats, quick=options.quick)
         server.stop()
         fill(folder / "data" / "server" / "danlu.db")
@@ -70,19 +72,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-mlflow", action="store_true", help="leave MLflow out")
     parser.add_argument("--no-script", action="store_true", help="leave out what happens in the script")
     return parser.parse_args()
-
-
-def measure_script(*, quick: bool) -> list[dict[str, Any]]:
-    """`run.log` beside other trackers: tracking/log_speed.py."""
-    script = HERE / "tracking" / "log_speed.py"
-    if not script.exists():
-        return []
-    said = subprocess.run(
-        [sys.executable, str(script), *(["--quick"] if quick else [])], stdout=subprocess.PIPE, text=True, check=True
-    )
-    print(said.stdout, end="")
-    found: list[dict[str, Any]] = json.loads(said.stdout.strip().splitlines()[-1])["figures"]
-    return found
 
 
 def measure_durable(
@@ -249,7 +238,7 @@ class Mlflow:
     """MLflow's HTTP server on a SQLite file."""
 
     def __init__(self, folder: Path) -> None:
-        self._python = _venv()
+        self._python = Path(trackers_python())
         self._folder = folder
         folder.mkdir(parents=True)
         self._database = folder / "mlflow.db"
@@ -290,15 +279,6 @@ class Mlflow:
 
     def command(self, *words: object) -> list[str]:
         return [str(self._python), str(HERE / "tracking" / "mlflow_peer.py"), *map(str, words)]
-
-
-def _venv() -> Path:
-    venv = (Path(".bench") / "mlflow").absolute()
-    if not (venv / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        subprocess.run([venv / "bin" / "pip", "install", "-q", MLFLOW], check=True)
-        (venv / "ready").touch()
-    return venv / "bin" / "python"
 
 
 def _times(repeats: int, look: Any, expected: int) -> list[float]:

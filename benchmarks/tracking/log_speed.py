@@ -89,7 +89,7 @@ TRACKERS = {
 
 def measure_log_speed(*, rounds: int = 5, quick: bool = False) -> list[dict[str, object]]:
     """Figures as the benchmarks print them: seconds per call of each tracker (medians), and ours against W&B's."""
-    python = _trackers_python()
+    python = trackers_python()
     taken: dict[str, list[float]] = {name: [] for name in TRACKERS}
     for _ in range(rounds):
         for name, (script, calls) in TRACKERS.items():
@@ -125,7 +125,8 @@ def _run(python: str, script: str, calls: int) -> float:
         return float(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _trackers_python() -> str:
+def trackers_python() -> str:
+    """The Python of the virtual environment that the other trackers share."""
     if not (VENV / "ready").exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         subprocess.run([VENV / "bin" / "pip", "install", "-q", *PACKAGES], check=True)

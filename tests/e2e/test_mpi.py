@@ -47,7 +47,7 @@ def test_the_example_adds_up_in_two_tasks_of_two_ranks(client: Client) -> None:
 
 
 def test_a_rank_that_dies_ends_the_job_which_names_it(client: Client) -> None:
-    line = "test $OMPI_COMM_WORLD_RANK != 3 || { sleep 0.2; kill -9 $$; }; exec sleep 300"
+    line = "test $OMPI_COMM_WORLD_RANK != 3 || { sleep 2; kill -9 $$; }; exec sleep 300"
     job = client.jobs.submit(
         name="one-dies",
         command=f"mpirun bash -c '{line}'",  # who and where is in the hostfile that mpirun finds by itself

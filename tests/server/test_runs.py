@@ -98,6 +98,18 @@ class TestArriving:
         made.add(journal.encode_frame(4, b"\x09\0\0\0\x01\0\0\0"))  # points of a layout that was never declared
         made.add(journal.encode_frame(2, b"[1]")).add(journal.encode_frame(8, b'{"branch": "x"}'))
         made.add(journal.encode_frame(99, b"from the future"))
+        for kind, text in (
+            (2, '{"field": "hparams", "set": [1]}'),
+            (2, '{"field": "summary", "set": {"a": NaN}, "time": "soon"}'),
+            (2, '{"value": 1}'),
+            (7, '{"state": "finished", "time": []}'),
+            (8, f'{{"branch": 2, "from_step": {1 << 70}}}'),
+            (3, '{"layout": 1}'),
+            (2, '{"field": "hparams", "set": ' + '{"a":' * 5000 + "1" + "}" * 5001),
+        ):
+            made.add(journal.encode_frame(kind, text.encode()))
+        made.add(journal.encode_media({"kind": "text", "parts": "many", "time": "soon"}, b"x"))
+        made.add(journal.encode_set("summary", {"k" * 500 + "1": 1, "k" * 500 + "2": 2}, time=BEGAN))
         made.add(journal.encode_set("hparams", {"name": "\ud800half\x00"}, time=BEGAN))
         made.log("train", {"loss": [1.0]}, [1])
         run = send(world, api, made)
@@ -192,6 +204,37 @@ class TestPoints:
         assert [one["value"] for one in api.json("GET", "/runs/points", params=query)["items"]] == [[], [], []]
         query["axis"] = "step"
         assert [one["value"] for one in api.json("GET", "/runs/points", params=query)["items"]] == [[0.0], [0.1], [0.2]]
+
+
+class TestParquet:
+    def test_every_point_is_in_the_file(self, world: World, api: Api) -> None:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        made = (
+            JournalMaker().log("train", {"loss": [3.0, float("nan")]}, [1, 2], epoch=1).log("val", {"acc": [0.5]}, [2])
+        )
+        send(world, api, made)
+        answer = api("GET", f"/runs/{made.run}/export", params={"format": "parquet"})
+        rows = parquet.read_table(io.BytesIO(answer.content)).to_pylist()
+        assert [(row["type"], row["name"], row["step"], row["epoch"]) for row in rows] == [
+            ("train", "loss", 1, 1.0),
+            ("train", "loss", 2, 1.0),
+            ("val", "acc", 2, None),
+        ]
+        assert [str(row["value"]) for row in rows] == ["3.0", "nan", "0.5"]
+        assert {(row["branch"], row["is_hidden"]) for row in rows} == {(1, False)}
+
+    def test_without_pyarrow_it_says_what_to_install(self, world: World, api: Api) -> None:
+        made = JournalMaker()
+        send(world, api, made)
+        answer = api("GET", f"/runs/{made.run}/export", params={"format": "parquet"})
+        try:
+            import pyarrow
+        except ModuleNotFoundError:
+            assert answer.status_code == 501
+            assert "danlu[parquet]" in answer.json()["message"]
+        else:
+            assert pyarrow.__version__
+            assert answer.content[:4] == b"PAR1"
 
 
 class TestMediaAndOutput:

@@ -339,9 +339,14 @@ REQUESTS: list[tuple[str, dict[str, Any], int, str]] = [
         "POST /session",
         {"json": {"token": "x"}},
         401,
-        "the sign-in link was used or is too old; `danlu up --new-link` prints a new one",
+        "the sign-in link was used or is too old; an admin makes a new one, and `danlu up --new-link` one for the admin",
     ),
-    ("POST /session", {"json": {"name": "admin", "password": "x"}}, 401, "the name or the password is wrong"),
+    (
+        "POST /session",
+        {"json": {"name": "admin", "password": "x"}},
+        401,
+        "the name or the password is wrong, or an admin has not let you in yet",
+    ),
     (
         "PUT /me/password",
         {"json": {"password": "hunter2"}},

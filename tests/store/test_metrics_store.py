@@ -14,6 +14,8 @@ from tests.support.databases import Databases
 from tests.support.journals import JournalMaker
 from tests.support.stores import S3Servers, make_objects
 
+from danlu.errors import Conflict
+from danlu.journal import encode_output
 from danlu.spec.runs import RunState
 from danlu.store import people, runs
 from danlu.store.database import Database
@@ -70,8 +72,8 @@ def add_run(place: Place, run_id: str) -> int:
         return row.number
 
 
-def numbered(count: int, run: str | None = None, **header: int) -> JournalMaker:
-    made = JournalMaker(run, **header)
+def numbered(count: int) -> JournalMaker:
+    made = JournalMaker()
     for first in range(0, count, 100):
         steps = range(first, min(first + 100, count))
         made.log("train", {"number": [float(step) for step in steps]}, steps)
@@ -118,6 +120,30 @@ def test_counted_again_after_every_kind_of_end(place: Place) -> None:
     assert read(place, place.server(), run) == [float(number) for number in range(3000)]
     with place.database.reading() as session:
         assert len(session.scalars(select(ChunkRow)).all()) >= 5
+
+
+def test_a_frame_longer_than_a_pack_is_passed_over(place: Place) -> None:
+    made = numbered(1000)
+    made.add(encode_output(1, 0.0, b"x" * 300_000))
+    for first in range(1000, 50_000, 1000):
+        made.log("train", {"number": [float(step) for step in range(first, first + 1000)]}, range(first, first + 1000))
+    run, server = add_run(place, made.run), place.server()
+    server.append(run, made.run, made.name, offset=0, data=made.data, now=NOW)
+    server.catch_up()
+    with place.database.reading() as session:
+        (row,) = session.scalars(select(JournalRow)).all()
+    assert row.noted == len(made.data)
+    assert row.built > 1_000_000
+    assert read(place, server, run) == [float(number) for number in range(50_000)]
+
+
+def test_another_journal_under_the_same_name_is_refused(place: Place) -> None:
+    made, other = numbered(200), numbered(300)
+    run, server = add_run(place, made.run), place.server()
+    server.append(run, made.run, made.name, offset=0, data=made.data, now=NOW)
+    with pytest.raises(Conflict):
+        server.append(run, made.run, made.name, offset=0, data=other.data, now=NOW)
+    assert server.journals.offset(run, made.run, made.name) == len(made.data)
 
 
 def test_bytes_that_only_the_disk_has_count(place: Place) -> None:

@@ -17,7 +17,7 @@ from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
 from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode, Processes
-from danlu.spec.roles import group_of, success_rule
+from danlu.spec.roles import MPI_MODES, group_of, success_rule
 
 MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.PLAIN: plain,
@@ -156,4 +156,5 @@ def _notes(job: JobSpec) -> Iterator[str]:
         yield "Setup runs first, in the shell that then starts the command: what it exports reaches the command."
     if job.max_duration is not None:
         yield f"An attempt that runs for more than {job.max_duration:g} s is ended, and the job fails."
-    yield f"When it is stopped, all its processes get SIGTERM, and SIGKILL {job.grace:g} s later."
+    but_for = ", but for mpirun and its daemons," if job.launch in MPI_MODES else ""
+    yield f"When it is stopped, all its processes{but_for} get SIGTERM, and SIGKILL {job.grace:g} s later."

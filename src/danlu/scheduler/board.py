@@ -127,7 +127,7 @@ class _Round:
             mine = turns[project_id]
             while mine:
                 _, bucket = heapq.heappop(mine)
-                if self._is_hopeless(bucket.head):
+                if self._is_hopeless(bucket.entries[0], is_borrowing=beyond is None):
                     continue
                 num_starts = len(self._decision.starts)
                 goes_on = self._serve_head(bucket, beyond)
@@ -137,15 +137,15 @@ class _Round:
                     heapq.heappush(order, (self._usage.share(project_id), project_id))
                     break
 
-    def _is_hopeless(self, entry: Entry) -> bool:
+    def _is_hopeless(self, entry: Entry, *, is_borrowing: bool) -> bool:
         """Whether a job like this one got nothing before, in this round, by any way there is."""
         shape = entry.shape
         if (entry.project_id, entry.owner_id, shape, entry.is_preemptible) in self._over:
             return True
         if shape not in self._refused or entry.project_id not in self._blocked:
             return False
-        if (shape, entry.is_preemptible) not in self._hopeless:
-            return False
+        if not is_borrowing and (shape, entry.is_preemptible) not in self._hopeless:
+            return False  # nobody has looked yet whether others could make room
         if entry.duration is None or not self._decision.reservations:
             return True
         return self._second + entry.duration >= self._too_long.get(shape, NEVER)

@@ -34,7 +34,7 @@ def field_errors(
     """One sentence per wrong field of pydantic's errors. `known`: the fields that a place has, by its dotted path."""
     fields: dict[str, str] = {}
     for item in errors:
-        place = [str(part) for part in item["loc"] if part != "[key]"]
+        place = [str(part) for part in item["loc"] if part != "[key]"] or ["[key]"]  # a field may be called so
         if item["type"] == "extra_forbidden":
             told = f"not a field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
         else:

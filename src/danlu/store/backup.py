@@ -29,6 +29,7 @@ from danlu.store import dump, migrate
 from danlu.store.blobs import BUCKET as BLOBS
 from danlu.store.database import Database
 from danlu.store.facts import restate
+from danlu.store.metrics.packs import BUCKET as METRICS
 from danlu.store.objects import ObjectInfo, Objects
 from danlu.store.tables import BucketRow
 
@@ -155,7 +156,7 @@ def _write(
     with archive.open("objects.jsonl", "w", force_zip64=True) as file:
         for home, objects, bucket in (
             *(("store", stores.objects, name) for name in bucket_names(database)),
-            ("server", stores.inner, BLOBS),
+            *(("server", stores.inner, name) for name in (BLOBS, METRICS)),
         ):
             for info in all_objects(objects, bucket):
                 file.write(dump.to_line([home, bucket, info.key, info.size]))

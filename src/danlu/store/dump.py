@@ -16,6 +16,7 @@ from sqlalchemy import Column, LargeBinary, Table, bindparam, func, inspect, sel
 from sqlalchemy.orm import Session
 
 from danlu.errors import Conflict, InvalidInput
+from danlu.store import run_tables  # noqa: F401  its tables belong to the schema
 from danlu.store.database import Database
 from danlu.store.tables import Base, UtcDateTime
 

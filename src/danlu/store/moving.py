@@ -14,6 +14,7 @@ from danlu.store.backup import Stores, all_objects, bucket_names
 from danlu.store.blobs import BUCKET as BLOBS
 from danlu.store.database import Database
 from danlu.store.facts import MOVED, restate
+from danlu.store.metrics.packs import BUCKET as METRICS
 from danlu.store.objects import ObjectInfo, Objects
 
 NUM_PARALLEL = 8
@@ -33,7 +34,8 @@ def copy_objects(database: Database, source: Stores, target: Stores, said: Calla
     num_copied = num_there = num_bytes = 0
     moves = [(source.objects, target.objects, name) for name in bucket_names(database)]
     with ThreadPoolExecutor(NUM_PARALLEL) as pool:
-        for here, there, bucket in (*moves, (source.inner, target.inner, BLOBS)):
+        inner = [(source.inner, target.inner, name) for name in (BLOBS, METRICS)]
+        for here, there, bucket in (*moves, *inner):
             known = {info.key: info.size for info in all_objects(there, bucket)}
 
             def copy(

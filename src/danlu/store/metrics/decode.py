@@ -24,6 +24,7 @@ from danlu.journal.format import POINTS_HEADER
 from danlu.store.metrics.points import Points, join
 
 MAX_TYPE, MAX_NAME = 60, 300
+MAX_PARTS = 1 << 10
 
 
 class SeriesKey(NamedTuple):
@@ -37,8 +38,28 @@ class BranchKey(NamedTuple):
 
 
 class MediaSeen(NamedTuple):
+    """The first record of an image, a text or a histogram."""
+
     start: int
-    about: dict[str, Any]
+    num_parts: int
+    kind: str
+    type: str
+    name: str
+    format: str
+    step: int | None
+    epoch: float | None
+    at: float
+
+
+class SetSeen(NamedTuple):
+    """A field that was set: some keys of a mapping, or a value."""
+
+    branch: int
+    at: float
+    field: str
+    changed: dict[str, Any]
+    removed: tuple[str, ...]
+    value: Any
 
 
 class OutputSeen(NamedTuple):
@@ -63,8 +84,7 @@ class Stretch:
 
     points: dict[BranchKey, Points] = field(default_factory=dict)
     header: dict[str, Any] | None = None
-    sets: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    """Branch, and what was set."""
+    sets: list[SetSeen] = field(default_factory=list)
 
     branches: dict[int, int | None] = field(default_factory=dict)
     """Branch -> the step that it begins at, where that was said."""
@@ -88,7 +108,7 @@ def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]]
                 rows.setdefault((made.branch, layout), []).append((number, frame.payload[POINTS_HEADER.size :]))
             else:
                 _other(made, frame, start)
-        except (BadJournal, ValueError, TypeError, KeyError, RecursionError):
+        except (BadJournal, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             made.num_damaged += 1
     made.points = _series(rows, made.layouts)
     return made
@@ -130,19 +150,58 @@ def _other(made: Stretch, frame: Frame, start: int) -> None:
     elif frame.kind == Kind.BRANCH:
         values = decode_json(frame)
         made.branch = _branch(values["branch"])
-        begin = values.get("from_step")
-        made.branches[made.branch] = None if begin is None else int(begin)
+        made.branches[made.branch] = _whole(values.get("from_step"))
     elif frame.kind == Kind.SET:
-        made.sets.append((made.branch, clean(decode_json(frame))))
+        made.sets.append(_set(made.branch, clean(decode_json(frame))))
     elif frame.kind == Kind.MEDIA:
-        made.media.append(MediaSeen(at, clean(decode_media(frame).about)))
+        about = clean(decode_media(frame).about)
+        if not about.get("part"):  # the others go on where the first one began
+            made.media.append(_media(at, about))
     elif frame.kind == Kind.OUTPUT:
         size = len(decode_output(frame).data)
         before = made.output
         begun, sum_before = (at, 0) if before is None else (before.start, before.size)
         made.output = OutputSeen(begun, start + frame.end, sum_before + size)
     elif frame.kind == Kind.FINISH:
-        made.finish = clean(decode_json(frame))
+        finish = clean(decode_json(frame))
+        made.finish = {**finish, "time": _seconds(finish.get("time"))}
+
+
+def _set(branch: int, record: dict[str, Any]) -> SetSeen:
+    changed, removed = record.get("set") or {}, record.get("remove") or ()
+    if not isinstance(changed, dict) or not isinstance(removed, (list, tuple)):
+        raise BadJournal("a record sets something that is no mapping")
+    names = tuple(str(name) for name in removed)
+    return SetSeen(branch, _seconds(record.get("time")), str(record["field"]), changed, names, record.get("value"))
+
+
+def _media(start: int, about: dict[str, Any]) -> MediaSeen:
+    epoch = about.get("epoch")
+    return MediaSeen(
+        start,
+        min(max(1, int(about.get("parts") or 1)), MAX_PARTS),
+        str(about.get("kind") or "")[:20],
+        str(about.get("type") or "")[:MAX_TYPE],
+        str(about.get("name") or "")[:MAX_NAME],
+        str(about.get("format") or "application/octet-stream")[:100],
+        _whole(about.get("step")),
+        None if epoch is None else float(epoch),
+        _seconds(about.get("time")),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """A number that fits into a column, or none."""
+    if value is None:
+        return None
+    number = int(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise BadJournal(f"{str(value)[:40]} is no step")
+    return number
+
+
+def _seconds(value: Any) -> float:
+    return 0.0 if value is None else float(value)
 
 
 def _branch(value: object) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import Conflict, InvalidInput, NotFound
 from danlu.journal import BadJournal, read_file_header, scan
 from danlu.journal.format import FILE_HEADER_BYTES
 from danlu.store.database import Database, num_changed
@@ -52,6 +52,7 @@ class Journals:
             if offset > there or offset + whole <= there:
                 self._database.write(_touch, run, now)
                 return there
+            self._check_same(run_id, journal, offset, data[: there - offset])
             fresh = data[there - offset : whole]
             self._files.write(run_id, journal, there, fresh)
             if self._database.write(_advance, run, journal, there, there + len(fresh), now):
@@ -63,6 +64,11 @@ class Journals:
 
     def delete_run(self, run_id: str) -> None:
         self._files.delete_run(run_id)
+
+    def _check_same(self, run_id: str, journal: str, offset: int, overlap: bytes) -> None:
+        """Refuse to go on with a journal that is another one than what is here."""
+        if overlap and self._files.read(run_id, journal, offset, offset + len(overlap)) != overlap:
+            raise Conflict(f"the bytes from {offset} on are not those that are here; a journal is only added to")
 
     def _stored(self, run: int, journal: str) -> int | None:
         with self._database.reading() as session:

@@ -22,6 +22,7 @@ from danlu.store.run_tables import BranchRow, JournalRow, MediaRow, RunOutputRow
 MAX_KEYS = 2000
 """Most values of one kind that a run can be searched by; the others are shown all the same."""
 
+MAX_KEY_CHARS = 400
 _TEXTS = {"name": 200, "description": 100_000}
 
 
@@ -70,9 +71,10 @@ def note(session: Session, run: int, journal: str, start: int, made: Stretch) ->
 def put_values(session: Session, run: int, kind: str, values: Mapping[str, Any]) -> None:
     """Make the values of one kind (hparams, summary) the ones that the run is searched by."""
     session.execute(delete(RunValueRow).where(RunValueRow.run == run, RunValueRow.key.startswith(f"{kind}.")))
-    for key, value in list(flatten(values).items())[:MAX_KEYS]:
+    shortened = {f"{kind}.{key}"[:MAX_KEY_CHARS]: value for key, value in flatten(values).items()}
+    for key, value in list(shortened.items())[:MAX_KEYS]:
         num, text = _searchable(value)
-        session.add(RunValueRow(run=run, key=f"{kind}.{key}"[:400], num=num, text=text))
+        session.add(RunValueRow(run=run, key=key, num=num, text=text))
     session.flush()
 
 
@@ -168,22 +170,23 @@ def _note_branches(session: Session, run: int, made: Stretch) -> None:
 def _note_sets(session: Session, run: RunRow, made: Stretch) -> None:
     changed: set[str] = set()
     marks = dict(run.set_at)
-    for branch, record in made.sets:
-        field, at = str(record.get("field")), [branch, float(record.get("time") or 0.0)]
-        if field in ("hparams", "summary"):
-            values = dict(getattr(run, field))
-            for key in [*(record.get("set") or {}), *(record.get("remove") or ())]:
-                mark = f"{field}.{key}"
-                if marks.get(mark, [0, 0.0]) <= at:
-                    marks[mark] = at
-                    if key in (record.get("set") or {}):
-                        values[key] = record["set"][key]
-                    else:
-                        values.pop(key, None)
-            setattr(run, field, values)
-            changed.add(field)
-        elif marks.get(field, [0, 0.0]) <= at and _set_field(session, run, field, record.get("value")):
-            marks[field] = at
+    for seen in made.sets:
+        at = [seen.branch, seen.at]
+        if seen.field in ("hparams", "summary"):
+            values = dict(getattr(run, seen.field))
+            for key in (*seen.changed, *seen.removed):
+                mark = f"{seen.field}.{key}"
+                if marks.get(mark, [0, 0.0]) > at:
+                    continue  # something newer arrived before
+                marks[mark] = at
+                if key in seen.changed:
+                    values[key] = seen.changed[key]
+                else:
+                    values.pop(key, None)
+            setattr(run, seen.field, values)
+            changed.add(seen.field)
+        elif marks.get(seen.field, [0, 0.0]) <= at and _set_field(session, run, seen.field, seen.value):
+            marks[seen.field] = at
     run.set_at = marks
     for field in changed:
         put_values(session, run.number, field, getattr(run, field))
@@ -208,25 +211,7 @@ def _set_field(session: Session, run: RunRow, field: str, value: Any) -> bool:
 
 
 def _note_media(session: Session, run: int, journal: str, made: Stretch) -> None:
-    for start, about in made.media:
-        if int(about.get("part") or 0) != 0:
-            continue  # goes on where an earlier record began
-        step, epoch = about.get("step"), about.get("epoch")
-        session.add(
-            MediaRow(
-                run=run,
-                journal=journal,
-                start=start,
-                num_parts=max(1, min(int(about.get("parts") or 1), 1 << 20)),
-                kind=str(about.get("kind") or "")[:20],
-                type=str(about.get("type") or "")[:60],
-                name=str(about.get("name") or "")[:300],
-                format=str(about.get("format") or "application/octet-stream")[:100],
-                step=step if isinstance(step, int) and abs(step) < 1 << 62 else None,
-                epoch=float(epoch) if isinstance(epoch, (int, float)) else None,
-                at=float(about.get("time") or 0.0),
-            )
-        )
+    session.add_all(MediaRow(run=run, journal=journal, **seen._asdict()) for seen in made.media)
 
 
 def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:

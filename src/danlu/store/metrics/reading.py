@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,10 @@ from danlu.store.metrics.points import EMPTY, Axis, Points, downsample, join
 from danlu.store.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
 from danlu.store.runs import branches_of
 
-NUM_TAILS = 64
+TAIL_BYTES = 64 << 20
+"""Most that is remembered of decoded ends of journals."""
+
+MOST_PIECES = 64
 NO_LIMIT = 1 << 63
 
 
@@ -121,6 +124,8 @@ class Reader:
         key = (journal.run, journal.name, journal.built)
         with self._lock:
             known = list(self._tails.get(key, ()))
+        if len(known) >= MOST_PIECES:
+            known = []  # many small ones are slow to join
         end = known[-1].end if known else journal.built
         if end < journal.offset:
             layouts = known[-1].layouts if known else layouts_of(journal)
@@ -130,9 +135,13 @@ class Reader:
             with self._lock:
                 self._tails[key] = known
                 self._tails.move_to_end(key)
-                while len(self._tails) > NUM_TAILS:
+                while len(self._tails) > 1 and _size(self._tails) > TAIL_BYTES:
                     self._tails.popitem(last=False)
         return known
+
+
+def _size(tails: Mapping[tuple[int, str, int], list[Stretch]]) -> int:
+    return sum(pieces[-1].end - built for (_, _, built), pieces in tails.items())
 
 
 def _limits(session: Session, run: int) -> dict[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from danlu.journal.format import FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MAX_PAYLOAD_BYTES
 from danlu.store.database import Database, num_changed
 from danlu.store.metrics.decode import BranchKey, SeriesKey, Stretch, decode
 from danlu.store.metrics.journals import Journals
@@ -14,6 +15,8 @@ from danlu.store.run_tables import ChunkRow, JournalRow, SeriesRow
 
 PACK_BYTES = 4 << 20
 """Length of a stretch. What is shorter stays in the journal only, and is read from there."""
+
+LONGEST_FRAME = FILE_HEADER_BYTES + FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES
 
 
 def is_due(journal: JournalRow, pack_bytes: int = PACK_BYTES) -> bool:
@@ -31,10 +34,14 @@ def build_next(
 ) -> bool:
     """Make the next pack of a journal; False when another server has. Cut off at any moment, it is made again."""
     start = journal.built
-    data = journals.read(run_id, journal.name, start, start + pack_bytes)
-    stretch = decode(data, start, layouts_of(journal), journal.built_branch)
+    # always the same length from the same place, so that whoever builds this pack builds the same one
+    for length in (pack_bytes, LONGEST_FRAME):
+        data = journals.read(run_id, journal.name, start, start + length)
+        stretch = decode(data, start, layouts_of(journal), journal.built_branch)
+        if stretch.end > start or journal.noted - start < LONGEST_FRAME:
+            break
     if stretch.end <= start:
-        return False
+        return False  # a long frame comes first; its turn is when there is enough behind it
     encoded, placed = encode_pack(stretch.points)
     if placed:
         packs.put(run_id, journal.name, start, encoded)

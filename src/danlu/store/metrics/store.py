@@ -51,16 +51,19 @@ class Metrics:
         return end
 
     def catch_up(self) -> int:
-        """Count what arrived, and build the packs that are due; return for how many journals something was done."""
+        """Count what arrived, and build the packs that are due; return for how many journals something was done.
+
+        One that cannot be counted does not keep the others back; it is tried again after the next `find_uncounted`.
+        """
         with self._lock:
             changed, self._changed = self._changed, set()
         for run, run_id, journal in changed:
             try:
                 self.count(run, run_id, journal)
-            except DanluError:
-                with self._lock:
-                    self._changed.add((run, run_id, journal))
-                raise
+            except DanluError as error:
+                log.warning("%s: journal %s is counted later: %s", run_id, journal, error)
+            except Exception:
+                log.exception("%s: journal %s cannot be counted", run_id, journal)
         return len(changed)
 
     def find_uncounted(self) -> None:
