@@ -255,3 +255,19 @@ def test_no_password_of_a_remote_is_kept(url: str) -> None:
     from danlu.track.capture import without_password
 
     assert without_password(url) == "https://git.example.org/a.git"
+
+
+def test_gpus_are_read_from_nvidia_smi(tmp_path: Path) -> None:
+    from danlu.track.use import gpus
+
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho '0, 97, 1024'\necho '1, [N/A], 12'\necho '2, 0, 1'\n")
+    program.chmod(0o755)
+    assert gpus(str(program)) == {
+        "gpu0_percent": 97.0,
+        "gpu0_memory_bytes": 1024.0 * 2**20,
+        "gpu2_percent": 0.0,
+        "gpu2_memory_bytes": 1.0 * 2**20,
+    }
+    program.write_text("#!/bin/sh\nexit 9\n")
+    assert gpus(str(program)) == {}

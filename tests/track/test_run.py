@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from danlu import journal, track
 from danlu.journal import Kind
+from danlu.track.ranks import rank_of
 from danlu.track.reading import Point, open_journals, points, read_run
 
 
@@ -212,6 +213,19 @@ class TestRanks:
         assert not isinstance(track.start("batch-script"), track.SilentRun)
         monkeypatch.setenv("SLURM_STEP_ID", "0")
         assert isinstance(track.start("task"), track.SilentRun)
+
+    @pytest.mark.parametrize(
+        ("environ", "rank"),
+        [
+            ({}, 0),
+            ({"RANK": "2", "LOCAL_RANK": "0", "OMPI_COMM_WORLD_RANK": "1"}, 2),
+            ({"RANK": "0", "OMPI_COMM_WORLD_RANK": "1"}, 1),  # RANK is the node's, of the job around mpirun
+            ({"RANK": "", "PMI_RANK": "4"}, 4),
+            ({"RANK": "x"}, 0),
+        ],
+    )
+    def test_the_closest_launcher_counts(self, environ: dict[str, str], rank: int) -> None:
+        assert rank_of(environ) == rank
 
     def test_all_ranks_have_runs_of_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RANK", "3")

@@ -32,7 +32,7 @@ from danlu.track.syncing import AWAY
 from danlu.track.use import Meter
 from danlu.track.writer import Rows, Writer
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.5
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0
 MAX_PAUSE_SECONDS = 30.0
 LAST_TRIES_SECONDS = 120.0

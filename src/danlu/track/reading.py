@@ -11,6 +11,8 @@ from danlu import journal
 from danlu.journal import Kind
 from danlu.track.folders import journals_in
 
+PIECE_BYTES = 8 << 20
+
 
 class JournalFile(NamedTuple):
     """A journal on disk and what its first frame says."""
@@ -18,7 +20,25 @@ class JournalFile(NamedTuple):
     path: str
     journal_id: str
     header: dict[str, Any]
-    data: bytes
+
+    @property
+    def data(self) -> bytes:
+        """All of it, read now."""
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def has_end(self) -> bool:
+        """Whether it says how its writer ended. Reads piece by piece: a journal may be large."""
+        at = journal.FILE_HEADER_BYTES
+        with open(self.path, "rb") as file:
+            while True:
+                file.seek(at)
+                found = journal.scan(file.read(PIECE_BYTES), 0)
+                if any(frame.kind == Kind.FINISH for frame in found.frames):
+                    return True
+                if found.end == 0:
+                    return False
+                at += found.end
 
 
 class Point(NamedTuple):
@@ -56,15 +76,15 @@ def open_journals(folder: str) -> list[JournalFile]:
     found = []
     for path in journals_in(folder):
         with open(path, "rb") as file:
-            data = file.read()
+            head = file.read(journal.FILE_HEADER_BYTES + journal.MAX_PAYLOAD_BYTES + 64)
         try:
-            about = journal.read_file_header(data)
+            about = journal.read_file_header(head)
         except journal.BadJournal:
             continue
-        first = next(iter(journal.scan(data, limit=journal.MAX_PAYLOAD_BYTES + 64).frames), None)
+        first = next(iter(journal.scan(head).frames), None)
         if first is None or first.kind != Kind.RUN:
             continue
-        found.append(JournalFile(path, about.journal_id, journal.decode_json(first), data))
+        found.append(JournalFile(path, about.journal_id, journal.decode_json(first)))
     return sorted(found, key=_order)
 
 

@@ -75,26 +75,27 @@ class Run:
         Without a step it is the one after the last. Never waits, never raises; with `flush` it returns when the values
         are in the file. Values are numbers, NumPy scalars or tensors of one element; NaN and infinity are kept.
         """
+        values: Any = metrics
+        writer: Any = self._writer  # None after the end: that is an AttributeError, which costs nothing until then
         try:
             if metrics is None or isinstance(type, dict):
-                type, metrics, step = _without_type(type, metrics, step)
+                type, values, step = _without_type(type, metrics, step)
             if step is None:
                 step = self._next_step
-            key = (type, *metrics)  # type: ignore[misc]
+            key = (type, *values)
             declared = self._declared.get(key) or self._declare(key)
             now = _now()
-            row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *metrics.values())  # type: ignore[union-attr]
+            row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *values.values())
             self._next_step = step + 1
-            writer = self._writer
-            writer.pending.append((declared.rows, row))  # type: ignore[union-attr]
-            if not writer.is_scheduled:  # type: ignore[union-attr]
-                writer.schedule(now)  # type: ignore[union-attr]
-            elif not 0 <= now - writer.scheduled_at < LATE_SECONDS:  # type: ignore[union-attr]
-                writer.flush_late(now)  # type: ignore[union-attr]
-            if flush:
-                writer.flush()  # type: ignore[union-attr]
+            writer.pending.append((declared.rows, row))
+            if not writer.is_scheduled:
+                writer.schedule(now)
+            elif not 0 <= now - writer.scheduled_at < LATE_SECONDS:
+                writer.flush_late(now)
         except Exception as error:  # whatever is wrong with the values, training goes on
-            self._log_slowly(type, metrics, step, epoch, error)
+            self._log_slowly(type, values, step, epoch, error)
+        if flush:
+            self.flush()
 
     def log_past(
         self, type: str, metrics: Mapping[str, Any], step: int, *, time: float, epoch: Optional[float] = None
@@ -203,8 +204,7 @@ class Run:
         """
         from danlu.track.uploading import upload
 
-        if self._writer is not None:
-            self._writer.flush()
+        self.flush()
         done = upload(
             self.path, folder=folder, make_folder=make_folder, conflict=conflict, timeout_seconds=timeout_seconds
         )
@@ -213,9 +213,12 @@ class Run:
         return done.is_there
 
     def flush(self) -> None:
-        """Return when everything logged so far is in the file."""
-        if self._writer is not None:
-            self._writer.flush()
+        """Return when everything logged so far is in the file, or cannot be."""
+        try:
+            if self._writer is not None:
+                self._writer.flush()
+        except Exception as error:
+            warn_once("writer", f"{self.path}: what was logged could not be written: {error!r:.300}")
 
     def __enter__(self) -> Run:
         return self
@@ -305,6 +308,8 @@ class Run:
                 if self._state != "silent":
                     warn_once("after", f"{self.name}: log() after finish() is not kept")
                 return
+            if isinstance(type, Mapping):
+                type, metrics, step = _without_type(type, metrics, step)
             if not isinstance(metrics, Mapping):
                 warn_once("metrics", f"log() takes a mapping of names to numbers, not {metrics!r:.80}; nothing is kept")
                 return

@@ -8,7 +8,6 @@ import time
 from typing import Any, NamedTuple, Optional
 
 from danlu import journal
-from danlu.journal import Kind
 from danlu.node.http import Refused, Server
 from danlu.node.journals import announce, move, send_journal
 from danlu.track.folders import find_runs
@@ -78,7 +77,7 @@ def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
     if not newest:
         return None
     branch = newest[0].header.get("branch")
-    ends = [one for one in files if one.header.get("branch") == branch and has_end(one)]
+    ends = [one for one in files if one.header.get("branch") == branch and one.has_end()]
     process = from_header(newest[0].header)
     if ends or process is None or not is_gone(process):
         return None
@@ -110,10 +109,6 @@ def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optiona
         if os.path.exists(partial):
             os.unlink(partial)
     return path
-
-
-def has_end(one: JournalFile) -> bool:
-    return any(frame.kind == Kind.FINISH for frame in journal.scan(one.data).frames)
 
 
 def _announcement(header: dict[str, Any], wish: Optional[Wish]) -> dict[str, Any]:
