@@ -5,7 +5,8 @@ from __future__ import annotations
 from danlu.errors import InvalidInput
 from danlu.scheduler.parts import utc_now
 from danlu.server.settings import ServerSettings
-from danlu.store.blobs import BUCKET, Blobs
+from danlu.store.backup import INNER_BUCKETS
+from danlu.store.blobs import Blobs
 from danlu.store.cleaning import Places
 from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
@@ -67,7 +68,11 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
         uploads=make_uploads(settings),
         logs=make_logs(settings, database),
         log_dir=settings.server_dir / "logs",
-        partial_dirs=(settings.objects_dir, settings.server_dir / BUCKET, settings.spool_dir),
+        partial_dirs=(
+            settings.objects_dir,
+            *(settings.server_dir / name for name in INNER_BUCKETS),
+            settings.spool_dir,
+        ),
         log_days=settings.log_days,
         now=utc_now,
     )
