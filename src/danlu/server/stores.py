@@ -60,6 +60,7 @@ def make_logs(settings: ServerSettings, database: Database) -> Logs:
 def cleaning_places(settings: ServerSettings, database: Database) -> Places:
     """All that clean-up looks at."""
     inner = make_inner(settings)
+    inner_folders = [settings.server_dir / name for name in INNER_BUCKETS]
     return Places(
         database=database,
         objects=make_objects(settings),
