@@ -69,11 +69,7 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
         uploads=make_uploads(settings),
         logs=make_logs(settings, database),
         log_dir=settings.server_dir / "logs",
-        partial_dirs=(
-            settings.objects_dir,
-            *(settings.server_dir / name for name in INNER_BUCKETS),
-            settings.spool_dir,
-        ),
+        partial_dirs=(settings.objects_dir, settings.spool_dir, *inner_folders),
         log_days=settings.log_days,
         now=utc_now,
     )
