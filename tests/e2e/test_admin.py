@@ -78,8 +78,9 @@ def test_a_backup_of_a_running_server_and_its_way_back(server: RunningServer, tm
     fresh = RunningServer(tmp_path / "fresh")
     poor = admin("restore", str(tmp_path / "b.zip"), data_dir=tmp_path / "poor")
     assert (poor.returncode, "4 objects are missing; copy them into the store" in poor.stderr) == (1, True)
-    for part in ("store", "server/blobs", "server/logs"):
-        shutil.copytree(server.data_dir / part, fresh.data_dir / part)
+    for part in ("store", "server/blobs", "server/metrics", "server/runs", "server/logs"):
+        if (server.data_dir / part).exists():
+            shutil.copytree(server.data_dir / part, fresh.data_dir / part)
     done = admin("restore", str(tmp_path / "b.zip"), data_dir=fresh.data_dir)
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 of 4 objects are there" in done.stdout

@@ -86,6 +86,7 @@ def stores(tmp_path: Path) -> Stores:
     for name in ("a/1", "b"):
         put(made.objects, StorePath("main", name), name.encode())
     put(made.inner, StorePath("blobs", "ab/" + "ab" * 32), b"code")
+    put(made.inner, StorePath("metrics", "run/journal/0.pack"), b"points")
     return made
 
 
@@ -123,6 +124,16 @@ def test_rows_are_not_mixed_with_others(make_database: MakeDatabase) -> None:
 
 
 class TestBackup:
+    def test_a_table_that_is_not_known_is_not_left_out_in_silence(
+        self, databases: Databases, stores: Stores, tmp_path: Path
+    ) -> None:
+        with databases.open() as database:
+            with database.engine.begin() as connection:
+                connection.execute(text("CREATE TABLE of_tomorrow (id INTEGER PRIMARY KEY)"))
+            with pytest.raises(InvalidInput, match="does not know the table 'of_tomorrow'; use a newer one"):
+                write_backup(database, stores, tmp_path / "b.zip", now=NOW)
+        assert not (tmp_path / "b.zip").exists()
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_there_and_back_to_the_other_kind(
         self, make_database: MakeDatabase, kind: str, stores: Stores, tmp_path: Path
@@ -132,13 +143,13 @@ class TestBackup:
         (tmp_path / "secret.key").write_bytes(b"the key")
         file = tmp_path / "backup.zip"
         made = write_backup(old, stores, file, now=NOW, key_file=tmp_path / "secret.key")
-        assert (made.num_objects, made.num_rows["jobs"]) == (3, 3)
+        assert (made.num_objects, made.num_rows["jobs"]) == (4, 3)
         assert file.stat().st_mode & 0o777 == 0o600
         assert read_key(file) == b"the key"
         new = make_database("sqlite" if kind == "postgresql" else "postgresql", is_empty=True)
         stores.objects.delete(StorePath("main", "b"))
         done = restore_backup(new, stores, file, {"objects": "here"})
-        assert (done.num_objects, done.missing) == (3, ["main/b"])
+        assert (done.num_objects, done.missing) == (4, ["main/b"])
         assert everything(new) == everything(old)
 
     def test_it_is_of_one_moment_though_others_write(
@@ -213,10 +224,10 @@ def test_objects_are_copied_once_and_checked(
     fill(database)
     there = Stores(make_objects("rclone", s3_servers, tmp_path), make_objects("rclone", s3_servers, tmp_path))
     first = copy_objects(database, stores, there, said=lambda _: None)
-    assert (first.num_copied, first.num_there, first.num_bytes) == (3, 0, 8)
+    assert (first.num_copied, first.num_there, first.num_bytes) == (4, 0, 14)
     put(stores.objects, StorePath("main", "b"), b"B")
     again = copy_objects(database, stores, there, said=lambda _: None)
-    assert (again.num_copied, again.num_there) == (1, 2)
+    assert (again.num_copied, again.num_there) == (1, 3)
     found = there.objects.open(StorePath("main", "b"))
     assert b"".join(found.pieces()) == b"B"
     assert found.info.sha256 == hashlib.sha256(b"B").hexdigest()

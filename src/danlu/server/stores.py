@@ -5,7 +5,8 @@ from __future__ import annotations
 from danlu.errors import InvalidInput
 from danlu.scheduler.parts import utc_now
 from danlu.server.settings import ServerSettings
-from danlu.store.blobs import BUCKET, Blobs
+from danlu.store.backup import INNER_BUCKETS
+from danlu.store.blobs import Blobs
 from danlu.store.cleaning import Places
 from danlu.store.database import Database, sqlite_url
 from danlu.store.local_objects import LocalObjects
@@ -59,6 +60,7 @@ def make_logs(settings: ServerSettings, database: Database) -> Logs:
 def cleaning_places(settings: ServerSettings, database: Database) -> Places:
     """All that clean-up looks at."""
     inner = make_inner(settings)
+    inner_folders = [settings.server_dir / name for name in INNER_BUCKETS]
     return Places(
         database=database,
         objects=make_objects(settings),
@@ -67,7 +69,7 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
         uploads=make_uploads(settings),
         logs=make_logs(settings, database),
         log_dir=settings.server_dir / "logs",
-        partial_dirs=(settings.objects_dir, settings.server_dir / BUCKET, settings.spool_dir),
+        partial_dirs=(settings.objects_dir, settings.spool_dir, *inner_folders),
         log_days=settings.log_days,
         now=utc_now,
     )

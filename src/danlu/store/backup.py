@@ -35,6 +35,8 @@ from danlu.store.tables import BucketRow
 
 FORMAT = 1
 KEY = "secret.key"
+INNER_BUCKETS = (BLOBS, METRICS)
+"""What the server keeps in its own part of the store. Whatever else comes to lie there belongs here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def restore_backup(database: Database, stores: Stores, source: Path, facts: Mapp
         for home, bucket, key, size in listed:
             num_objects += 1
             if not _is_there(stores.objects if home == "store" else stores.inner, StorePath(bucket, key), size):
-                missing.append(f"{bucket}/{key}" if home == "store" else key)
+                missing.append(f"{bucket}/{key}" if home == "store" else f"server/{bucket}/{key}")
     return RestoreReport(counts, num_objects, missing)
 
 
@@ -156,7 +158,7 @@ def _write(
     with archive.open("objects.jsonl", "w", force_zip64=True) as file:
         for home, objects, bucket in (
             *(("store", stores.objects, name) for name in bucket_names(database)),
-            *(("server", stores.inner, name) for name in (BLOBS, METRICS)),
+            *(("server", stores.inner, name) for name in INNER_BUCKETS),
         ):
             for info in all_objects(objects, bucket):
                 file.write(dump.to_line([home, bucket, info.key, info.size]))

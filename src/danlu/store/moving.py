@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from danlu.errors import NotFound
 from danlu.spec.paths import StorePath
 from danlu.store import dump, migrate
-from danlu.store.backup import Stores, all_objects, bucket_names
-from danlu.store.blobs import BUCKET as BLOBS
+from danlu.store.backup import INNER_BUCKETS, Stores, all_objects, bucket_names
 from danlu.store.database import Database
 from danlu.store.facts import MOVED, restate
-from danlu.store.metrics.packs import BUCKET as METRICS
 from danlu.store.objects import ObjectInfo, Objects
 
 NUM_PARALLEL = 8
@@ -33,9 +31,9 @@ def copy_objects(database: Database, source: Stores, target: Stores, said: Calla
     """Copy all objects and blobs that the target has not got. Broken off, it goes on the next time."""
     num_copied = num_there = num_bytes = 0
     moves = [(source.objects, target.objects, name) for name in bucket_names(database)]
+    moves += [(source.inner, target.inner, name) for name in INNER_BUCKETS]
     with ThreadPoolExecutor(NUM_PARALLEL) as pool:
-        inner = [(source.inner, target.inner, name) for name in (BLOBS, METRICS)]
-        for here, there, bucket in (*moves, *inner):
+        for here, there, bucket in moves:
             known = {info.key: info.size for info in all_objects(there, bucket)}
 
             def copy(
