@@ -158,7 +158,7 @@ class S3Objects(Objects):
                 return num_deleted
 
     def put_many(self, files: Sequence[tuple[StorePath, bytes, str]]) -> Sequence[DanluError | None]:
-        # one thread for all: with a thread for each, handing over between them took longer than sending
+        # one thread for all requests of a batch; docs/decisions/0063 has what it was compared with
         async def put(path: StorePath, data: bytes, sha256: str) -> DanluError | None:
             try:
                 _check(path, sha256, hashlib.sha256(data).hexdigest())
