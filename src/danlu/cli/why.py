@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def why(job: JobName, as_json: AsJson = False) -> None:
-    """Say why a job waits: what is missing, who is ahead, which limit, when it may start, and what would help.
+    """Say why a job waits, and what would let it start.
+
+    What is missing, who is ahead, which limit holds it, and when there is room if anybody knows.
 
     \b
     Examples:
