@@ -11,7 +11,7 @@ demo: $(VENV)/.demo-ready  ## run the main job on the embedded default and show 
 	$(BIN)/python examples/ddp_images/demo.py
 
 test: $(VENV)/.dev-ready  ## the tests, at most 15 minutes on 2 cores
-	$(BIN)/pytest -q -m "not long"
+	$(BIN)/pytest -q -m "not long" -n 2 --dist loadfile
 
 test-long: $(VENV)/.dev-ready  ## the campaigns: faults, fuzzing, thousands of histories
 	$(BIN)/pytest -q -m long
