@@ -105,8 +105,8 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
         outputs.append(json.loads(said.stdout)[0])
     assert folder.name.endswith(outputs[0]["run_id"])
     assert (outputs[0]["num_bytes"] > 1000, outputs[1]["problem"]) == (True, "")
-    (run,) = (run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
-    assert (run["state"], run["hparams"], run["summary"]) == ("finished", {"lr": 0.1}, {"accuracy": 0.75})
+    run = wait_for_run(server, state="finished", folder="examples", filter=f"id = '{outputs[0]['run_id']}'")
+    assert (run["hparams"], run["summary"]) == ({"lr": 0.1}, {"accuracy": 0.75})
     assert series_of(run) == {("train", "loss"): 40, ("val", "loss"): 1, ("val", "accuracy"): 1}
 
 
@@ -126,8 +126,8 @@ def test_runs_of_t9k_are_uploaded(server: RunningServer, tmp_path: Path, monkeyp
         run.upload("em-examples")
     run.upload("em-examples", make_folder=True)
     em.upload(".em/runs", folder="em-examples")
-    (found,) = runs_of(server, folder="em-examples", filter="name == 'em-two'")
-    assert (found["state"], series_of(found)) == ("finished", {("train", "loss"): 10})
+    found = wait_for_run(server, state="finished", folder="em-examples", filter="name = 'em-two'")
+    assert series_of(found) == {("train", "loss"): 10}
     assert len(runs_of(server, folder="em-examples")) == 2
     other = em.create_run(name="em-two")
     other.finish()
