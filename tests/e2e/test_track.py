@@ -49,6 +49,13 @@ def series_of(run: dict[str, Any]) -> dict[tuple[str, str], int]:
     return {(one["type"], one["name"]): one["num_points"] for one in run["metrics"]}
 
 
+def branches_of(server: RunningServer, job_id: str) -> list[int]:
+    """Those of the processes of the job's only run."""
+    (run,) = runs_of(server, job=job_id)
+    found = _get(server, f"/runs/{run['id']}")
+    return sorted(one["branch"] for one in found["journals"] if one["writer"] == "process")
+
+
 def wait_for_run(server: RunningServer, *, state: str, **query: str) -> dict[str, Any]:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -77,9 +84,10 @@ def test_a_job_has_its_run_while_it_runs_and_after(client: Client, server: Runni
     assert series_of(run) == {("val", "accuracy"): 5}
     job.start()
     assert job.wait(timeout=60).state is JobState.SUCCEEDED
-    (run,) = runs_of(server, job=job.id)
-    found = _get(server, f"/runs/{run['id']}")
-    assert sorted(one["branch"] for one in found["journals"] if one["writer"] == "process") == [1, 2]
+    deadline = time.monotonic() + 30
+    while branches_of(server, job.id) != [1, 2]:  # what has arrived is counted a moment later
+        assert time.monotonic() < deadline, branches_of(server, job.id)
+        time.sleep(0.1)
 
 
 def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, tmp_path: Path) -> None:
@@ -97,8 +105,8 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
         outputs.append(json.loads(said.stdout)[0])
     assert folder.name.endswith(outputs[0]["run_id"])
     assert (outputs[0]["num_bytes"] > 1000, outputs[1]["problem"]) == (True, "")
-    (run,) = (run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
-    assert (run["state"], run["hparams"], run["summary"]) == ("finished", {"lr": 0.1}, {"accuracy": 0.75})
+    run = wait_for_run(server, state="finished", folder="examples", filter=f"id = '{outputs[0]['run_id']}'")
+    assert (run["hparams"], run["summary"]) == ({"lr": 0.1}, {"accuracy": 0.75})
     assert series_of(run) == {("train", "loss"): 40, ("val", "loss"): 1, ("val", "accuracy"): 1}
 
 
@@ -118,8 +126,8 @@ def test_runs_of_t9k_are_uploaded(server: RunningServer, tmp_path: Path, monkeyp
         run.upload("em-examples")
     run.upload("em-examples", make_folder=True)
     em.upload(".em/runs", folder="em-examples")
-    (found,) = runs_of(server, folder="em-examples", filter="name == 'em-two'")
-    assert (found["state"], series_of(found)) == ("finished", {("train", "loss"): 10})
+    found = wait_for_run(server, state="finished", folder="em-examples", filter="name = 'em-two'")
+    assert series_of(found) == {("train", "loss"): 10}
     assert len(runs_of(server, folder="em-examples")) == 2
     other = em.create_run(name="em-two")
     other.finish()

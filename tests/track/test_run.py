@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,13 @@ class TestLog:
 _kept: list[track.Run] = []
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    yield
+    for run in _kept:
+        run.finish()
+
+
 def _shared_run() -> track.Run:
     if not _kept or not os.path.isdir(_kept[0].path):
         _kept[:] = [track.start("strange")]
@@ -210,7 +218,8 @@ class TestRanks:
 
     def test_slurm_counts_only_below_srun(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SLURM_PROCID", "3")
-        assert not isinstance(track.start("batch-script"), track.SilentRun)
+        with track.start("batch-script") as run:
+            assert not isinstance(run, track.SilentRun)
         monkeypatch.setenv("SLURM_STEP_ID", "0")
         assert isinstance(track.start("task"), track.SilentRun)
 
@@ -313,7 +322,8 @@ class TestLoad:
         ]
         assert (read_run(first.path).state, read_run(first.path).branch) == (None, 2)
         second.finish()
-        assert track.load(first.id).id == first.id
+        with track.load(first.id) as third:
+            assert third.id == first.id
 
     def test_rewind_begins_a_branch_in_the_same_file(self) -> None:
         run = track.start("mnist")

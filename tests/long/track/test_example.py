@@ -80,7 +80,12 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
         outputs.append(json.loads(said.stdout)[0])
     assert folder.name.endswith(outputs[0]["run_id"])
     assert (outputs[0]["num_bytes"] > 1000, outputs[1]["problem"]) == (True, "")
-    run = next(run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
+    deadline = time.monotonic() + 30
+    while True:  # what has arrived is counted a moment later
+        run = next(run for run in runs_of(server, folder="examples") if run["id"] == outputs[0]["run_id"])
+        if run["state"] != "running" or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
     assert (run["state"], run["folder"], run["hparams"]["epochs"]) == ("finished", "examples", 2)
     assert series_of(run) == WANTED
     assert run["summary"]["accuracy"] > 0.5
