@@ -113,7 +113,7 @@ class TestFiles:
             "cat /data/set/one /data/set/two /srv/deep/er/f.bin; ls /opt/ml",
             data={"store://data/a/": "/data/set", "store://data/f.bin": "/srv/deep/er/f.bin"},
         )
-        assert log == "1\n2\nfile\ncode\ninput\nmodel\noutput\n"
+        assert log == "1\n2\nfile\ncode\ninput\nmodel\noutput\nruns\n"
 
     def test_the_python_of_the_server_is_found(self, starter: Starter) -> None:
         log = run(starter, "python3 -c 'import pydantic, danlu, sys; print(sys.prefix)'")

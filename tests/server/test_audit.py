@@ -18,6 +18,10 @@ from danlu.store.tables import AuditRow
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",
     ("POST", "/buckets/{bucket}/reads"): "changes nothing",
+    ("POST", "/jobs/{job}/metrics"): "points of a run, which is noted",
+    ("PUT", "/runs/{run}/journals/{journal}"): "points of a run, which is noted",
+    ("POST", "/runs/{run}/restore"): "quiet for a run that is not in the bin; tested below",
+    ("POST", "/uploads/{upload}/grants"): "bytes that are not an object yet; the commit is noted",
     ("POST", "/jobs/{job}/terminals"): "needs a task that runs; tests/e2e/test_debug.py looks for the note",
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): "going in is noted, not what is typed there",
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a window",
@@ -65,6 +69,14 @@ def test_every_route_that_changes_something_is_noted(scene: Scene, method: str, 
     assert last.object.partition("/")[2], last.object
     if path != "/registrations":  # who registers is nobody yet
         assert (last.actor, last.via) == (PEOPLE[role], f"key {scene.key_ids[role]}")
+
+
+def test_a_run_that_comes_out_of_the_bin_is_noted(scene: Scene) -> None:
+    run = scene.runs["owner", "own"].run
+    for method, path in (("DELETE", ""), ("POST", "/restore")):
+        assert scene.send("owner", method, f"{API}/runs/{run}{path}").status_code < 300
+    assert [row.action for row in rows(scene.world)][-2:] == ["run.delete", "run.restore"]
+    scene.restore()
 
 
 def test_nothing_is_noted_of_what_was_refused(scene: Scene) -> None:

@@ -12,8 +12,6 @@ import pytest
 from tests.support.rights import API, CHANGE_JOB, OPEN, PAGES, RULES, Case, Rule, batch_of, expected, job_of, path_of
 from tests.support.scene import NOBODIES, PEOPLE, Scene, make_scene
 
-from danlu.wire.batches import unpack
-
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
@@ -64,10 +62,9 @@ class TestSelections:
 
 
 class TestBatches:
-    """Files of a batch are stored and refused, found and missing, as each of them would be alone."""
+    """Files of a batch are stored and refused as each of them would be alone."""
 
     PUT = "PUT", "/buckets/{bucket}/objects/{key:path}"
-    GET = "GET", "/buckets/{bucket}/objects/{key:path}"
 
     def test_each_file_is_stored_or_refused_as_if_it_came_alone(self, scene: Scene) -> None:
         path = "/buckets/{bucket}/batches"
@@ -79,19 +76,6 @@ class TestBatches:
                 scene.restore()
                 wanted = [] if status == "2" else [int(status)]
                 assert [one["status"] for one in done["refused"]] == wanted, f"{role} on {relation}: {done}"
-
-    def test_what_is_not_yours_to_read_is_missing(self, scene: Scene) -> None:
-        path = "/buckets/{bucket}/reads"
-        rule = RULES["POST", path]
-        for relation in RULES[self.GET].lines:
-            for role, status in expected(RULES[self.GET], relation).items():
-                case = Case(scene, role, relation)
-                found = scene.send(role, "POST", path_of(case, path, rule), **rule.request(case))
-                if status == "403":
-                    assert found.status_code == 403, f"{role} on {relation}"
-                    continue
-                ((file,), _) = unpack(found.content)
-                assert file.get("is_missing", False) == (status == "404"), f"{role} on {relation}: {file}"
 
 
 class TestLists:

@@ -188,10 +188,10 @@ RULES: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/buckets/{bucket}/reads"): Rule(
         {
-            "own": "2 2 2 2 2 2 403",
-            "others": "2 2 2 2 2 403 403",
-            "foreign": "2 2 2 2 2 403 403",
-            "none": "2 2 2 2 2 403 403",
+            "own": "2 2 2 2 404 2 403",
+            "others": "2 2 2 2 404 403 403",
+            "foreign": "2 404 404 404 2 403 403",
+            "none": "404 404 404 404 404 403 403",
         },
         lambda case: {"json": {"keys": [key_of(case, "")]}},
     ),
@@ -211,6 +211,10 @@ RULES: dict[tuple[str, str], Rule] = {
         {**UPLOAD, "own": "2 2 2 403 404 2 2"}
     ),
     ("DELETE", "/uploads/{upload}"): Rule(UPLOAD),
+    # here all bytes go through the server: 409 says so to whoever may write there
+    ("POST", "/uploads/{upload}/grants"): Rule(
+        {**UPLOAD, "own": "409 409 409 403 404 409 409"}, body(parts=[{"number": 1, "md5": "1B2M2Y8AsgTpgAmY7PhCfg=="}])
+    ),
     ("POST", "/trees"): Rule(everybody("2 2 2 403 2"), body(files=[])),
     ("GET", "/trees/{digest}"): Rule(
         {

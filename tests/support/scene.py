@@ -246,6 +246,6 @@ def _uploads(scene: Scene) -> None:
             who = world.identity(PEOPLE.get(role, "mona"))
             path = StorePath("vision", f"data/upload-{role}")
         body = BeginUpload(key=path.key, size=1, sha256=digest_of(b"x"))
-        made = world.database.write(upload_service.begin, world.state, who, path, body)
+        made = upload_service.begin(world.state, who, path, body)
         scene.uploads[role] = made.id
         world.state.uploads.append(made.id, 0, b"x")

@@ -37,7 +37,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Runs": {
         "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
-        "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged here to the server."),
+        "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged on this machine to the server."),
         "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
     },
     "Store and nodes": {

@@ -153,7 +153,7 @@ class ServerSettings(BaseSettings):
     @property
     def reached_at(self) -> str:
         """Where people and jobs reach the server."""
-        return self.public_url or self.url
+        return self.public_url.rstrip("/") or self.url
 
     @property
     def url(self) -> str:

@@ -9,8 +9,10 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
+from danlu.server.audit.service import note
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
+from danlu.spec.audit import Action
 from danlu.spec.runs import RunState, check_folder, is_run_id
 from danlu.store import jobs, people, run_folders, runs
 from danlu.store.metrics.decode import clean
@@ -60,6 +62,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     runs.add_run(session, row)
     if row.hparams:
         put_values(session, row.number, "hparams", row.hparams)
+    _note(session, state, who, Action.RUN_MAKE, row)
     return row
 
 
@@ -100,6 +103,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     if body.description is not None:
         row.description = clean(body.description)
     row.version += 1
+    _note(session, state, who, Action.RUN_CHANGE, row)
     return row
 
 
@@ -119,6 +123,7 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
         run_folders.make(session, row.project_id, row.folder, state.now())
         row.deleted_at = None
         row.version += 1
+        _note(session, state, who, Action.RUN_RESTORE, row)
     return row
 
 
@@ -127,9 +132,11 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     row = find_to_change(session, who, run)
     if not purge:
         put_into_bin(state, who, row)
+        _note(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
         raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
+    _note(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
 
@@ -147,8 +154,9 @@ def project_of(session: Session, who: UserIdentity, name: str | None) -> int:
 
 
 def make_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> str:
-    folder = folder_in("path", path)
-    run_folders.make(session, project_of(session, who, project), folder, state.now())
+    project_id, folder = project_of(session, who, project), folder_in("path", path)
+    run_folders.make(session, project_id, folder, state.now())
+    note(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
     return folder
 
 
@@ -163,6 +171,7 @@ def move_folder(
     if run_folders.exists(session, project_id, new):
         raise AlreadyExists(f"there is a folder {new!r} already")
     run_folders.move(session, project_id, old, new, state.now())
+    note(session, who, Action.FOLDER_MOVE, f"folder/{old}", at=state.now(), project_id=project_id, to=new)
     return new
 
 
@@ -172,6 +181,11 @@ def delete_folder(session: Session, state: ServerState, who: UserIdentity, path:
     _check_folder_change(session, who, project_id, folder)
     runs.bin_folder(session, project_id, folder, state.now())
     run_folders.remove(session, project_id, folder)
+    note(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
+
+
+def _note(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
+    note(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def folder_in(field: str, path: str) -> str:

@@ -13,6 +13,7 @@ from danlu.server.audit.service import note
 from danlu.server.jobs.service import find_to_change
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
+from danlu.spec.states import JobState, is_over
 from danlu.store import attempts
 
 
@@ -24,6 +25,8 @@ class Entrance(NamedTuple):
 def enter(session: Session, state: ServerState, who: UserIdentity, job: str, rank: int) -> Entrance:
     """Find the task, and note who goes in. Whoever may stop a job may enter it."""
     row = find_to_change(session, who, job)
+    if is_over(JobState(row.state)):
+        raise WrongState(f"{row.id} is {row.state}: its tasks are over, and nobody can enter them")
     tasks = attempts.tasks_by_key(session, [(row.id, row.attempt)]).get(row.id, [])
     node = next((task.node for task in tasks if task.rank == rank), None)
     if node is None:
