@@ -26,7 +26,7 @@ def enter(session: Session, state: ServerState, who: UserIdentity, job: str, ran
     """Find the task, and note who goes in. Whoever may stop a job may enter it."""
     row = find_to_change(session, who, job)
     if is_over(JobState(row.state)):
-        raise WrongState(f"{row.id} is {row.state}: its tasks are over, and nobody can enter them")
+        raise WrongState(f"{row.id} is {row.state}; a shell can be opened while it is running")
     tasks = attempts.tasks_by_key(session, [(row.id, row.attempt)]).get(row.id, [])
     node = next((task.node for task in tasks if task.rank == rank), None)
     if node is None:
