@@ -21,7 +21,7 @@ EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_is_explained(client: Client, example: Path) -> None:
     if example.name == "image" and not next(client.nodes()).image_tool:
-        pytest.skip("no images here")
+        pytest.skip(f"no images here: {next(client.nodes()).image_problem}")
     job_file = read_job_file(example / "job.yml", [])
     plan = client.jobs.plan(job_file.values, folder=job_file.folder, explain=True)
     text = explained_text(plan)

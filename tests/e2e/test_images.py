@@ -28,7 +28,7 @@ def image(server: RunningServer) -> Iterator[str]:
     if not node.image_tool:
         pytest.skip(f"no images here: {node.image_problem}")
     if shutil.which("busybox") is None:
-        pytest.skip("busybox-static is not installed")
+        pytest.skip("no busybox-static; scripts/system-packages.sh tests installs it")
     subprocess.run([EXAMPLE / "make_image.sh", IMAGE], check=True, capture_output=True)
     yield IMAGE
     subprocess.run([node.image_tool, "rmi", "--force", IMAGE], check=False, capture_output=True)
@@ -90,7 +90,7 @@ def test_a_shell_sees_the_image_too(client: Client, image: str) -> None:
 def test_too_much_memory_has_a_reason_of_its_own(client: Client, image: str) -> None:
     (node,) = client.nodes()
     if any("Memory limits are not enforced" in note for note in node.missing):
-        pytest.skip("no memory limits here")
+        pytest.skip("; ".join(node.missing))
     job = client.jobs.submit(
         name="greedy",
         image=image,

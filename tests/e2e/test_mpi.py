@@ -19,7 +19,7 @@ from danlu.testing.serving import RunningServer
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mpi"
 LINE = re.compile(r"MPI rank (\d) of 4 in task (\d) \((\w+)\) on (\S+): the sum of all ranks is 6")
 
-pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun: scripts/system-packages.sh tests")
 
 
 def said(job_id: str, client: Client) -> list[str]:

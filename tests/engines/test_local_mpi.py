@@ -17,7 +17,7 @@ from danlu.testing.engines import Starter, wait_until
 PROGRAM = Path(__file__).parents[2] / "examples" / "mpi" / "code" / "allreduce.py"
 LINE = re.compile(r"MPI rank (\d) of 4 in task (\d) .*: the sum of all ranks is 6")
 
-pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun: scripts/system-packages.sh tests")
 
 
 @pytest.fixture(

@@ -20,7 +20,7 @@ ROUNDS, TASKS = 6, 5
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed"),
+    pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun: scripts/system-packages.sh tests"),
 ]
 
 

@@ -298,15 +298,19 @@ class TestDisabling:
             path = f"/buckets/main/objects/jobs/{job}/model.pt"
             assert token("PUT", path, content=b"x").status_code == 200
 
+    @pytest.mark.parametrize("what", ["jobs", "runs"])
     @pytest.mark.parametrize("how", ["disable", "delete key", "leave project"])
-    def test_an_answer_that_goes_on_ends_too(self, world: World, api: Api, how: str) -> None:
+    def test_an_answer_that_goes_on_ends_too(self, world: World, api: Api, how: str, what: str) -> None:
         ada = world.add_user("ada", "default")
-        job = world.started()
+        run = f"run-{'a' * 26}"
+        followed = (
+            world.started() if what == "jobs" else api.json("POST", "/runs", json={"run": run, "name": "r"})["id"]
+        )
         key = world.api_key(ada)
         began = threading.Event()
 
         def follow() -> None:
-            with as_(api, key) as script, script.http.stream("GET", f"/jobs/{job}/watch") as answer:
+            with as_(api, key) as script, script.http.stream("GET", f"/{what}/{followed}/watch") as answer:
                 for _ in answer.iter_raw():
                     began.set()
 

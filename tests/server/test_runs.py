@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 from tests.support.journals import BEGAN, JournalMaker
 from tests.support.world import Api, World
 
@@ -208,7 +209,6 @@ class TestPoints:
 
 class TestParquet:
     def test_every_point_is_in_the_file(self, world: World, api: Api) -> None:
-        parquet = pytest.importorskip("pyarrow.parquet")
         made = (
             JournalMaker().log("train", {"loss": [3.0, float("nan")]}, [1, 2], epoch=1).log("val", {"acc": [0.5]}, [2])
         )

@@ -86,8 +86,9 @@ class TestLog:
         run.finish()
 
     def test_tensors_and_arrays_of_one_element(self) -> None:
-        numpy = pytest.importorskip("numpy")
-        torch = pytest.importorskip("torch")
+        import numpy
+        import torch
+
         run = track.start("mnist")
         weight = torch.tensor(0.5, requires_grad=True)
         run.log(
@@ -98,7 +99,7 @@ class TestLog:
                 "array": numpy.array([3.0]),
                 "bool": True,
             },
-            step=numpy.int64(7),
+            step=numpy.int64(7),  # type: ignore[arg-type]
         )
         assert [(point.value, point.step) for point in logged(run)] == [
             (0.5, 7),
@@ -398,8 +399,9 @@ class TestMedia:
         ]
         assert found[0].data == "你好\\ud800".encode()
         assert found[3].data == b'{"edges": [1.0, 2.0, 3.0], "counts": [1, 3]}'
-        image = pytest.importorskip("PIL.Image")
         import io
+
+        from PIL import Image as image  # noqa: N813
 
         grey = image.open(io.BytesIO(found[1].data))
         assert (grey.size, list(grey.tobytes())) == ((2, 2), [0, 255, 128, 64])

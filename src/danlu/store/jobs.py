@@ -37,6 +37,10 @@ def get_job(session: Session, job_id: str) -> JobRow | None:
     return session.get(JobRow, job_id)
 
 
+def project_of(session: Session, job_id: str) -> int | None:
+    return session.scalar(select(JobRow.project_id).where(JobRow.id == job_id))
+
+
 def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
     return {row.id: row for first in range(0, len(ids), 500) for row in _chunk(session, ids[first : first + 500])}
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
+from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput
 from danlu.server import sse
-from danlu.server.access import Access
 from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
@@ -23,6 +21,7 @@ from danlu.server.jobs.why import why as why_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
+from danlu.server.watching import Seen, changes
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState, is_over
@@ -142,7 +141,8 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id
-    return sse.stream(_changes(state, who, job_id))
+    look = partial(_seen, job_id=job_id)
+    return sse.stream(changes(state, who, look, name="job", seconds=WATCH_SECONDS))
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
@@ -152,32 +152,11 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
     return changed
 
 
-async def _changes(state: State, who: UserIdentity, job_id: str) -> AsyncIterator[bytes]:
-    version, spoke_at = -1, time.monotonic()
-    access = Access(state, who, job_id)
-    while not state.stopping.is_set() and await access.goes_on():
-        found = await run_in_threadpool(_newer, state, job_id, version)
-        if found is None:  # deleted; who asks again hears that it is not there
-            return
-        version, job = found
-        if job is not None:
-            yield sse.event("job", job, event_id=str(version))
-            spoke_at = time.monotonic()
-            if is_over(job.state):
-                return
-        elif time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
-            yield sse.KEEP_ALIVE
-            spoke_at = time.monotonic()
-        await asyncio.sleep(WATCH_SECONDS)
-
-
-def _newer(state: State, job_id: str, version: int) -> Optional[tuple[int, Optional[JobOut]]]:
-    """The job if it changed since `version`; None when it is gone."""
-    with state.database.reading() as session:
-        row = jobs.get_job(session, job_id)
-        if row is None:
-            return None
-        return row.version, job_out(session, row) if row.version != version else None
+def _seen(session: Session, job_id: str) -> Optional[Seen]:
+    row = jobs.get_job(session, job_id)
+    if row is None:
+        return None
+    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row))
 
 
 @reasons_router.get("")

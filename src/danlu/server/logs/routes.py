@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime, timezone
+from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
@@ -20,6 +21,7 @@ from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
 from danlu.server.logs.service import LogCursor, LogPlace, LogQuery, Pattern
 from danlu.server.state import ServerState, State
+from danlu.store import jobs
 from danlu.store.log_files import SEGMENT_BYTES
 from danlu.store.logs import READ_BYTES
 from danlu.wire.logs import LogEnd
@@ -82,7 +84,7 @@ def lines(
         since=None if since is None else datetime.fromtimestamp(since, timezone.utc),
     )
     place = service.locate(state, who, job, query)
-    access = Access(state, who, place.job_id)
+    access = Access(state, who, partial(jobs.project_of, job_id=place.job_id))
     return sse.stream(_lines(state, place, access, follow=follow, pattern=service.compile_pattern(grep)))
 
 

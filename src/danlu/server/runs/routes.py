@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
+from sqlalchemy.orm import Session
 
 from danlu.errors import TooLarge
 from danlu.server import sse
@@ -20,6 +19,7 @@ from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service
 from danlu.server.runs.view import rows_out, run_out
 from danlu.server.state import ServerState, State
+from danlu.server.watching import Seen, changes
 from danlu.spec.runs import RunState, is_journal_name
 from danlu.store import runs
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
@@ -132,7 +132,8 @@ def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
     with state.database.reading() as session:
         run_id = service.find(session, who, run).id
-    return sse.stream(_changes(state, run_id))
+    look = partial(_seen, run_id=run_id)
+    return sse.stream(changes(state, who, look, name="run", seconds=WATCH_SECONDS))
 
 
 def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, offset: int, data: bytes) -> int:
@@ -149,28 +150,9 @@ def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) 
         return service.find_to_change(session, who, run)
 
 
-async def _changes(state: ServerState, run_id: str) -> AsyncIterator[bytes]:
-    version, spoke_at = -1, time.monotonic()
-    while not state.stopping.is_set():
-        found = await run_in_threadpool(_newer, state, run_id, version)
-        if found is None:  # purged; who asks again hears that it is not there
-            return
-        version, shown = found
-        if shown is not None:
-            yield sse.event("run", shown, event_id=str(version))
-            spoke_at = time.monotonic()
-            if shown.state is not RunState.RUNNING:
-                return
-        elif time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
-            yield sse.KEEP_ALIVE
-            spoke_at = time.monotonic()
-        await asyncio.sleep(WATCH_SECONDS)
-
-
-def _newer(state: ServerState, run_id: str, version: int) -> Optional[tuple[int, Optional[RunOut]]]:
-    """The run if it changed since `version`; None when it is gone."""
-    with state.database.reading() as session:
-        row = runs.get_run(session, run_id)
-        if row is None:
-            return None
-        return row.version, run_out(session, row) if row.version != version else None
+def _seen(session: Session, run_id: str) -> Optional[Seen]:
+    row = runs.get_run(session, run_id)
+    if row is None:
+        return None
+    is_over = RunState(row.state) is not RunState.RUNNING
+    return Seen(row.project_id, row.version, is_over, partial(run_out, session, row))

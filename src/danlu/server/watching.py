@@ -1,0 +1,61 @@
+"""One thing as a stream of server-sent events: at once, on each change, until it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple, Optional
+
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import UserIdentity
+from danlu.server import sse
+from danlu.server.access import Access
+from danlu.server.state import ServerState
+
+
+class Seen(NamedTuple):
+    """A thing as it is now."""
+
+    project_id: int
+    version: int
+    is_over: bool
+    show: Callable[[], BaseModel]
+
+
+Look = Callable[[Session], Optional[Seen]]
+"""Finds the thing; None when it is gone. `show` is called in the same session."""
+
+
+async def changes(
+    state: ServerState, who: UserIdentity, look: Look, *, name: str, seconds: float
+) -> AsyncIterator[bytes]:
+    """Yield an event for each version, looking every `seconds`. Ends with the thing, or with the right to see it."""
+    version, spoke_at = -1, time.monotonic()
+    access = Access(state, who, lambda session: None if (seen := look(session)) is None else seen.project_id)
+    while not state.stopping.is_set() and await access.goes_on():
+        found = await run_in_threadpool(_newer, state, look, version)
+        if found is None:  # deleted; who asks again hears that it is not there
+            return
+        version, shown, is_over = found
+        if shown is not None:
+            yield sse.event(name, shown, event_id=str(version))
+            spoke_at = time.monotonic()
+            if is_over:
+                return
+        elif time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
+            yield sse.KEEP_ALIVE
+            spoke_at = time.monotonic()
+        await asyncio.sleep(seconds)
+
+
+def _newer(state: ServerState, look: Look, version: int) -> Optional[tuple[int, Optional[BaseModel], bool]]:
+    """What there is to show if it changed since `version`; None when it is gone."""
+    with state.database.reading() as session:
+        seen = look(session)
+        if seen is None:
+            return None
+        return seen.version, seen.show() if seen.version != version else None, seen.is_over
