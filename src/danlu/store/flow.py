@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, exists, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
 from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
-from danlu.store.flow_walk import Neighbourhood as Neighbourhood
-from danlu.store.flow_walk import neighbourhood_of
+from danlu.store.flow_walk import Neighbourhood, neighbourhood_of
 
 MAX_LABEL_CHARS = 300
 MAX_RELATED = 1000
@@ -107,8 +106,8 @@ def _add_edge(session: Session, source: int, target: int, relation: str, at: dat
         session.flush()
 
 
-def _related(session: Session, row: FlowNodeRow, end: ColumnElement[int]) -> Sequence[int]:
-    """Paths above and below this one that something else reads (`end` is the source of edges) or writes (the target)."""
+def _related(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> Sequence[int]:
+    """Paths above and below this one that something reads (`end` is the source of edges) or writes (the target)."""
     is_used = exists().where(end == FlowNodeRow.number, FlowEdgeRow.relation != Relation.PART.value)
     query = select(FlowNodeRow.number).where(
         FlowNodeRow.kind == NodeKind.STORE.value,

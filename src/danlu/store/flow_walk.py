@@ -152,7 +152,7 @@ def _rows(
     for chunk in _chunks(numbers):
         for row in session.execute(select(*columns).where(FlowNodeRow.number.in_(chunk))):
             is_hidden = project_ids is not None and row.project_id not in project_ids
-            found[row.number] = FoundNode(*row, distance=distances[row.number], is_hidden=is_hidden)
+            found[row.number] = FoundNode(**row._mapping, distance=distances[row.number], is_hidden=is_hidden)
     return [found[number] for number in numbers]
 
 
