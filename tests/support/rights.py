@@ -292,6 +292,8 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # the data flow
+    ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
     # runs
     ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/runs"): Rule(

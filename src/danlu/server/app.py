@@ -13,6 +13,7 @@ from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
+from danlu.server.flow.routes import router as flow_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
@@ -44,6 +45,7 @@ MAX_HEAD_BYTES = 1 << 20
 ROUTERS = (
     audit_router,
     batches_router,
+    flow_router,
     jobs_router,
     logs_router,
     nodes_router,

@@ -50,6 +50,9 @@ class Neighbourhood:
     edges: list[FoundEdge]
     """Those between a node of this page and one of this page or an earlier one."""
 
+    others: list[FoundNode]
+    """Nodes of earlier pages that these edges begin or end at."""
+
     next: int | None
     """Where the next page begins; None when this is the last one."""
 
@@ -108,7 +111,9 @@ def neighbourhood_of(
     hidden = {found.number for found in rows if found.is_hidden}
     hidden.update(_split(session, before, project_ids)[1])
     edges = [edge for edge in _edges(session, before, page) if not {edge.source, edge.target} <= hidden]
-    return Neighbourhood(rows, edges, next=end if len(order) > end else None)
+    named = {end for edge in edges for end in (edge.source, edge.target)}.difference(page)
+    others = _rows(session, sorted(named), distances, project_ids)
+    return Neighbourhood(rows, edges, others, next=end if len(order) > end else None)
 
 
 def _walk(
