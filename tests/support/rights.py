@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from tests.support.scene import CODE, NO_DIGEST, PASSWORD, PEOPLE, TOKENS, Scene, digest_of
 
+from danlu.content.packs import pack
 from danlu.journal import Kind, scan
-from danlu.wire.batches import pack
 
 API = "/api/v1"
 COLUMNS = (*PEOPLE, *TOKENS)

@@ -7,6 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Optional, Union
 
+from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
 from danlu.client.config import load_settings
 from danlu.client.flow import MAX_NODES, Flow, read_flow
@@ -46,6 +47,7 @@ class Client:
         self.store = Store(self._http)
         self.keys = Keys(self._http)
         self.runs = Runs(self._http)
+        self.artifacts = Artifacts(self._http)
         self.people = People(self._http)
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.flow.routes import router as flow_router
@@ -43,6 +44,7 @@ MAX_HEAD_BYTES = 1 << 20
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
+    artifacts_router,
     audit_router,
     batches_router,
     flow_router,

@@ -8,6 +8,10 @@ from danlu.spec.states import Word
 class Action(Word):
     """What somebody did. The part before the dot is the kind of thing it was done to."""
 
+    ARTIFACT_CHANGE = "artifact.change"
+    ARTIFACT_DELETE = "artifact.delete"
+    ARTIFACT_LINK = "artifact.link"
+    ARTIFACT_MAKE = "artifact.make"
     BUCKET_DELETE = "bucket.delete"
     BUCKET_MAKE = "bucket.make"
     BUCKET_MOVE = "bucket.move"

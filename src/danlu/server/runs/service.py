@@ -150,11 +150,17 @@ def project_of(session: Session, who: UserIdentity, name: str | None) -> int:
     """The project of that name if one may use it; the default one without a name."""
     if name is None:
         return default_project(session, who)
+    project_id = project_seen(session, who, name)
+    if not rights.can_use_project(who, project_id):
+        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
+    return project_id
+
+
+def project_seen(session: Session, who: UserIdentity, name: str) -> int:
+    """The project of that name if one may look at it."""
     known = {title: number for number, title in people.projects_by_id(session).items()}
     if name not in known or not rights.can_see_project(who, known[name]):
         raise NotFound(f"no project {name!r}")
-    if not rights.can_use_project(who, known[name]):
-        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
     return known[name]
 
 
