@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.support.journals import JournalMaker
+from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
 from danlu.auth.identity import JobIdentity
@@ -15,6 +17,23 @@ from danlu.wire.runs import CreateRun
 from danlu.wire.store import Tree
 
 DATA, CODE = "store://main/data/images/", "store://main/code/v1"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    with share_world(tmp_path_factory.mktemp("shared")) as made:
+        yield made
+
+
+@pytest.fixture
+def world(shared: Shared) -> World:
+    return shared.fresh()
+
+
+@pytest.fixture
+def api(shared: Shared, world: World) -> Iterator[Api]:
+    with shared.api() as made:
+        yield made
 
 
 def look(api: Api, node: str, **query: Any) -> tuple[dict[str, dict[str, Any]], set[tuple[str, str, str]]]:

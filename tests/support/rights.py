@@ -73,6 +73,7 @@ WRITE_RUN = {
     "foreign": "2 404 404 404 2 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+USE_MODEL = {**SEE, "own": "2 2 2 403 404", "others": "2 2 2 403 404"}
 NO_RUN = "run-" + "a" * 26
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
@@ -294,6 +295,25 @@ RULES: dict[tuple[str, str], Rule] = {
     ),
     # the data flow
     ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
+    # models
+    ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/models"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {
+            "json": {"name": "new", "project": project_of(case, ""), "path": f"{project_of(case, '')}/data/secret"}
+        },
+    ),
+    ("GET", "/models/{model}"): Rule(SEE),
+    ("PATCH", "/models/{model}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/versions"): Rule(SEE),
+    ("GET", "/models/{model}/versions/{which}"): Rule(SEE),
+    ("PATCH", "/models/{model}/versions/{which}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}/versions/{which}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/compare"): Rule(SEE, lambda _case: {"params": {"version": "1"}}),
+    ("PUT", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL, body(version="1")),
+    ("DELETE", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL),
+    ("GET", "/model-versions/{version_id}"): Rule(SEE),
     # runs
     ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/runs"): Rule(
@@ -413,6 +433,10 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "run": run_of(case) if "{run}" in path else "",
         "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
         "media": media_of(case) if "{media}" in path else "",
+        "model": user_of(case),
+        "which": "1",
+        "version_id": scene.models.get(user_of(case), "x"),
+        "alias": "champion",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
     }

@@ -14,6 +14,7 @@ from danlu.client.flow import MAX_NODES, Flow, read_flow
 from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
+from danlu.client.models import Models
 from danlu.client.pages import pages
 from danlu.client.people import People
 from danlu.client.projects import Projects
@@ -47,6 +48,7 @@ class Client:
         self.store = Store(self._http)
         self.keys = Keys(self._http)
         self.runs = Runs(self._http)
+        self.models = Models(self._http)
         self.artifacts = Artifacts(self._http)
         self.people = People(self._http)
         self.projects = Projects(self._http)

@@ -19,6 +19,7 @@ from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
+from danlu.server.models.routes import router as models_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
@@ -50,6 +51,7 @@ ROUTERS = (
     flow_router,
     jobs_router,
     logs_router,
+    models_router,
     nodes_router,
     objects_router,
     people_router,

@@ -11,8 +11,9 @@ from danlu.auth.identity import JobIdentity
 from danlu.server.state import ServerState
 from danlu.spec.flow import NodeKind, NodeRef, Relation, job_node, run_node, store_node
 from danlu.spec.job import JobSpec, stored_job
+from danlu.spec.models import model_node
 from danlu.spec.paths import StorePath, parse_store_path
-from danlu.store import flow, flow_paths, people
+from danlu.store import flow, flow_paths, models, people
 from danlu.store.run_tables import RunRow
 from danlu.store.tables import JobRow
 
@@ -24,6 +25,8 @@ def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | N
     flow.node(session, job, project_id=row.project_id, label=row.name, at=at)
     for source in spec.data:
         _connect_path(session, source, job, Relation.DATA, row.project_id, at)
+        for version in models.copies_around(session, parse_store_path(source)):
+            flow.connect(session, model_node(version.id), job, Relation.DATA, at)
     if spec.code is not None and spec.code.store is not None:
         _connect_path(session, spec.code.store, job, Relation.CODE, row.project_id, at)
     if spec.code is not None and spec.code.tree is not None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput, NotFound
+from danlu.server.artifacts import service as artifacts_service
 from danlu.server.flow import noting
 from danlu.server.jobs import service as jobs_service
+from danlu.server.models import service as models_service
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service as runs_service
 from danlu.server.state import ServerState
+from danlu.spec.artifacts import is_artifact_id
 from danlu.spec.fields import is_job_id
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, run_node
+from danlu.spec.models import is_version_id, model_node, parse_named
 from danlu.spec.runs import is_run_id
 from danlu.store import flow, jobs, people, runs
 from danlu.store.flow_walk import FoundNode
@@ -59,21 +63,53 @@ def look(
 
 
 def resolve(session: Session, who: UserIdentity, text: str) -> NodeRef:
-    """Which node is meant: `kind:key`, an id, a path in the store; jobs and runs may be named as everywhere."""
-    if is_job_id(text):
-        return job_node(text)
-    if is_run_id(text):
-        return run_node(text)
+    """Which node is meant: `kind:key`, an id, a path in the store; names are enough where they are everywhere."""
+    for kind, is_id in _IDS.items():
+        if is_id(text):
+            return NodeRef(kind, text)
     try:
         ref = NodeRef.parse(text)
     except ValueError as error:
         raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
-    if ref.kind is NodeKind.JOB and not is_job_id(ref.key):
-        return job_node(jobs_service.find(session, who, ref.key).id)
-    if ref.kind is NodeKind.RUN and not is_run_id(ref.key):
-        return run_node(runs_service.find(session, who, ref.key).id)
+    if ref.kind in _IDS and not _IDS[ref.kind](ref.key):
+        return _NAMES[ref.kind](session, who, ref.key)
     known = flow.find(session, ref)
     return ref if known is None else NodeRef(ref.kind, known.key)
+
+
+def _job(session: Session, who: UserIdentity, name: str) -> NodeRef:
+    return job_node(jobs_service.find(session, who, name).id)
+
+
+def _run(session: Session, who: UserIdentity, name: str) -> NodeRef:
+    return run_node(runs_service.find(session, who, name).id)
+
+
+def _artifact(session: Session, who: UserIdentity, name: str) -> NodeRef:
+    return artifacts_service.node_of(artifacts_service.find_named(session, who, name, None))
+
+
+def _model(session: Session, who: UserIdentity, text: str) -> NodeRef:
+    try:
+        named = parse_named(text)
+    except ValueError as error:
+        raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
+    model = models_service.find_model(session, who, named.name, named.project)
+    return model_node(models_service.find_version(session, model, named.version).id)
+
+
+_IDS: dict[NodeKind, Callable[[str], bool]] = {
+    NodeKind.JOB: is_job_id,
+    NodeKind.RUN: is_run_id,
+    NodeKind.ARTIFACT: is_artifact_id,
+    NodeKind.MODEL: is_version_id,
+}
+_NAMES: dict[NodeKind, Callable[[Session, UserIdentity, str], NodeRef]] = {
+    NodeKind.JOB: _job,
+    NodeKind.RUN: _run,
+    NodeKind.ARTIFACT: _artifact,
+    NodeKind.MODEL: _model,
+}
 
 
 def _adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
