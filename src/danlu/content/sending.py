@@ -5,12 +5,14 @@ What has arrived is not lacking, so sending again after a break goes on where it
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Optional
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Callable, NamedTuple, Optional
 
 from danlu.content.carrier import Carrier, Damaged, Told, quiet
 from danlu.content.cutting import Cutter
@@ -21,6 +23,24 @@ NUM_PARALLEL = 4
 PACK_BYTES = 4 << 20
 WINDOW_BYTES, WINDOW_PIECES = 64 << 20, 1000
 """How many chunks are asked about at a time."""
+
+
+Opener = Callable[[str], AbstractContextManager[int]]
+"""Opens a file for reading: how careful one has to be depends on who could have put it there."""
+
+
+@contextmanager
+def open_file(path: str) -> Iterator[int]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise Damaged(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Damaged(f"{path} is not a regular file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 class Source(NamedTuple):
@@ -56,6 +76,7 @@ def send_artifact(
     references: Sequence[Reference] = (),
     *,
     told: Told = quiet,
+    opened: Opener = open_file,
     num_parallel: int = NUM_PARALLEL,
 ) -> Sent:
     """Upload as one version. `begin` and `about` are the bodies of the first and the last request.
@@ -67,9 +88,9 @@ def send_artifact(
     if answer.get("version") is not None or answer.get("is_skipped"):
         return Sent(answer.get("version"), 0, 0, bool(answer.get("is_skipped")))
     with ThreadPoolExecutor(num_parallel + 1) as pool:
-        windows = _Windows(carrier, str(answer["id"]), pool, told, num_parallel)
+        windows = _Windows(carrier, str(answer["id"]), pool, told, opened, num_parallel)
         try:
-            files = tuple(_cut(source, windows, pool) for source in sources)
+            files = tuple(_cut(source, windows, pool, opened) for source in sources)
             windows.finish()
         except BaseException:
             windows.give_up()
@@ -80,25 +101,18 @@ def send_artifact(
 
 
 def _values(manifest: Manifest) -> Any:
-    import json
-
     return json.loads(manifest.to_json())
 
 
-def _cut(source: Source, windows: _Windows, pool: ThreadPoolExecutor) -> File:
-    try:
-        with open(source.local, "rb", buffering=0) as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise Damaged(f"{source.local} is not a regular file")
-            cutter = Cutter(file, pool)
-            chunks = []
-            for piece in cutter.pieces():
-                chunks.append(Chunk(piece.sha256, piece.size))
-                windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
-    except OSError as error:
-        raise Damaged(f"{source.local} cannot be read: {error.strerror}") from error
-    whole = cutter.whole()
+def _cut(source: Source, windows: _Windows, pool: ThreadPoolExecutor, opened: Opener) -> File:
+    with opened(source.local) as descriptor:
+        mode = os.fstat(descriptor).st_mode
+        cutter = Cutter(descriptor, pool)
+        chunks = []
+        for piece in cutter.pieces():
+            chunks.append(Chunk(piece.sha256, piece.size))
+            windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
+        whole = cutter.whole()
     return File(source.path, whole.size, whole.sha256, tuple(chunks), bool(mode & stat.S_IXUSR))
 
 
@@ -106,9 +120,16 @@ class _Windows:
     """Collects chunks, asks about many at a time, and sends what is lacking, several windows at once."""
 
     def __init__(
-        self, carrier: Carrier, upload_id: str, pool: ThreadPoolExecutor, told: Told, num_parallel: int
+        self,
+        carrier: Carrier,
+        upload_id: str,
+        pool: ThreadPoolExecutor,
+        told: Told,
+        opened: Opener,
+        num_parallel: int,
     ) -> None:
         self._carrier = carrier
+        self._opened = opened
         self._path = f"/artifacts/uploads/{upload_id}"
         self._pool = pool
         self._told = told
@@ -171,11 +192,18 @@ class _Windows:
 
     def _send(self, group: list[_Located]) -> None:
         header = [{"sha256": piece.sha256, "size": piece.size} for piece in group]
-        self._carrier.send(f"{self._path}/chunks", pack(header, [_read(piece) for piece in group]))
+        self._carrier.send(f"{self._path}/chunks", pack(header, [self._read(piece) for piece in group]))
         with self._lock:
             self.sent_bytes += sum(piece.size for piece in group)
         for piece in group:
             self._told(piece.local, piece.size, True)
+
+    def _read(self, piece: _Located) -> bytes:
+        with self._opened(piece.local) as descriptor:
+            data = os.pread(descriptor, piece.size, piece.offset)
+        if len(data) != piece.size:
+            raise Damaged(f"{piece.local} changed while it was sent; send it again when nobody writes to it")
+        return data
 
 
 def _groups(pieces: Iterable[_Located]) -> Iterable[list[_Located]]:
@@ -189,11 +217,3 @@ def _groups(pieces: Iterable[_Located]) -> Iterable[list[_Located]]:
         num_bytes += piece.size
     if group:
         yield group
-
-
-def _read(piece: _Located) -> bytes:
-    with open(piece.local, "rb", buffering=0) as file:
-        data = os.pread(file.fileno(), piece.size, piece.offset)
-    if len(data) != piece.size:
-        raise Damaged(f"{piece.local} changed while it was sent; send it again when nobody writes to it")
-    return data
