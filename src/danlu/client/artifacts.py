@@ -297,3 +297,6 @@ class _HttpCarrier:
     def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
         content = None if values is None else _Json(values)
         return self._http.send(method, path, body=content, is_repeatable=True).content
+
+    def rest(self) -> None:
+        """Threads share the connections of one pool."""

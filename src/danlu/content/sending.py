@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Callable, NamedTuple, Optional
 
 from danlu.content.carrier import Carrier, Damaged, Told, quiet
+from danlu.content.crew import Crew
 from danlu.content.cutting import Cutter
 from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths
 from danlu.content.packs import pack
@@ -87,14 +88,11 @@ def send_artifact(
     answer = carrier.ask("POST", "/artifacts/uploads", begin)
     if answer.get("version") is not None or answer.get("is_skipped"):
         return Sent(answer.get("version"), 0, 0, bool(answer.get("is_skipped")))
-    with ThreadPoolExecutor(num_parallel + 1) as pool:
-        windows = _Windows(carrier, str(answer["id"]), pool, told, opened, num_parallel)
-        try:
-            files = tuple(_cut(source, windows, pool, opened) for source in sources)
-            windows.finish()
-        except BaseException:
-            windows.give_up()
-            raise
+    windows = _Windows(carrier, str(answer["id"]), told, opened)
+    with ThreadPoolExecutor(1) as hasher, Crew(windows.settle, num_parallel, rest=carrier.rest) as crew:
+        windows.crew = crew
+        files = tuple(_cut(source, windows, hasher, opened) for source in sources)
+        windows.finish()
     manifest = Manifest(files, tuple(references))
     version = carrier.ask("POST", f"/artifacts/uploads/{answer['id']}/commit", {**about, "manifest": _values(manifest)})
     return Sent(version, manifest.size, windows.sent_bytes)
@@ -104,10 +102,10 @@ def _values(manifest: Manifest) -> Any:
     return json.loads(manifest.to_json())
 
 
-def _cut(source: Source, windows: _Windows, pool: ThreadPoolExecutor, opened: Opener) -> File:
+def _cut(source: Source, windows: _Windows, hasher: ThreadPoolExecutor, opened: Opener) -> File:
     with opened(source.local) as descriptor:
         mode = os.fstat(descriptor).st_mode
-        cutter = Cutter(descriptor, pool)
+        cutter = Cutter(descriptor, hasher)
         chunks = []
         for piece in cutter.pieces():
             chunks.append(Chunk(piece.sha256, piece.size))
@@ -119,28 +117,17 @@ def _cut(source: Source, windows: _Windows, pool: ThreadPoolExecutor, opened: Op
 class _Windows:
     """Collects chunks, asks about many at a time, and sends what is lacking, several windows at once."""
 
-    def __init__(
-        self,
-        carrier: Carrier,
-        upload_id: str,
-        pool: ThreadPoolExecutor,
-        told: Told,
-        opened: Opener,
-        num_parallel: int,
-    ) -> None:
+    def __init__(self, carrier: Carrier, upload_id: str, told: Told, opened: Opener) -> None:
+        self.crew: Optional[Crew[list[_Located]]] = None
+        self.sent_bytes = 0
         self._carrier = carrier
-        self._opened = opened
         self._path = f"/artifacts/uploads/{upload_id}"
-        self._pool = pool
         self._told = told
-        self._turns = threading.BoundedSemaphore(num_parallel)
-        self._num_parallel = num_parallel
+        self._opened = opened
         self._pieces: list[_Located] = []
         self._num_bytes = 0
         self._asked: set[str] = set()
-        self._problem: Optional[BaseException] = None
         self._lock = threading.Lock()
-        self.sent_bytes = 0
 
     def add(self, piece: _Located) -> None:
         if piece.sha256 in self._asked:
@@ -150,45 +137,26 @@ class _Windows:
         self._pieces.append(piece)
         self._num_bytes += piece.size
         if self._num_bytes >= WINDOW_BYTES or len(self._pieces) >= WINDOW_PIECES:
-            self._begin()
+            self.finish()
 
     def finish(self) -> None:
-        """Return when everything has arrived."""
+        """Hand over what is left."""
+        assert self.crew is not None
         if self._pieces:
-            self._begin()
-        for _ in range(self._num_parallel):  # when all turns are free, nobody is at work
-            self._turns.acquire()
-        self._check()
+            self.crew.put(self._pieces)
+        self._pieces, self._num_bytes = [], 0
 
-    def give_up(self) -> None:
-        """Let those at work end at their next step."""
-        self._problem = self._problem or InterruptedError("somebody else has failed")
-
-    def _begin(self) -> None:
-        window, self._pieces, self._num_bytes = self._pieces, [], 0
-        self._turns.acquire()  # waits here, so that reading is never far ahead of sending
-        self._check()
-        self._pool.submit(self._settle, window)
-
-    def _check(self) -> None:
-        if self._problem is not None:
-            raise self._problem
-
-    def _settle(self, window: list[_Located]) -> None:
-        try:
-            answer = self._carrier.ask("POST", f"{self._path}/lacking", {"digests": [piece.sha256 for piece in window]})
-            lacking = set(answer["lacking"])
-            for piece in window:
-                if piece.sha256 not in lacking:
-                    self._told(piece.local, piece.size, False)
-            for group in _groups(piece for piece in window if piece.sha256 in lacking):
-                if self._problem is not None:
-                    return
-                self._send(group)
-        except BaseException as problem:
-            self._problem = self._problem or problem
-        finally:
-            self._turns.release()
+    def settle(self, window: list[_Located]) -> None:
+        """Send what is lacking of a window. Called by the crew."""
+        assert self.crew is not None
+        asked = {"digests": [piece.sha256 for piece in window]}
+        lacking = set(self._carrier.ask("POST", f"{self._path}/lacking", asked)["lacking"])
+        for piece in window:
+            if piece.sha256 not in lacking:
+                self._told(piece.local, piece.size, False)
+        for group in _groups(piece for piece in window if piece.sha256 in lacking):
+            self.crew.check()
+            self._send(group)
 
     def _send(self, group: list[_Located]) -> None:
         header = [{"sha256": piece.sha256, "size": piece.size} for piece in group]

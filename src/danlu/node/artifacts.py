@@ -53,6 +53,9 @@ class ServerCarrier:
         with self._server.open(method, path, body=[body] if body else None, headers=headers if body else {}) as answer:
             return bytes(answer.read())
 
+    def rest(self) -> None:
+        self._server.drop()
+
 
 def send_folder(
     server: Server,
