@@ -130,10 +130,10 @@ def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
 def settle_waiting(session: Session, at: datetime) -> int:
     """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
     waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
-    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime]], ...] = (
+    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime | None]], ...] = (
         (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
         ((JobState.QUEUED.value,), Desired.PAUSE, JobState.PAUSED, "paused", {}),
-        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at}),
+        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at, "not_before": None}),
     )
     moved = 0
     for states, desired, to, code, changes in moves:
