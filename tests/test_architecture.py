@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": {"wire", "spec", "errors", "content"},
     "track": {"client", "wire", "spec", "errors", "journal", "content", "node"},
     "bench": {"track", "client", "wire", "spec", "errors"},
-    "cli": {"bench", "track", "client", "wire", "spec", "errors"},
+    "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
     "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors"},
     "__init__": {"client", "spec", "errors", "preemption"},
     "__main__": {"cli"},

@@ -59,6 +59,8 @@ def filled(path: str) -> str:
         "registration": "x",
         "user": "admin",
         "upload": "x",
+        "artifact": "x",
+        "version": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

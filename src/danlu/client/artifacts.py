@@ -21,9 +21,9 @@ from danlu.content.carrier import Damaged
 from danlu.content.fetching import fetch_files, fetch_manifest
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import Manifest, Reference, check_path
+from danlu.content.names import is_artifact_id
 from danlu.content.sending import NUM_PARALLEL, Source, send_artifact
 from danlu.errors import BadChecksum, InvalidInput, NotFound
-from danlu.spec.artifacts import is_artifact_id
 from danlu.wire.artifacts import (
     ArtifactOut,
     BeginArtifact,
@@ -297,3 +297,6 @@ class _HttpCarrier:
     def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
         content = None if values is None else _Json(values)
         return self._http.send(method, path, body=content, is_repeatable=True).content
+
+    def rest(self) -> None:
+        """Threads share the connections of one pool."""

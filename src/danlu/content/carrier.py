@@ -20,6 +20,9 @@ class Carrier(Protocol):
     def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
         """JSON there, bytes back."""
 
+    def rest(self) -> None:
+        """The thread that calls this makes no more calls for now: what it holds may be closed."""
+
 
 class Damaged(Exception):
     """Bytes that are not what was announced: a file changed while it was read, or other bytes arrived."""

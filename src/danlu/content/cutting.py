@@ -9,10 +9,11 @@ they are only not found again.
 from __future__ import annotations
 
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
-from typing import BinaryIO, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 MIN_BYTES, NORMAL_BYTES, MAX_BYTES = 128 << 10, 512 << 10, 2 << 20
 BLOCK_BYTES = 8 << 20
@@ -56,9 +57,9 @@ def next_cut(data: bytes, begin: int, end: int) -> int:
 class Cutter:
     """Reads one file in blocks. After the last piece, `whole` says what was read."""
 
-    def __init__(self, file: BinaryIO, executor: Optional[Executor] = None) -> None:
+    def __init__(self, descriptor: int, executor: Optional[Executor] = None) -> None:
         """With an executor the digest of the whole file is made beside those of the pieces."""
-        self._file = file
+        self._descriptor = descriptor
         self._executor = executor
         self._digest = hashlib.sha256()
         self._pending: Optional[Future[None]] = None
@@ -68,7 +69,7 @@ class Cutter:
         rest, offset = b"", 0
         is_last = False
         while not is_last:
-            block = self._file.read(BLOCK_BYTES)
+            block = os.pread(self._descriptor, BLOCK_BYTES, self._size)
             is_last = len(block) < BLOCK_BYTES
             self._add(block)
             data = rest + block if rest else block

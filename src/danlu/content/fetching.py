@@ -10,10 +10,10 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from danlu.content.carrier import Carrier, Damaged, Told, quiet
+from danlu.content.crew import Crew
 from danlu.content.manifest import Chunk, File, Manifest, digest_of, read_manifest
 from danlu.content.packs import unpack
 
@@ -105,27 +105,14 @@ def fetch_files(
     """
     targets = [_Target(file, os.path.join(folder, *file.path.split("/"))) for file in files]
     url = f"/artifacts/versions/{version_id}/chunks"
-    running: set[Future[None]] = set()
-    with ThreadPoolExecutor(num_parallel) as pool:
-        try:
-            for group in _groups(_lacking(targets, told)):
-                if len(running) > num_parallel:
-                    running = _some_done(running)
-                running.add(pool.submit(_fetch, carrier, url, group, told))
-            while running:
-                running = _some_done(running)
-        except BaseException:
-            for one in running:
-                one.cancel()
-            raise
+
+    def work(group: list[_Place]) -> None:
+        _fetch(carrier, url, group, told)
+
+    with Crew(work, num_parallel, rest=carrier.rest) as crew:
+        for group in _groups(_lacking(targets, told)):
+            crew.put(group)
     return [target.path for target in targets]
-
-
-def _some_done(running: set[Future[None]]) -> set[Future[None]]:
-    done, left = wait(running, return_when=FIRST_COMPLETED)
-    for one in done:
-        one.result()
-    return set(left)
 
 
 def _lacking(targets: Iterable[_Target], told: Told) -> Iterator[_Place]:

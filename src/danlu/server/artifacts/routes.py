@@ -143,24 +143,24 @@ def begin(body: BeginArtifact, who: CurrentIdentity, state: State) -> ArtifactUp
     return state.database.write(uploads.begin, state, who, body)
 
 
-@router.post("/uploads/{upload}/lacking")
-def lacking(upload: str, body: AskChunks, who: CurrentIdentity, state: State) -> LackingOut:
+@router.post("/uploads/{artifact}/lacking")
+def lacking(artifact: str, body: AskChunks, who: CurrentIdentity, state: State) -> LackingOut:
     """Which chunks are to be sent."""
-    return state.database.write(uploads.lacking, state, who, upload, body.digests)
+    return state.database.write(uploads.lacking, state, who, artifact, body.digests)
 
 
-@router.post("/uploads/{upload}/chunks", openapi_extra=TAKES_BYTES)
-async def take(upload: str, request: Request, who: CurrentIdentity, state: State) -> TakenOut:
+@router.post("/uploads/{artifact}/chunks", openapi_extra=TAKES_BYTES)
+async def take(artifact: str, request: Request, who: CurrentIdentity, state: State) -> TakenOut:
     """Take chunks: a header that names them, and their bytes."""
     body = await _body(request, MAX_PACK_BYTES + _HEADER_BYTES)
-    return TakenOut(num_stored=await run_in_threadpool(uploads.take, state, who, upload, body))
+    return TakenOut(num_stored=await run_in_threadpool(uploads.take, state, who, artifact, body))
 
 
-@router.post("/uploads/{upload}/commit", openapi_extra=TAKES_BYTES)
-async def commit(upload: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
+@router.post("/uploads/{artifact}/commit", openapi_extra=TAKES_BYTES)
+async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
     """Make a version of what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
     body = await _body(request, MAX_BYTES + _HEADER_BYTES)
-    return await run_in_threadpool(uploads.commit, state, who, upload, body)
+    return await run_in_threadpool(uploads.commit, state, who, artifact, body)
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
+from danlu.content.names import check_alias, is_artifact_id, parse_named
 from danlu.content.packs import pack
 from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
 from danlu.server.audit.service import note
@@ -16,7 +17,6 @@ from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service as runs
 from danlu.server.runs.service import bad
 from danlu.server.state import ServerState
-from danlu.spec.artifacts import check_alias, is_artifact_id, parse_named
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
 from danlu.store import artifacts, blobs, flow, models, people

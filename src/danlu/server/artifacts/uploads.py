@@ -9,17 +9,18 @@ from datetime import datetime, timezone
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
-from danlu.auth.identity import Identity, JobIdentity
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
 from danlu.content.manifest import MAX_CHUNK_BYTES, Manifest
+from danlu.content.names import check_artifact_name, is_artifact_id
 from danlu.content.packs import unpack
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotFound, TooLarge
+from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
 from danlu.server.audit.service import note
 from danlu.server.runs.service import bad, project_of
 from danlu.server.state import ServerState
-from danlu.spec.artifacts import check_artifact_name, is_artifact_id
 from danlu.spec.audit import Action
 from danlu.spec.flow import Relation, job_node
 from danlu.store import artifacts, blobs, flow, jobs
@@ -85,8 +86,13 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
 
 
 def find(session: Session, who: Identity, upload_id: str) -> ArtifactUploadRow:
+    """The upload, if it is of the one who asks, and may still become something in its project."""
     row = artifacts.get_upload(session, upload_id)
     if row is None or not service.is_own(who, owner_id=row.owner_id, job_id=row.job_id):
+        raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
+    if isinstance(who, UserIdentity) and not rights.can_use_project(who, row.project_id):
+        if rights.can_see_project(who, row.project_id):
+            raise NotAllowed(f"{row.name!r} is for a project that you may not change (any more); ask an owner of it")
         raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
     return row
 
