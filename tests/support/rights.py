@@ -84,9 +84,7 @@ WRITE_RUN = {
     "foreign": "2 404 404 404 2 404 404",
     "none": "404 404 404 404 404 404 404",
 }
-<<<<<<< HEAD
 USE_MODEL = {**SEE, "own": "2 2 2 403 404", "others": "2 2 2 403 404"}
-=======
 SEE_RUN = {
     "own": "2 2 2 2 404 2 404",
     "others": "2 2 2 2 404 404 404",
@@ -100,7 +98,6 @@ SEND_ARTIFACT = {
     "none": "404 404 404 404 404 404 404",
 }
 NO_ARTIFACT = "art-" + "a" * 26
->>>>>>> artifacts
 NO_RUN = "run-" + "a" * 26
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
@@ -128,6 +125,7 @@ def job_of(case: Case, kind: str) -> str:
 
 RULES: dict[tuple[str, str], Rule] = {
     # jobs
+    ("GET", "/changes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/jobs"): Rule(
         {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in
@@ -487,15 +485,12 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "run": run_of(case) if "{run}" in path else "",
         "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
         "media": media_of(case) if "{media}" in path else "",
-<<<<<<< HEAD
         "model": user_of(case),
         "which": "1",
         "version_id": scene.models.get(user_of(case), "x"),
         "alias": "champion",
-=======
         "version": artifact_of(case) if "{version}" in path else "",
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
->>>>>>> artifacts
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
     }
