@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
+from danlu.content.names import is_artifact_id
 from danlu.errors import InvalidInput, NotFound
 from danlu.server.artifacts import service as artifacts_service
 from danlu.server.flow import noting
@@ -15,7 +16,6 @@ from danlu.server.models import service as models_service
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service as runs_service
 from danlu.server.state import ServerState
-from danlu.spec.artifacts import is_artifact_id
 from danlu.spec.fields import is_job_id
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, run_node
 from danlu.spec.models import is_version_id, model_node, parse_named
