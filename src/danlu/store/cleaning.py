@@ -173,14 +173,27 @@ def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
 
 
 def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
-    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile.
+    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile."""
+    if announce_removal(places, digest, moment, known_trees=known_trees):
+        finish_removal(places, digest)
 
-    Killed between the two, the rows still say that nothing is to be relied on, and the next clean-up goes on.
+
+def announce_removal(
+    places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str] = frozenset()
+) -> bool:
+    """Note that nobody is to rely on these bytes any more; False when somebody does.
+
+    Killed after this, the bytes are lacking for who asks, and the next clean-up goes on.
     """
     with places.database.writing() as session:
         if not _is_free(places, session, digest, moment, known_trees):
-            return
+            return False
         session.execute(update(BlobOwnerRow).where(BlobOwnerRow.digest == digest).values(num_refs=GOING))
+    return True
+
+
+def finish_removal(places: Places, digest: str) -> None:
+    """Remove rows and bytes in one transaction, unless somebody has sent the same bytes since, or is about to."""
     with places.database.writing() as session:
         rows = session.scalars(select(BlobOwnerRow).where(BlobOwnerRow.digest == digest)).all()
         if any(row.num_refs != GOING for row in rows):
