@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import update
 from tests.support.databases import KINDS
 from tests.support.world import World
 
@@ -20,6 +21,7 @@ from danlu.errors import Conflict, DanluError, NotFound
 from danlu.server.artifacts import service, uploads
 from danlu.server.stores import cleaning_places
 from danlu.store.cleaning import Kind, Places, announce_removal, find_leftovers, finish_removal
+from danlu.store.tables import BlobOwnerRow
 from danlu.wire.artifacts import BeginArtifact
 
 DAY = 86400
@@ -87,7 +89,20 @@ class TestVersions:
         with pytest.raises(NotFound):
             world.database.read(service.find, world.admin, first)
 
-    def test_another_project_keeps_what_one_deletes(self, world: World, places: Places) -> None:
+    def test_a_count_that_is_wrong_costs_nobody_bytes(
+        self, world: World, places: Places, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        upload = begin(world)
+        take(world, upload, b"counted")
+        version = commit(world, upload, b"counted")
+        with world.database.writing() as session:
+            session.execute(update(BlobOwnerRow).values(num_refs=0))
+        world.clock.pass_seconds(40 * DAY)
+        assert clean(places) == set()
+        assert "2 blobs are kept" in caplog.text
+        assert b"counted" in read(world, version, b"counted")
+
+    def test_what_another_project_has_sent_is_not_there_for_one(self, world: World) -> None:
         ann = world.add_user("ann", "vision")
         mine = begin(world)
         take(world, mine, b"same bytes")
