@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from danlu.client.flow import Flow
     from danlu.wire.flow import FlowNode
 
-CARD_WIDTH, LAYER_GAP, MARGIN = 236.0, 84.0, 28.0
-LABEL_CHARS, ID_CHARS = 26, 32
+CARD_WIDTH, LAYER_GAP, MARGIN = 240.0, 92.0, 28.0
+LABEL_CHARS, ID_CHARS = 24, 32
 COLOURS = {
     NodeKind.STORE: "#2f8f83",
     NodeKind.CODE: "#6b7280",
@@ -34,7 +34,7 @@ NAMES = {
 }
 STYLE = """
   .ground { fill: #ffffff } .card { fill: #ffffff; stroke: #d5dae3; stroke-width: 1 }
-  .here { stroke-width: 2.5 } .label { fill: #16202e; font-weight: 600; font-size: 13.5px }
+  .here { stroke-width: 2.5 } .label { fill: #16202e; font-weight: 600; font-size: 13px }
   .kind { font-size: 10.5px; font-weight: 600; letter-spacing: .06em; text-transform: uppercase }
   .key { fill: #6a7485; font-size: 10.5px; font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, monospace }
   .edge { fill: none; stroke: #9aa5b5; stroke-width: 1.5 } .tip { fill: #9aa5b5 }
