@@ -1,3 +1,4 @@
+import { chart } from "./chart";
 import { common } from "./common";
 import { entry } from "./entry";
 import { frame } from "./frame";
@@ -5,4 +6,4 @@ import { job } from "./job";
 import { jobs } from "./jobs";
 import { states } from "./states";
 
-export const texts = { common, entry, frame, job, jobs, states };
+export const texts = { chart, common, entry, frame, job, jobs, states };
