@@ -14,6 +14,7 @@ import { meQuery } from "@/api/session";
 import { Frame } from "@/frame/Frame";
 import { Loading, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
+import { moreRoutes } from "@/pages/routes";
 import { textIn } from "@/search";
 
 type Context = { client: QueryClient };
@@ -100,7 +101,7 @@ const profile = createRoute({
 const tree = root.addChildren([
   signIn,
   register,
-  inside.addChildren([overview, jobs, job, submit, profile]),
+  inside.addChildren([overview, jobs, job, submit, profile, ...moreRoutes]),
 ]);
 
 export function makeRouter(client: QueryClient) {
