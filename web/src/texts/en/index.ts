@@ -1,3 +1,4 @@
+import { chart } from "./chart";
 import { common } from "./common";
 import { entry } from "./entry";
 import { frame } from "./frame";
@@ -6,10 +7,13 @@ import { jobs } from "./jobs";
 import { log } from "./log";
 import { overview } from "./overview";
 import { profile } from "./profile";
+import { runs } from "./runs";
 import { states } from "./states";
 import { submit } from "./submit";
+import { values } from "./values";
 
 export const texts = {
+  chart,
   common,
   entry,
   frame,
@@ -18,6 +22,8 @@ export const texts = {
   log,
   overview,
   profile,
+  runs,
   states,
   submit,
+  values,
 };
