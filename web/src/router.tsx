@@ -14,6 +14,8 @@ import { meQuery } from "@/api/session";
 import { Frame } from "@/frame/Frame";
 import { Loading, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
+import { moreRoutes } from "@/pages/routes";
+import { chartViewIn } from "@/parts/chart/view";
 import { flagIn, numberIn, textIn } from "@/search";
 
 type Context = { client: QueryClient };
@@ -103,6 +105,13 @@ const jobLogs = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
 });
 
+const jobMetrics = createRoute({
+  getParentRoute: () => job,
+  path: "/metrics",
+  validateSearch: (search: Record<string, unknown>) => chartViewIn(search),
+  component: lazyRouteComponent(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
+});
+
 const jobTasks = createRoute({
   getParentRoute: () => job,
   path: "/tasks",
@@ -122,7 +131,7 @@ const jobEvents = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
 });
 
-const jobTabs = [jobOverview, jobLogs, jobTasks, jobSpec, jobEvents];
+const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobSpec, jobEvents];
 
 const submit = createRoute({
   getParentRoute: () => inside,
@@ -140,7 +149,7 @@ const profile = createRoute({
 const tree = root.addChildren([
   signIn,
   register,
-  inside.addChildren([overview, jobs, job.addChildren(jobTabs), submit, profile]),
+  inside.addChildren([overview, jobs, job.addChildren(jobTabs), submit, profile, ...moreRoutes]),
 ]);
 
 export function makeRouter(client: QueryClient) {

@@ -34,3 +34,12 @@ export function choiceIn<Name extends string, Choice extends string>(
   const value = choices.find((choice) => choice === search[name]);
   return (value === undefined ? {} : { [name]: value }) as never;
 }
+
+export function listIn<Name extends string>(
+  search: Record<string, unknown>,
+  name: Name,
+): Partial<Record<Name, string[]>> {
+  const value = search[name];
+  if (!Array.isArray(value)) return {};
+  return { [name]: value.filter((one) => typeof one === "string") } as never;
+}

@@ -12,4 +12,5 @@ export type NavEntry = {
 export const NAV: readonly NavEntry[] = [
   { to: "/", icon: "overview", label: (texts) => texts.frame.overview },
   { to: "/jobs", icon: "jobs", label: (texts) => texts.frame.jobs },
+  { to: "/experiments", icon: "experiments", label: (texts) => texts.runs.title },
 ];
