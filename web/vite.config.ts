@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { compress } from "./build/compress";
+import { compress } from "./build/compress.ts";
 
 const OUT = fileURLToPath(new URL("../src/danlu/console", import.meta.url));
 const SERVER = process.env.DANLU_URL ?? "http://127.0.0.1:8400";

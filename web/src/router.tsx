@@ -15,7 +15,7 @@ import { Frame } from "@/frame/Frame";
 import { Loading, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
 import { moreRoutes } from "@/pages/routes";
-import { textIn } from "@/search";
+import { flagIn, numberIn, textIn } from "@/search";
 
 type Context = { client: QueryClient };
 
@@ -86,9 +86,49 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/JobPage"), "JobPage"),
 });
 
+const jobOverview = createRoute({
+  getParentRoute: () => job,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/pages/job/OverviewTab"), "OverviewTab"),
+});
+
+const jobLogs = createRoute({
+  getParentRoute: () => job,
+  path: "/logs",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...numberIn(search, "attempt"),
+    ...numberIn(search, "rank"),
+    ...textIn(search, "q"),
+    ...flagIn(search, "regex"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
+});
+
+const jobTasks = createRoute({
+  getParentRoute: () => job,
+  path: "/tasks",
+  validateSearch: (search: Record<string, unknown>) => numberIn(search, "attempt"),
+  component: lazyRouteComponent(() => import("@/pages/job/TasksTab"), "TasksTab"),
+});
+
+const jobSpec = createRoute({
+  getParentRoute: () => job,
+  path: "/spec",
+  component: lazyRouteComponent(() => import("@/pages/job/SpecTab"), "SpecTab"),
+});
+
+const jobEvents = createRoute({
+  getParentRoute: () => job,
+  path: "/events",
+  component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
+});
+
+const jobTabs = [jobOverview, jobLogs, jobTasks, jobSpec, jobEvents];
+
 const submit = createRoute({
   getParentRoute: () => inside,
   path: "/submit",
+  validateSearch: (search: Record<string, unknown>) => textIn(search, "from"),
   component: lazyRouteComponent(() => import("@/pages/submit/SubmitPage"), "SubmitPage"),
 });
 
@@ -101,7 +141,7 @@ const profile = createRoute({
 const tree = root.addChildren([
   signIn,
   register,
-  inside.addChildren([overview, jobs, job, submit, profile, ...moreRoutes]),
+  inside.addChildren([overview, jobs, job.addChildren(jobTabs), submit, profile, ...moreRoutes]),
 ]);
 
 export function makeRouter(client: QueryClient) {

@@ -179,6 +179,34 @@ export function useJob(id: string) {
   return { ...found, stream: isDone ? ("over" as const) : state };
 }
 
+/** All that is known about why a job waits. `told` is the reason as it is now: a new one asks anew. */
+export function whyQuery(id: string, told: string) {
+  return queryOptions({
+    queryKey: ["why", id, told],
+    queryFn: () => ok(api.GET("/api/v1/jobs/{job}/why", { params: { path: { job: id } } })),
+  });
+}
+
+/** The catalogue of reasons. */
+export const reasonsQuery = queryOptions({
+  queryKey: ["reasons"],
+  queryFn: () => ok(api.GET("/api/v1/reasons")),
+  staleTime: Infinity,
+});
+
+export function eventsQuery(job: Job) {
+  return queryOptions({
+    // what happens to a job changes one of these
+    queryKey: ["events", job.id, job.state, job.attempt, job.reason.message, job.desired],
+    queryFn: async () => {
+      const path = { job: job.id };
+      const query = { limit: 1000 };
+      return (await ok(api.GET("/api/v1/jobs/{job}/events", { params: { path, query } }))).items;
+    },
+    placeholderData: (before: Schemas["EventOut"][] | undefined) => before,
+  });
+}
+
 export function useStopJobs() {
   return useMutation({
     mutationFn: (jobs: string[]) => ok(api.POST("/api/v1/jobs/stop", { body: { jobs } })),

@@ -35,9 +35,10 @@ export function Frame() {
         />
         <Brand />
       </header>
-      <div
+      <aside
         className={styles.side}
         data-open={isOpen}
+        aria-label={texts.frame.sidebar}
         onKeyDown={(event) => {
           if (event.key === "Escape") setIsOpen(false);
         }}
@@ -48,7 +49,7 @@ export function Frame() {
         <div className={styles.foot}>
           <AccountMenu />
         </div>
-      </div>
+      </aside>
       {isOpen && (
         <div
           className={styles.shade}

@@ -1,5 +1,6 @@
 export const frame = {
   skip: "Skip to the content",
+  sidebar: "Side bar",
   navigation: "Navigation",
   openNavigation: "Open the navigation",
   project: "Project",

@@ -4,8 +4,26 @@ import { entry } from "./entry";
 import { frame } from "./frame";
 import { job } from "./job";
 import { jobs } from "./jobs";
+import { log } from "./log";
+import { overview } from "./overview";
+import { profile } from "./profile";
 import { runs } from "./runs";
 import { states } from "./states";
+import { submit } from "./submit";
 import { values } from "./values";
 
-export const texts = { chart, common, entry, frame, job, jobs, runs, states, values };
+export const texts = {
+  chart,
+  common,
+  entry,
+  frame,
+  job,
+  jobs,
+  log,
+  overview,
+  profile,
+  runs,
+  states,
+  submit,
+  values,
+};

@@ -3,6 +3,7 @@ import type { frame as en } from "../en/frame";
 
 export const frame: Same<typeof en> = {
   skip: "跳到正文",
+  sidebar: "侧栏",
   navigation: "导航",
   openNavigation: "打开导航",
   project: "项目",
