@@ -18,9 +18,9 @@ it("shows sizes as the command line does", () => {
   expect([0, 1023, 1536, 5 * 2 ** 30, 300 * 2 ** 20].map(showBytes)).toEqual([
     "0 B",
     "1023 B",
-    "1.5 KiB",
-    "5.0 GiB",
-    "300 MiB",
+    "1.5 KB",
+    "5.0 GB",
+    "300 MB",
   ]);
 });
 

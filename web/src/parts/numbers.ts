@@ -8,18 +8,17 @@ export function showNumber(value: number | null | undefined): string {
   return String(Number(value.toPrecision(4)));
 }
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-
-/** 512 B, 3.4 MiB: as on the command line. */
+/** 0 B, 512 B, 1.5 KB, 64 GB: powers of 1024, as on the command line. */
 export function showBytes(bytes: number): string {
-  let value = bytes;
+  if (bytes < 1024) return `${String(bytes)} B`;
+  const units = ["KB", "MB", "GB", "TB", "PB"];
+  let value = bytes / 1024;
   let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
+  while (value >= 1024 && unit < units.length - 1) {
     value /= 1024;
-    unit += 1;
+    unit++;
   }
-  const shown = unit === 0 || value >= 100 ? String(Math.round(value)) : value.toFixed(1);
-  return `${shown} ${UNITS[unit] ?? ""}`;
+  return `${value < 10 ? value.toFixed(1) : String(Math.round(value))} ${units[unit] ?? ""}`;
 }
 
 /** Any value of a hyperparameter or a summary, in one line. */
