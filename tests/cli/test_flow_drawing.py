@@ -16,8 +16,8 @@ def lines(edges: str) -> list[str]:
     pairs = edges.split()
     nodes = sorted({node for pair in pairs for node in pair})
     targets: dict[str, list[str]] = {node: [] for node in nodes}
-    for source, target in pairs:
-        targets[source].append(target)
+    for pair in pairs:
+        targets[pair[0]].append(pair[1])
     drawn = rows(nodes, targets, dict.fromkeys(nodes, "*"))
     return [
         f"{row.lanes} {row.node}{''.join(f' ({name})' for name in row.again)}" if row.node else row.lanes
