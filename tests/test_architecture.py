@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "content": set(),
     "node": {"journal", "content"},
     "engines": {"launch", "spec", "errors", "node"},
-    "store": {"spec", "errors", "journal"},
+    "store": {"spec", "errors", "journal", "content"},
     "auth": {"spec", "errors", "store"},
     "scheduler": {"engines.base", "launch", "store", "auth", "spec", "errors"},
     "gateway": {"engines.base", "store", "auth", "spec", "errors", "wire"},

@@ -17,8 +17,8 @@ def lines(edges: str) -> list[str]:
     pairs = edges.split()
     nodes = sorted({node for pair in pairs for node in pair})
     targets: dict[str, list[str]] = {node: [] for node in nodes}
-    for source, target in pairs:
-        targets[source].append(target)
+    for pair in pairs:
+        targets[pair[0]].append(pair[1])
     drawn = rows(nodes, targets, dict.fromkeys(nodes, "*"))
     return [row.lanes if row.node is None else " ".join([row.lanes, row.node, *row.again]) for row in drawn]
 

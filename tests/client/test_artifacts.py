@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from danlu.client import Client
-from danlu.client.artifacts import Draft, plan
-from danlu.errors import InvalidInput, NotFound
 
 
 def random_bytes(size: int, seed: int) -> bytes:

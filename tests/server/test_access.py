@@ -14,7 +14,6 @@ from danlu.auth.identity import Role
 from danlu.server.people import service as people_service
 
 OPEN = {
-    ("GET", "/"),
     ("GET", "/signin"),
     ("POST", "/signin"),
     ("GET", "/signin/oidc"),  # 404 where there is no provider

@@ -125,6 +125,7 @@ def job_of(case: Case, kind: str) -> str:
 
 RULES: dict[tuple[str, str], Rule] = {
     # jobs
+    ("GET", "/changes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/jobs"): Rule(
         {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in

@@ -123,6 +123,10 @@ def delete_artifact(session: Session, row: ArtifactRow) -> None:
     session.flush()
 
 
+def all_manifests(session: Session) -> Sequence[str]:
+    return session.scalars(select(ArtifactVersionRow.manifest).distinct()).all()
+
+
 def num_in_project(session: Session, project_id: int) -> int:
     return session.scalar(select(func.count()).where(ArtifactRow.project_id == project_id)) or 0
 

@@ -6,6 +6,7 @@ Everything is given time: what an upload, a client or another server may still b
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from danlu.content.manifest import read_manifest
 from danlu.errors import NotFound
 from danlu.spec.paths import StorePath
 from danlu.store import artifacts, attempts, jobs, uploads
@@ -26,6 +28,7 @@ from danlu.store.objects import PARTIAL, Objects
 from danlu.store.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
 from danlu.store.uploads import Uploads
 
+log = logging.getLogger(__name__)
 DAY_SECONDS = 86400.0
 UPLOAD_DAYS = 7
 BLOB_DAYS = 14
@@ -128,8 +131,8 @@ def _unused_blobs(places: Places) -> Iterator[Leftover]:
         moment = _oldest_needed(session, places.now())
         trees = referenced_trees(session)
         old = _last_sent_before(session, moment)
-    used = _with_files(places.blobs, trees)
-    for digest in sorted(old - used):
+    old -= _with_files(places.blobs, trees)
+    for digest in sorted(old - _named_by_manifests(places, old)):
         try:
             size = places.blobs.size(digest)
         except NotFound:
@@ -139,6 +142,26 @@ def _unused_blobs(places: Places) -> Iterator[Leftover]:
             _remove_blob(places, digest, moment, known_trees=trees)
 
         yield Leftover(Kind.BLOB, digest, size, remove)
+
+
+def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
+    """Those that a manifest names though nobody counts them: a count that is wrong must not cost anybody bytes."""
+    if not wanted:
+        return set()
+    with places.database.reading() as session:
+        digests = artifacts.all_manifests(session)
+    found: set[str] = set()
+    for digest in digests:
+        try:
+            named = read_manifest(b"".join(places.blobs.read(digest))).chunks().keys()
+        except NotFound:
+            continue  # who asks for that version hears it
+        found |= wanted & {digest, *named}
+    if found:
+        log.warning(
+            "%s blobs are kept that artifacts name and that are not counted, such as %s", len(found), min(found)
+        )
+    return found
 
 
 def _oldest_needed(session: Session, now: datetime) -> datetime:
@@ -173,14 +196,27 @@ def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
 
 
 def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
-    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile.
+    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile."""
+    if announce_removal(places, digest, moment, known_trees=known_trees):
+        finish_removal(places, digest)
 
-    Killed between the two, the rows still say that nothing is to be relied on, and the next clean-up goes on.
+
+def announce_removal(
+    places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str] = frozenset()
+) -> bool:
+    """Note that nobody is to rely on these bytes any more; False when somebody does.
+
+    Killed after this, the bytes are lacking for who asks, and the next clean-up goes on.
     """
     with places.database.writing() as session:
         if not _is_free(places, session, digest, moment, known_trees):
-            return
+            return False
         session.execute(update(BlobOwnerRow).where(BlobOwnerRow.digest == digest).values(num_refs=GOING))
+    return True
+
+
+def finish_removal(places: Places, digest: str) -> None:
+    """Remove rows and bytes in one transaction, unless somebody has sent the same bytes since, or is about to."""
     with places.database.writing() as session:
         rows = session.scalars(select(BlobOwnerRow).where(BlobOwnerRow.digest == digest)).all()
         if any(row.num_refs != GOING for row in rows):

@@ -22,10 +22,18 @@ def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: dat
     """Make a node known, or refresh what is known of it. One that was buried lives again."""
     row = find(session, ref)
     if row is None:
-        row = FlowNodeRow(kind=ref.kind.value, key=ref.key, project_id=project_id, label="", created_at=at)
-        session.add(row)
+        add_node(session, ref, project_id=project_id, label=label, at=at)
+        return
     row.project_id, row.label, row.deleted_at = project_id, label[:MAX_LABEL_CHARS], None
     session.flush()
+
+
+def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
+    """Make a node known that cannot be known yet, without looking: submits come by the hundred."""
+    row = FlowNodeRow(
+        kind=ref.kind.value, key=ref.key, project_id=project_id, label=label[:MAX_LABEL_CHARS], created_at=at
+    )
+    session.add(row)
 
 
 def rename(session: Session, ref: NodeRef, label: str) -> None:

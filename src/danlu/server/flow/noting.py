@@ -19,10 +19,10 @@ from danlu.store.tables import JobRow
 
 
 def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | None = None) -> None:
-    """A job, and what it reads."""
+    """A job that was not known, and what it reads."""
     spec = stored_job(row.spec) if spec is None else spec
     job = job_node(row.id)
-    flow.node(session, job, project_id=row.project_id, label=row.name, at=at)
+    flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
     for source in spec.data:
         _connect_path(session, source, job, Relation.DATA, row.project_id, at)
         for version in models.copies_around(session, parse_store_path(source)):

@@ -1,0 +1,103 @@
+"""Where files are cut: by what is in them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import random
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from danlu.content.cutting import MAX_BYTES, MIN_BYTES, Cutter, Piece, next_cut
+
+
+def cut(path: Path, *, with_executor: bool = False) -> list[Piece]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if not with_executor:
+            return _checked(Cutter(descriptor), path)
+        with ThreadPoolExecutor(1) as executor:
+            return _checked(Cutter(descriptor, executor), path)
+    finally:
+        os.close(descriptor)
+
+
+def _checked(cutter: Cutter, path: Path) -> list[Piece]:
+    pieces = list(cutter.pieces())
+    data = path.read_bytes()
+    assert cutter.whole() == (len(data), hashlib.sha256(data).hexdigest())
+    begin = 0
+    for piece in pieces:
+        assert piece.offset == begin
+        assert hashlib.sha256(data[begin : begin + piece.size]).hexdigest() == piece.sha256
+        begin += piece.size
+    assert begin == len(data)
+    return pieces
+
+
+def weights(count: int, seed: int) -> bytes:
+    """Numbers as they are in checkpoints."""
+    chance = random.Random(seed)
+    return struct.pack(f"<{count}f", *(chance.gauss(0, 0.02) for _ in range(count)))
+
+
+@functools.cache
+def made(kind: str) -> bytes:
+    if kind == "random":
+        return random.Random(1).randbytes(12 << 20)
+    if kind == "weights":
+        return weights(2 << 20, 2)
+    return b"".join(b'{"id": %d, "text": "%x"}\n' % (number, number * 7919) for number in range(300_000))
+
+
+KINDS = ("random", "weights", "lines")
+
+
+class TestCutting:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_sizes(self, tmp_path: Path, kind: str) -> None:
+        (tmp_path / "x").write_bytes(made(kind))
+        sizes = [piece.size for piece in cut(tmp_path / "x", with_executor=True)]
+        assert all(MIN_BYTES < size <= MAX_BYTES for size in sizes[:-1])
+        assert 150_000 < sum(sizes) / len(sizes) < 1_200_000
+
+    @pytest.mark.parametrize("size", [0, 1, MIN_BYTES, MIN_BYTES + 1, (8 << 20) - 1, 8 << 20, (8 << 20) + 1])
+    def test_whatever_the_size_all_bytes_are_there_once(self, tmp_path: Path, size: int) -> None:
+        (tmp_path / "x").write_bytes(random.Random(size).randbytes(size))
+        assert bool(cut(tmp_path / "x")) == (size > 0)
+
+    def test_zeros_are_cut_at_the_largest_size_and_kept_once(self, tmp_path: Path) -> None:
+        (tmp_path / "x").write_bytes(bytes(10 * MAX_BYTES))
+        assert {piece.sha256 for piece in cut(tmp_path / "x")} == {hashlib.sha256(bytes(MAX_BYTES)).hexdigest()}
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_an_insertion_changes_a_few_chunks(self, tmp_path: Path, kind: str) -> None:
+        data = made(kind)
+        (tmp_path / "old").write_bytes(data)
+        at = len(data) // 3
+        (tmp_path / "new").write_bytes(data[:at] + b"inserted\n" + data[at:])
+        old = {piece.sha256 for piece in cut(tmp_path / "old")}
+        new = cut(tmp_path / "new")
+        changed = sum(piece.size for piece in new if piece.sha256 not in old)
+        assert changed <= 4 << 20, f"{changed} of {len(data)} bytes"
+
+    def test_it_does_not_depend_on_what_follows(self) -> None:
+        """A file that grows keeps its chunks, all but the last."""
+        data = made("random")
+        first = next_cut(data, 0, len(data))
+        assert next_cut(data[: first + MAX_BYTES], 0, first + MAX_BYTES) == first
+
+    def test_the_places_are_the_same_for_ever(self) -> None:
+        """Other places would be right too, and would cost everybody an upload of everything."""
+        data, places, begin = random.Random(3).randbytes(4 << 20), [], 0
+        while begin < len(data):
+            begin = next_cut(data, begin, len(data))
+            places.append(begin)
+        assert places == PLACES
+
+
+PLACES = [917070, 1521277, 1769630, 2398056, 2676509, 2994181, 3558537, 4194304]
