@@ -14,6 +14,7 @@ from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
 from danlu.store.flow_walk import Neighbourhood, neighbourhood_of
 
 MAX_LABEL_CHARS = 300
+_NODES = "flow nodes"
 MAX_RELATED = 1000
 """With how many paths above and below it a path in the store is connected."""
 
@@ -24,8 +25,10 @@ def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: dat
     if row is None:
         add_node(session, ref, project_id=project_id, label=label, at=at)
         return
-    row.project_id, row.label, row.deleted_at = project_id, label[:MAX_LABEL_CHARS], None
-    session.flush()
+    known = (project_id, label[:MAX_LABEL_CHARS], None)
+    if (row.project_id, row.label, row.deleted_at) != known:
+        row.project_id, row.label, row.deleted_at = known
+        session.flush()
 
 
 def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
@@ -34,6 +37,7 @@ def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at:
         kind=ref.kind.value, key=ref.key, project_id=project_id, label=label[:MAX_LABEL_CHARS], created_at=at
     )
     session.add(row)
+    _remember(session, ref, row)
 
 
 def rename(session: Session, ref: NodeRef, label: str) -> None:
@@ -49,10 +53,14 @@ def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, a
     Where one path of the store is written and another one, above or below it, is read, both are connected as well.
     """
     here, there = _known(session, source), _known(session, target)
+    session.flush()  # new ones have their numbers then
+    # a path that was read or written before has its neighbours already: later ones come to it by themselves
+    is_first_read = source.kind is NodeKind.STORE and not _is_used(session, here, FlowEdgeRow.source)
+    is_first_write = target.kind is NodeKind.STORE and not _is_used(session, there, FlowEdgeRow.target)
     _add_edge(session, here.number, there.number, relation, at)
-    if source.kind is NodeKind.STORE:
+    if is_first_read:
         _add_parts(session, here, at, is_read=True)
-    if target.kind is NodeKind.STORE:
+    if is_first_write:
         _add_parts(session, there, at, is_read=False)
 
 
@@ -73,9 +81,15 @@ def bury_many(session: Session, kind: NodeKind, keys: Sequence[str], at: datetim
 
 def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
     """The node of that name. A folder of the store is found with and without the slash at its end."""
+    remembered: dict[NodeRef, FlowNodeRow] = session.info.get(_NODES, {})
+    if ref in remembered:
+        return remembered[ref]
     written = forms(ref.key) if ref.kind is NodeKind.STORE else [ref.key]
     query = select(FlowNodeRow).where(FlowNodeRow.kind == ref.kind.value, FlowNodeRow.key.in_(written))
-    return session.scalar(query.order_by(FlowNodeRow.number).limit(1))
+    row = session.scalar(query.order_by(FlowNodeRow.number).limit(1))
+    if row is not None:
+        _remember(session, ref, row)
+    return row
 
 
 def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
@@ -113,6 +127,16 @@ def neighbourhood(
     return neighbourhood_of(
         session, root.number, direction=direction, depth=depth, limit=limit, after=after, project_ids=project_ids
     )
+
+
+def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:
+    """A change asks for the same nodes several times. Nodes are never removed, so what was found is there."""
+    session.info.setdefault(_NODES, {})[ref] = row
+
+
+def _is_used(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> bool:
+    query = select(FlowEdgeRow.source).where(end == row.number, FlowEdgeRow.relation != Relation.PART.value)
+    return session.scalar(query.limit(1)) is not None
 
 
 def _known(session: Session, ref: NodeRef) -> FlowNodeRow:
