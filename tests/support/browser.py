@@ -86,8 +86,8 @@ class Tab:
         """Take a picture, and look for what some people could not use and for errors so far."""
         SHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png")
-        assert self.problems() == [], name
-        assert self.errors == [], name
+        found = [*self.problems(), *self.errors]
+        assert not found, f"{name}: {found}"
 
     def problems(self) -> list[str]:
         """What axe finds seriously wrong."""

@@ -171,7 +171,9 @@ class TestTheTable:
         with console.client() as client:
             client.jobs.submit(name="afterwards", command="true")
         expect(page.get_by_text("afterwards")).to_be_visible(timeout=SLOW)
-        admin.errors = [error for error in admin.errors if "ERR_CONNECTION" not in error and "ERR_INCOMPLETE" not in error]
+        admin.errors = [
+            error for error in admin.errors if "ERR_CONNECTION" not in error and "ERR_INCOMPLETE" not in error
+        ]
         admin.check("jobs-again")
 
 
