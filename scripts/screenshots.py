@@ -8,15 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
 from playwright.sync_api import Page, sync_playwright
-from tests.support.browser import ARGS
 
+import danlu
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
 
+ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "correct horse"
 TRAIN = """
@@ -33,8 +31,6 @@ for step in range(100_000):
 
 def make_jobs(client: Client) -> str:
     """Jobs in all states. Return the id of one that trains."""
-    import danlu
-
     importable = {"PYTHONPATH": str(Path(danlu.__file__).parents[1])}
     client.jobs.submit(name="mnist-baseline", command="echo done", tags={"team": "vision"})
     bad = "python3 -c 'open(\"/data/train.bin\")'"
@@ -78,7 +74,9 @@ def main() -> None:
             with server.client() as client, sync_playwright() as playwright:
                 client.set_password(PASSWORD)
                 job = make_jobs(client)
-                browser = playwright.chromium.launch(executable_path=found, args=list(ARGS))
+                browser = playwright.chromium.launch(
+                    executable_path=found, args=["--no-sandbox", "--disable-background-networking"]
+                )
                 take(browser.new_page(viewport={"width": 1280, "height": 800}), server.url, job)
                 browser.close()
                 left = [one.id for one in client.jobs.list() if one.state.value in ("queued", "running", "starting")]
