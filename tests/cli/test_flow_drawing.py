@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -19,10 +20,7 @@ def lines(edges: str) -> list[str]:
     for pair in pairs:
         targets[pair[0]].append(pair[1])
     drawn = rows(nodes, targets, dict.fromkeys(nodes, "*"))
-    return [
-        f"{row.lanes} {row.node}{''.join(f' ({name})' for name in row.again)}" if row.node else row.lanes
-        for row in drawn
-    ]
+    return [row.lanes if row.node is None else " ".join([row.lanes, row.node, *row.again]) for row in drawn]
 
 
 class TestLanes:
@@ -63,12 +61,10 @@ class TestLayout:
         assert all(found.layers[edge.source] < found.layers[edge.target] for edge in edges)
         for layer in range(found.num_layers):
             heights = sorted(found.heights[node] for node in nodes if found.layers[node] == layer)
-            assert all(
-                after - before >= NODE_HEIGHT + GAP - 1e-6 for before, after in zip(heights, heights[1:], strict=False)
-            )
-        assert all(
-            len(way) == found.layers[edge.target] - found.layers[edge.source] - 1 for edge, way in found.ways.items()
-        )
+            gaps = [after - before for before, after in itertools.pairwise(heights)]
+            assert all(gap >= NODE_HEIGHT + GAP - 1e-6 for gap in gaps)
+        for edge, way in found.ways.items():
+            assert len(way) == found.layers[edge.target] - found.layers[edge.source] - 1
         assert min(found.heights.values()) >= NODE_HEIGHT / 2 - 1e-6
 
     def test_what_need_not_cross_does_not(self) -> None:

@@ -46,6 +46,48 @@ def test_what_one_server_takes_the_other_knows(team: Team, tmp_path: Path) -> No
         assert made.read_text() == "result\n"
 
 
+def test_models_are_numbered_once_and_an_alias_is_always_somewhere(team: Team, tmp_path: Path) -> None:
+    (tmp_path / "weights.pt").write_text("w")
+    versions: list[int] = []
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def register(server: RunningServer) -> None:
+        try:
+            with server.client() as client:
+                for _ in range(6):
+                    made = client.models.register("shared", path="store://main/weights/", aliases=["champion"])
+                    versions.append(made.version)
+        except BaseException as error:
+            failures.append(error)
+
+    def look(server: RunningServer) -> None:
+        try:
+            with server.client() as client:
+                while not done.is_set():
+                    assert client.models.version("shared:champion").aliases == ["champion"]
+        except BaseException as error:
+            failures.append(error)
+
+    with team.servers[0].client() as client:
+        client.store.upload(tmp_path / "weights.pt", "main/weights/")
+        client.models.register("shared", path="store://main/weights/", aliases=["champion"])
+        looking = threading.Thread(target=look, args=(team.servers[1],))
+        registering = [threading.Thread(target=register, args=(server,)) for server in team.servers * 2]
+        for thread in (looking, *registering):
+            thread.start()
+        for thread in registering:
+            thread.join(timeout=90)
+        done.set()
+        looking.join(timeout=90)
+        assert failures == []
+        assert sorted(versions) == list(range(2, 26))
+        assert client.models.get("shared").aliases == {"champion": 25}
+        assert len(client.flow("store://main/weights/", direction="down").of_kind("model")) == 25
+        (file,) = client.models.download("shared:7", tmp_path / "out")
+        assert file.read_text() == "w"
+
+
 def test_devices_are_given_once_though_both_serve_the_queue(team: Team) -> None:
     with team.servers[0].client() as one, team.servers[1].client() as other:
         ids = [

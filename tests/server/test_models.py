@@ -130,6 +130,8 @@ class TestRegistering:
         put(api, "deep/down/model.onnx")
         made = register(api, path="main/deep/down/model.onnx")
         assert keys(api, "models/") == [f"models/mnist/{made['id']}/model.onnx"]
+        folder = register(api, path="store://main/deep", copy_files=False)
+        assert (folder["path"], folder["num_files"]) == ("store://main/deep/", 1)
         kept = register(api, path="main/deep/down/model.onnx", copy_files=False)
         assert kept["path"] == "store://main/deep/down/model.onnx"
 
@@ -162,6 +164,7 @@ class TestRegistering:
             ({"path": "main/up/", "to": "nothing/x"}, 404, "to: no bucket 'nothing'"),
             ({"path": "main/up/", "folder": "x"}, 422, "folder is a part of a job's output"),
             ({"path": "main/up/", "metrics": {"a": "NaN?"}}, 422, "metrics"),
+            ({"path": "main/up/", "metrics": {"a": "inf"}}, 422, "metrics"),
         ],
     )
     def test_bad_requests_store_nothing(self, world: World, api: Api, body: Any, status: int, told: str) -> None:

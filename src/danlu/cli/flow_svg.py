@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from danlu.client.flow import Flow
     from danlu.wire.flow import FlowNode
 
-CARD_WIDTH, LAYER_GAP, MARGIN = 240.0, 92.0, 28.0
-LABEL_CHARS, ID_CHARS = 24, 32
+CARD_WIDTH, LAYER_GAP, MARGIN = 226.0, 82.0, 24.0
+LABEL_CHARS, ID_CHARS = 23, 30
 COLOURS = {
     NodeKind.STORE: "#2f8f83",
     NodeKind.CODE: "#6b7280",

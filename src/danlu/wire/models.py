@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 from pydantic import Field, field_validator, model_validator
 
@@ -54,7 +54,7 @@ class RegisterModel(Body):
     format: str = Field(default="", max_length=60)
     framework: str = Field(default="", max_length=100)
     environment: Environment = Environment()
-    metrics: dict[str, float] = Field(default_factory=dict, max_length=1000)
+    metrics: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict, max_length=1000)
     """Beside those of the run; these win."""
 
     aliases: list[str] = Field(default_factory=list, max_length=20)

@@ -49,7 +49,9 @@ def look(
         nodes = _nodes_out(session, found.nodes)
     names = {node.number: _name(node) for node in [*found.nodes, *found.others]}
     edges = [
-        FlowEdge(source=names[edge.source], target=names[edge.target], relation=Relation(edge.relation))
+        FlowEdge.model_construct(
+            source=names[edge.source], target=names[edge.target], relation=_RELATIONS[edge.relation]
+        )
         for edge in found.edges
     ]
     return FlowOut(
@@ -112,6 +114,9 @@ _NAMES: dict[NodeKind, Callable[[Session, UserIdentity, str], NodeRef]] = {
 }
 
 
+_RELATIONS = {relation.value: relation for relation in Relation}
+
+
 def _adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
     """Jobs and runs that are older than the data flow become part of it when somebody asks for them."""
     job = jobs.get_job(session, ref.key) if ref.kind is NodeKind.JOB else None
@@ -141,7 +146,7 @@ def _nodes_out(session: Session, found: Sequence[FoundNode]) -> list[FlowNode]:
 def _node_out(node: FoundNode, project: str | None, state: str | None) -> FlowNode:
     if node.is_hidden:
         return FlowNode(id=_name(node), kind=NodeKind(node.kind), distance=node.distance, is_hidden=True)
-    return FlowNode(
+    return FlowNode.model_construct(
         id=_name(node),
         kind=NodeKind(node.kind),
         key=node.key,

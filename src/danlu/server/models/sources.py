@@ -127,6 +127,8 @@ def _artifact(session: Session, who: UserIdentity, name: str, project: str | Non
             raise
         row = artifacts_service.find_named(session, who, name, project)
     made_by = runs.get_run(session, row.run_id) if row.run_id is not None else None
+    if made_by is not None and not rights.can_see_project(who, made_by.project_id):
+        made_by = None  # its metrics are not theirs to read
     return Source(
         text=f"artifact:{row.id}",
         node=artifacts_service.node_of(row),
