@@ -5,28 +5,35 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := src tests accel compat benchmarks scripts examples
 
-.PHONY: demo test test-long lint bench clean
+.PHONY: demo web test test-long lint bench screenshots clean
 
 demo: $(VENV)/.demo-ready  ## run the main job on the embedded default and show the result
 	$(BIN)/python examples/ddp_images/demo.py
 
-test: $(VENV)/.dev-ready  ## the tests, at most 15 minutes on 2 cores
+web: web/.built  ## the console, which `danlu up` serves; needs Node 20.19 or newer
+
+test: $(VENV)/.dev-ready web/.built  ## the tests, at most 15 minutes on 2 cores
+	cd web && npm test
 	$(BIN)/pytest -q -m "not long" -n 2 --dist loadfile
 
-test-long: $(VENV)/.dev-ready  ## the campaigns: faults, fuzzing, thousands of histories
+test-long: $(VENV)/.dev-ready web/.built  ## the campaigns: faults, fuzzing, thousands of histories
 	$(BIN)/pytest -q -m long
 
-lint: $(VENV)/.dev-ready
+lint: $(VENV)/.dev-ready web/.ready
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py
+	cd web && npm run -s types && npm run -s lint
+
+screenshots: $(VENV)/.dev-ready web/.built  ## the pictures of the guide, made anew
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(VENV)/.dev-ready  ## all measurements, quick form; run nothing else meanwhile
 	for script in benchmarks/*.py; do $(BIN)/python $$script --quick || exit 1; done
 
 clean:
-	rm -rf $(VENV) .demo .bench
+	rm -rf $(VENV) .demo .bench web/node_modules web/.ready web/.built src/danlu/console
 
 $(VENV)/bin/pip:
 	scripts/system-packages.sh
@@ -43,4 +50,12 @@ $(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt compat/pyproject.to
 	@echo "installing danlu-accel, which is compiled, and the tools for tests into $(VENV) (a few minutes the first time)"
 	$(PIP) install -c constraints.txt -r requirements-dev.txt
 	$(PIP) install -c constraints.txt --no-deps torchvision  # its Python transforms, to compare ours with
+	touch $@
+
+web/.ready: web/package.json web/package-lock.json
+	cd web && npm ci --no-progress
+	touch $@
+
+web/.built: web/.ready web/index.html web/vite.config.ts docs/reference/openapi.json $(shell find web/src web/public web/build -type f -not -name schema.d.ts)
+	cd web && npm run -s build
 	touch $@

@@ -27,8 +27,8 @@ from danlu.testing.serving import RunningServer
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "tracking"))
 sys.path.insert(0, str(HERE / "artifacts"))
-from checkpoint import write_checkpoint, write_next
-from log_speed import trackers_python
+from checkpoint import write_checkpoint, write_next  # noqa: E402
+from log_speed import trackers_python  # noqa: E402
 
 SIZE, QUICK_SIZE = 2 << 30, 256 << 20
 SHARE = 0.05

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from danlu.store.s3_signing import S3Place
-from danlu.testing.s3 import running_rclone
+from danlu.testing.s3 import BUCKET, running_rclone
 from danlu.testing.serving import RunningServer
 
 HERE = Path(__file__).parent
@@ -36,14 +36,16 @@ MIB = 1 << 20
 def main() -> None:
     options = _options()
     folder = Path(tempfile.mkdtemp(prefix="danlu-bench-"))
+    rounds = 5 if options.quick else 11
     print(f"load average at the start: {os.getloadavg()[0]:.2f}")
     try:
+        _make_folders(folder / "s3" / BUCKET, rounds)
         with running_rclone(folder / "s3") as s3:
             server = RunningServer(folder / "data")
             server.env = _settings(s3.place)
             server.start()
             try:
-                figures = measure_small(server, s3.place, folder, rounds=2 if options.quick else 5, options=options)
+                figures = measure_small(server, s3.place, folder, rounds=rounds, options=options)
                 figures += measure_large(server, folder)
             finally:
                 server.stop()
@@ -70,6 +72,13 @@ def _settings(place: S3Place) -> dict[str, str]:
     }
 
 
+def _make_folders(bucket: Path, rounds: int) -> None:
+    """rclone loses files when many requests make one folder at the same time, so all are there before."""
+    for number in range(rounds):
+        for name in ("danlu/store/main/danlu", "obstore", "boto3", "aws"):
+            (bucket / name / str(number)).mkdir(parents=True)
+
+
 def measure_small(
     server: RunningServer, place: S3Place, folder: Path, *, rounds: int, options: argparse.Namespace
 ) -> list[dict[str, object]]:
@@ -84,9 +93,11 @@ def measure_small(
         clients["boto3"] = _script("boto3_small.py", _environment("boto3", BOTO3), place)
         clients["aws"] = _aws(place)
     seconds: dict[tuple[str, str], list[float]] = {}
+    order = list(clients)
     for number in range(rounds):
-        for name, move in clients.items():
-            target = folder / f"{name}-{number}"
+        order.append(order.pop(0))  # nobody always comes after the same one
+        for name in order:
+            move, target = clients[name], folder / f"{name}-{number}"
             for way in ("up", "down"):
                 took = move(way, f"{name}/{number}", source if way == "up" else target)
                 seconds.setdefault((name, way), []).append(took)
@@ -178,7 +189,7 @@ def _keys(place: S3Place) -> dict[str, str]:
 def _last_json(command: list[str], env: dict[str, str]) -> dict[str, float]:
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{command[1]} failed: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{command[1]} failed with {done.returncode}: {done.stderr[-2000:]}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -11,6 +11,7 @@ has_python_headers() {
   python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null
 }
 has_postgres() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
+has_chinese_font() { has fc-list && fc-list :lang=zh | grep -q .; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 slow="danlu-accel decodes images through Pillow, several times slower"
@@ -27,6 +28,8 @@ if [ "${1:-}" = tests ]; then
   has podman || docker images >/dev/null 2>&1 || need podman "tests of jobs with an image are skipped"
   has busybox || need busybox-static "tests of jobs with an image are skipped"
   has_postgres || need postgresql "tests on PostgreSQL are skipped"
+  has chromium || need chromium "tests of the console are skipped"
+  has_chinese_font || need fonts-noto-cjk "Chinese text in screenshots is boxes"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
 fi
 has_venv || need python3-venv "no virtual environment can be made"

@@ -1,6 +1,6 @@
 """MLflow's half: `log_artifact` through its HTTP server, which keeps the files in a folder. All bytes are sent.
 
-mlflow_peer.py URL FILE...     logs the files one after the other, each to a run of its own; prints JSON: seconds of each
+mlflow_peer.py URL FILE...     logs the files one after the other, each to a run of its own; prints JSON: their seconds
 """
 
 from __future__ import annotations

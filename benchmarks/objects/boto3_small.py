@@ -19,6 +19,7 @@ def main() -> None:
     folder = Path(name)
     config = Config(
         max_pool_connections=NUM_PARALLEL,
+        retries={"mode": "standard", "total_max_attempts": 10},  # rclone answers 500 now and then
         s3={"addressing_style": "path"},
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",

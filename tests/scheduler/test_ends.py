@@ -38,6 +38,16 @@ class TestEnds:
         world.tick()
         assert (world.job(job_id).state, world.job(job_id).attempt) == (JobState.FAILED, 2)
 
+    def test_whoever_resumes_a_job_does_not_wait_for_its_next_try(self, world: World) -> None:
+        job_id = world.started(retry={"max": 1, "on": ["lost"], "backoff": "30s"})
+        world.engine.lose(job_id)
+        world.tick(2)
+        want(world, job_id, "pause")
+        world.tick()
+        want(world, job_id, "resume")
+        world.tick(2)
+        assert (world.job(job_id).state, world.job(job_id).attempt) == (JobState.STARTING, 2)
+
     def test_a_reason_that_the_policy_does_not_name_is_not_tried_again(self, world: World) -> None:
         job_id = world.started(retry={"max": 5, "on": ["lost"]})
         world.engine.finish(job_id, code=1)

@@ -14,7 +14,6 @@ from danlu.auth.identity import Role
 from danlu.server.people import service as people_service
 
 OPEN = {
-    ("GET", "/"),
     ("GET", "/signin"),
     ("POST", "/signin"),
     ("GET", "/signin/oidc"),  # 404 where there is no provider
@@ -51,6 +50,10 @@ def filled(path: str) -> str:
         "journal": "x",
         "media": "x",
         "key_id": "x",
+        "model": "x",
+        "which": "1",
+        "version_id": "x",
+        "alias": "x",
         "project": "default",
         "registration": "x",
         "user": "admin",

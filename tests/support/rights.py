@@ -84,6 +84,7 @@ WRITE_RUN = {
     "foreign": "2 404 404 404 2 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+USE_MODEL = {**SEE, "own": "2 2 2 403 404", "others": "2 2 2 403 404"}
 SEE_RUN = {
     "own": "2 2 2 2 404 2 404",
     "others": "2 2 2 2 404 404 404",
@@ -124,6 +125,7 @@ def job_of(case: Case, kind: str) -> str:
 
 RULES: dict[tuple[str, str], Rule] = {
     # jobs
+    ("GET", "/changes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/jobs"): Rule(
         {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in
@@ -316,6 +318,27 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # the data flow
+    ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
+    # models
+    ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/models"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {
+            "json": {"name": "new", "project": project_of(case, ""), "path": f"{project_of(case, '')}/data/secret"}
+        },
+    ),
+    ("GET", "/models/{model}"): Rule(SEE),
+    ("PATCH", "/models/{model}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/versions"): Rule(SEE),
+    ("GET", "/models/{model}/versions/{which}"): Rule(SEE),
+    ("PATCH", "/models/{model}/versions/{which}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}/versions/{which}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/compare"): Rule(SEE, lambda _case: {"params": {"version": "1"}}),
+    ("PUT", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL, body(version="1")),
+    ("DELETE", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL),
+    ("GET", "/model-versions/{version_id}"): Rule(SEE),
     # runs
     ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/runs"): Rule(
@@ -462,6 +485,10 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "run": run_of(case) if "{run}" in path else "",
         "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
         "media": media_of(case) if "{media}" in path else "",
+        "model": user_of(case),
+        "which": "1",
+        "version_id": scene.models.get(user_of(case), "x"),
+        "alias": "champion",
         "version": artifact_of(case) if "{version}" in path else "",
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",

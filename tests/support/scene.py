@@ -29,12 +29,14 @@ from danlu.content.manifest import Chunk, File, Manifest
 from danlu.content.packs import pack
 from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
+from danlu.server.models import service as model_service
 from danlu.server.runs import service as run_service
 from danlu.server.uploads import service as upload_service
 from danlu.spec.paths import StorePath
 from danlu.store import blobs, people, projects, registrations
 from danlu.store.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
+from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
 
@@ -71,6 +73,9 @@ class Scene:
 
     runs: dict[tuple[str, str], JournalMaker] = field(default_factory=dict)
     """(role, relation) -> a run with a point and a text in it."""
+
+    models: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of the first version of a model of theirs, which is called as they are."""
 
     artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
@@ -205,6 +210,7 @@ def _things(scene: Scene) -> None:
         scene.jobs[role, "others"], scene.jobs[role, "foreign"] = made["mona"], made["finn"]
     _uploads(scene)
     _runs(scene, owners)
+    _models(scene, owners)
     _artifacts(scene, owners)
 
 
@@ -246,6 +252,15 @@ def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
     for role in (*PEOPLE, *TOKENS, *NOBODIES):
         scene.runs.setdefault((role, "own"), made["max"])
         scene.runs[role, "others"], scene.runs[role, "foreign"] = made["mona"], made["finn"]
+
+
+def _models(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    for name, who in owners.items():
+        project = "other" if name == "finn" else "vision"
+        body = RegisterModel(
+            name=name, project=project, path=f"{project}/data/secret", copy_files=False, aliases=["champion"]
+        )
+        scene.models[name] = model_service.register(scene.world.state, who, body)
 
 
 def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:

@@ -45,6 +45,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
         ),
         "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
     },
+    "Models and data flow": {
+        "models": Command("danlu.cli.models:app", "Register, compare, alias, download and delete models."),
+        "flow": Command("danlu.cli.flow:flow", "Draw what something comes from, and what became of it."),
+    },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),

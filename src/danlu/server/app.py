@@ -14,10 +14,14 @@ from danlu.server import failures, pages
 from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
+from danlu.server.console.route import console_route
+from danlu.server.flow.routes import router as flow_router
 from danlu.server.hosts import KnownHosts
+from danlu.server.jobs.changes import router as changes_router
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
+from danlu.server.models.routes import router as models_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
@@ -46,8 +50,11 @@ ROUTERS = (
     artifacts_router,
     audit_router,
     batches_router,
+    changes_router,
+    flow_router,
     jobs_router,
     logs_router,
+    models_router,
     nodes_router,
     objects_router,
     people_router,
@@ -101,10 +108,17 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     @api.get("/health", tags=["server"])
     def health() -> HealthOut:
         """Open to all."""
-        return HealthOut(status="ok", version=danlu.__version__)
+        settings = state.settings
+        return HealthOut(
+            status="ok",
+            version=danlu.__version__,
+            registration=settings.registration,
+            oidc_name=settings.oidc_name if settings.oidc_issuer else None,
+        )
 
     app.include_router(api)
     app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)
+    app.router.routes.append(console_route(state.console))
     return app

@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -27,6 +28,7 @@ from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
+from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
@@ -70,7 +72,8 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         database.write(first_start, utc_now())
         wants_one = new_link or database.read(wants_link)
         state, scheduler = _wire(settings, database)
-        app = create_app(state, scheduler, ready=lambda: _greet(settings, database, wants_one, say))
+        greet = partial(_greet, settings, database, state.console, wants_one=wants_one, say=say)
+        app = create_app(state, scheduler, ready=greet)
         server = _Server(
             uvicorn.Config(
                 app,
@@ -103,8 +106,12 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _greet(settings: ServerSettings, database: Database, wants_one: bool, say: Callable[[str], None]) -> None:
+def _greet(
+    settings: ServerSettings, database: Database, console: Console, *, wants_one: bool, say: Callable[[str], None]
+) -> None:
     lines = [f"Danlu is up on {settings.url} (data in {settings.home})"]
+    if not console.is_built:
+        lines.append("The console is not built: `make web` in the checkout builds it.")
     if wants_one:
         link = database.write(first_admin_link, utc_now())
         lines.append(f"Sign in, once, within a day: {settings.reached_at}/signin?token={link}")

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from danlu.errors import DanluError
+from danlu.server.console.route import console_page
 from danlu.server.identity import COOKIE, browser_session, origin_of
 from danlu.server.look import HEADERS, page
 from danlu.server.people.routes import set_cookie
@@ -23,17 +24,11 @@ router = APIRouter(include_in_schema=False)
 MAX_FORM_BYTES = 10_000
 
 
-@router.get("/")
-def home() -> HTMLResponse:
-    return page(
-        "<p>The server is running. Use it with <code>danlu ps</code>, <code>danlu run</code> or the SDK; "
-        'the API is described in <a href="/api/v1/openapi.json">openapi.json</a>.</p>'
-    )
-
-
 @router.get("/signin")
-def sign_in_form(state: State, token: Annotated[str, Query(max_length=200)] = "") -> HTMLResponse:
+def sign_in_form(request: Request, state: State, token: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Ask for a click: a link that signs in by being looked at would be used up by mail scanners and previews."""
+    if state.console.is_built:
+        return console_page(state.console, request)
     if not token:
         return page(_ways_in(state))
     return page(

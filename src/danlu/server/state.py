@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.gateway.terminals import Terminals
+from danlu.server.console.files import Console, packaged
 from danlu.server.settings import ServerSettings
 from danlu.store.blobs import Blobs
 from danlu.store.database import Database
@@ -37,6 +38,9 @@ class ServerState:
     passwords: Passwords = field(default_factory=Passwords)
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
+
+    console: Console = field(default_factory=lambda: Console(packaged()))
+    """The pages, if they were built."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, exists, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
+from danlu.store.flow_paths import above, forms, is_below
 from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
-from danlu.store.flow_walk import Neighbourhood as Neighbourhood
-from danlu.store.flow_walk import neighbourhood_of
+from danlu.store.flow_walk import Neighbourhood, neighbourhood_of
 
 MAX_LABEL_CHARS = 300
 MAX_RELATED = 1000
@@ -22,10 +22,25 @@ def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: dat
     """Make a node known, or refresh what is known of it. One that was buried lives again."""
     row = find(session, ref)
     if row is None:
-        row = FlowNodeRow(kind=ref.kind.value, key=ref.key, project_id=project_id, label="", created_at=at)
-        session.add(row)
+        add_node(session, ref, project_id=project_id, label=label, at=at)
+        return
     row.project_id, row.label, row.deleted_at = project_id, label[:MAX_LABEL_CHARS], None
     session.flush()
+
+
+def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
+    """Make a node known that cannot be known yet, without looking: submits come by the hundred."""
+    row = FlowNodeRow(
+        kind=ref.kind.value, key=ref.key, project_id=project_id, label=label[:MAX_LABEL_CHARS], created_at=at
+    )
+    session.add(row)
+
+
+def rename(session: Session, ref: NodeRef, label: str) -> None:
+    """Quiet when it is not known; what is buried stays so."""
+    row = find(session, ref)
+    if row is not None:
+        row.label = label[:MAX_LABEL_CHARS]
 
 
 def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, at: datetime) -> None:
@@ -60,14 +75,23 @@ def bury_many(session: Session, kind: NodeKind, keys: Sequence[str], at: datetim
 
 def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
     """The node of that name. A folder of the store is found with and without the slash at its end."""
-    forms = _forms(ref.key) if ref.kind is NodeKind.STORE else [ref.key]
-    query = select(FlowNodeRow).where(FlowNodeRow.kind == ref.kind.value, FlowNodeRow.key.in_(forms))
+    written = forms(ref.key) if ref.kind is NodeKind.STORE else [ref.key]
+    query = select(FlowNodeRow).where(FlowNodeRow.kind == ref.kind.value, FlowNodeRow.key.in_(written))
     return session.scalar(query.order_by(FlowNodeRow.number).limit(1))
+
+
+def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
+    """Whether data is known to go from the one to the other, and the other is there."""
+    here, there = find(session, source), find(session, target)
+    if here is None or there is None or there.deleted_at is not None:
+        return False
+    query = select(FlowEdgeRow.relation).where(FlowEdgeRow.source == here.number, FlowEdgeRow.target == there.number)
+    return session.scalar(query.limit(1)) is not None
 
 
 def move_bucket(session: Session, bucket: str, project_id: int) -> None:
     """The paths of a bucket belong to another project from now on."""
-    of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, _is_below(f"{bucket}/"))
+    of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, is_below(f"{bucket}/"))
     session.execute(update(FlowNodeRow).where(*of_bucket).values(project_id=project_id))
 
 
@@ -107,28 +131,13 @@ def _add_edge(session: Session, source: int, target: int, relation: str, at: dat
         session.flush()
 
 
-def _related(session: Session, row: FlowNodeRow, end: ColumnElement[int]) -> Sequence[int]:
-    """Paths above and below this one that something else reads (`end` is the source of edges) or writes (the target)."""
+def _related(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> Sequence[int]:
+    """Paths above and below this one that something reads (`end` is the source of edges) or writes (the target)."""
     is_used = exists().where(end == FlowNodeRow.number, FlowEdgeRow.relation != Relation.PART.value)
     query = select(FlowNodeRow.number).where(
         FlowNodeRow.kind == NodeKind.STORE.value,
         FlowNodeRow.number != row.number,
-        or_(FlowNodeRow.key.in_(_above(row.key)), _is_below(f"{row.key.rstrip('/')}/")),
+        or_(FlowNodeRow.key.in_(above(row.key)), is_below(f"{row.key.rstrip('/')}/")),
         is_used,
     )
     return session.scalars(query.order_by(FlowNodeRow.number).limit(MAX_RELATED)).all()
-
-
-def _forms(key: str) -> list[str]:
-    bare = key.rstrip("/")
-    return [bare, f"{bare}/"]
-
-
-def _above(key: str) -> list[str]:
-    parts = key.rstrip("/").split("/")
-    return [form for depth in range(1, len(parts)) for form in _forms("/".join(parts[:depth]))]
-
-
-def _is_below(folder: str) -> ColumnElement[bool]:
-    """Whether a key begins with this folder: a stretch of the index, as keys are compared byte by byte."""
-    return (FlowNodeRow.key >= folder) & (FlowNodeRow.key < f"{folder[:-1]}{chr(ord('/') + 1)}")

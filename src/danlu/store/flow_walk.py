@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, any_, bindparam, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import Direction
@@ -50,6 +50,9 @@ class Neighbourhood:
     edges: list[FoundEdge]
     """Those between a node of this page and one of this page or an earlier one."""
 
+    others: list[FoundNode]
+    """Nodes of earlier pages that these edges begin or end at."""
+
     next: int | None
     """Where the next page begins; None when this is the last one."""
 
@@ -82,7 +85,7 @@ class _Walker:
     ) -> set[int]:
         found: set[int] = set()
         for chunk in _chunks(numbers):
-            query = select(self.there).where(self.here.in_(chunk)).distinct()
+            query = select(self.there).where(_among(session, self.here, chunk)).distinct()
             if project_ids is not None:
                 query = query.join(FlowNodeRow, FlowNodeRow.number == self.there)
                 query = query.where(FlowNodeRow.project_id.in_(project_ids))
@@ -108,7 +111,9 @@ def neighbourhood_of(
     hidden = {found.number for found in rows if found.is_hidden}
     hidden.update(_split(session, before, project_ids)[1])
     edges = [edge for edge in _edges(session, before, page) if not {edge.source, edge.target} <= hidden]
-    return Neighbourhood(rows, edges, next=end if len(order) > end else None)
+    named = {end for edge in edges for end in (edge.source, edge.target)}.difference(page)
+    others = _rows(session, sorted(named), distances, project_ids)
+    return Neighbourhood(rows, edges, others, next=end if len(order) > end else None)
 
 
 def _walk(
@@ -139,7 +144,7 @@ def _split(session: Session, numbers: Sequence[int], project_ids: Sequence[int] 
         return list(numbers), []
     seen: set[int] = set()
     for chunk in _chunks(numbers):
-        query = select(FlowNodeRow.number).where(FlowNodeRow.number.in_(chunk))
+        query = select(FlowNodeRow.number).where(_among(session, FlowNodeRow.number, chunk))
         seen.update(session.scalars(query.where(FlowNodeRow.project_id.in_(project_ids))))
     return [number for number in numbers if number in seen], [number for number in numbers if number not in seen]
 
@@ -150,9 +155,9 @@ def _rows(
     columns = [getattr(FlowNodeRow, name) for name in FoundNode._fields[:-2]]
     found: dict[int, FoundNode] = {}
     for chunk in _chunks(numbers):
-        for row in session.execute(select(*columns).where(FlowNodeRow.number.in_(chunk))):
+        for row in session.execute(select(*columns).where(_among(session, FlowNodeRow.number, chunk))):
             is_hidden = project_ids is not None and row.project_id not in project_ids
-            found[row.number] = FoundNode(*row, distance=distances[row.number], is_hidden=is_hidden)
+            found[row.number] = FoundNode(**row._mapping, distance=distances[row.number], is_hidden=is_hidden)
     return [found[number] for number in numbers]
 
 
@@ -160,9 +165,16 @@ def _edges(session: Session, before: Sequence[int], page: Sequence[int]) -> Iter
     known, new = {*before, *page}, set(page)
     for chunk in _chunks([*before, *page]):
         query = select(FlowEdgeRow.source, FlowEdgeRow.target, FlowEdgeRow.relation)
-        for source, target, relation in session.execute(query.where(FlowEdgeRow.target.in_(chunk))):
+        for source, target, relation in session.execute(query.where(_among(session, FlowEdgeRow.target, chunk))):
             if source in known and (source in new or target in new):
                 yield FoundEdge(source, target, relation)
+
+
+def _among(session: Session, column: InstrumentedAttribute[int], numbers: Sequence[int]) -> ColumnElement[bool]:
+    """Whether a number is one of these. PostgreSQL takes them as one value, so that the plan is made once."""
+    if session.get_bind().dialect.name != "postgresql":
+        return column.in_(numbers)
+    return column == any_(bindparam(None, list(numbers), type_=ARRAY(BigInteger)))
 
 
 def _chunks(numbers: Sequence[int]) -> Iterable[Sequence[int]]:

@@ -11,10 +11,11 @@ from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.reasons import Reason, reason
-from danlu.spec.states import Desired, JobState
+from danlu.spec.states import Desired, JobState, is_over
 from danlu.store.database import num_changed
 from danlu.store.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
 
+RECENT_EVENTS = 500
 LIVE = (JobState.STARTING.value, JobState.RUNNING.value, JobState.STOPPING.value)
 
 
@@ -43,6 +44,15 @@ def project_of(session: Session, job_id: str) -> int | None:
 
 def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
     return {row.id: row for first in range(0, len(ids), 500) for row in _chunk(session, ids[first : first + 500])}
+
+
+def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
+    """Id -> state, of those that are there."""
+    found: dict[str, str] = {}
+    for first in range(0, len(ids), 500):
+        query = select(JobRow.id, JobRow.state).where(JobRow.id.in_(ids[first : first + 500]))
+        found.update({row.id: row.state for row in session.execute(query)})
+    return found
 
 
 def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> JobRow | None:
@@ -130,10 +140,10 @@ def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
 def settle_waiting(session: Session, at: datetime) -> int:
     """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
     waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
-    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime]], ...] = (
+    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime | None]], ...] = (
         (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
         ((JobState.QUEUED.value,), Desired.PAUSE, JobState.PAUSED, "paused", {}),
-        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at}),
+        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at, "not_before": None}),
     )
     moved = 0
     for states, desired, to, code, changes in moves:
@@ -224,6 +234,30 @@ def add_event(session: Session, job_id: str, attempt: int, *, kind: str, message
 def list_events(session: Session, job_id: str, *, after: int, limit: int) -> Sequence[EventRow]:
     query = select(EventRow).where(EventRow.job_id == job_id, EventRow.id > after)
     return session.scalars(query.order_by(EventRow.id).limit(limit)).all()
+
+
+def open_versions(session: Session, project_ids: Sequence[int] | None) -> dict[str, int]:
+    """The versions of all jobs that are not over, by id: what differs from an earlier look has changed since."""
+    states = [state.value for state in JobState if not is_over(state)]
+    query = select(JobRow.id, JobRow.version).where(JobRow.state.in_(states))
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    return {row.id: row.version for row in session.execute(query)}
+
+
+def last_event(session: Session, before: datetime) -> int:
+    """Id of the newest event that is older than a moment, among the newest ones; 0 when there is none."""
+    newest = select(EventRow.id, EventRow.at).order_by(EventRow.id.desc()).limit(RECENT_EVENTS)
+    rows = session.execute(newest).all()
+    older = (event_id for event_id, at in rows if at < before)
+    return next(older, rows[-1][0] - 1 if rows else 0)
+
+
+def with_events(session: Session, after: int) -> tuple[set[str], int]:
+    """Ids of the jobs that something happened to after an event, and the last event now. Writers take turns, so that
+    no smaller id turns up later."""
+    rows = session.execute(select(EventRow.id, EventRow.job_id).where(EventRow.id > after)).all()
+    return {job_id for _, job_id in rows}, max((event_id for event_id, _ in rows), default=after)
 
 
 def _chunk(session: Session, ids: Sequence[str]) -> Sequence[JobRow]:

@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import obstore
 from obstore.exceptions import BaseError, NotSupportedError, PreconditionError
 from obstore.store import S3Store
 
-from danlu.errors import BadChecksum, Conflict, DanluError, InvalidInput, NotFound, StorageFull, Unavailable
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull, Unavailable
 from danlu.spec.paths import StorePath, check_bucket
 from danlu.store.objects import (
     CHUNK_BYTES,
@@ -41,16 +40,12 @@ from danlu.store.writing import NO_ROOM
 if TYPE_CHECKING:
     from obstore.store import ClientConfig
 
-T = TypeVar("T")
 IN_MEMORY_BYTES = 8 << 20
 """An upload that becomes larger goes to a file first: only whole and right ones are sent on."""
 
 PART_BYTES = 16 << 20
 MAX_PARTS = 9000
 NUM_CONNECTIONS = 4
-NUM_REQUESTS = 16
-"""Small objects of one batch that are on their way at a time."""
-
 DELETE_KEYS = 1000
 COPY_BYTES = 5 << 30
 """Services copy objects up to this size by themselves."""
@@ -116,7 +111,7 @@ class S3Objects(Objects):
                 prefix=top + prefix, delimiter=delimiter, after=top + after if after else "", limit=min(wanted, 1000)
             )
             items: list[ObjectInfo | str] = [folder[len(top) :] for folder in page.folders]
-            items += [ObjectInfo(item.key[len(top) :], item.size, item.modified_at) for item in page.objects]
+            items += _once(ObjectInfo(item.key[len(top) :], item.size, item.modified_at) for item in page.objects)
             items.sort(key=_name)
             is_last = page.is_last and len(items) <= wanted  # not every service counts folders
             found += items[:wanted]
@@ -156,32 +151,6 @@ class S3Objects(Objects):
             num_deleted += len(page.objects)
             if page.next is None:
                 return num_deleted
-
-    def put_many(self, files: Sequence[tuple[StorePath, bytes, str]]) -> Sequence[DanluError | None]:
-        # one thread for all requests of a batch; docs/decisions/0063 has what it was compared with
-        async def put(path: StorePath, data: bytes, sha256: str) -> DanluError | None:
-            try:
-                _check(path, sha256, hashlib.sha256(data).hexdigest())
-                with _plain_errors(path):
-                    key, attributes = self._key(path), {SHA256: sha256}
-                    await obstore.put_async(self._store, key, data, attributes=attributes, use_multipart=False)
-            except DanluError as error:
-                return error
-            return None
-
-        return asyncio.run(_gather([partial(put, *file) for file in files]))
-
-    def read_many(self, paths: Sequence[StorePath], max_bytes: int) -> Sequence[tuple[ObjectInfo, bytes | None] | None]:
-        async def read(path: StorePath) -> tuple[ObjectInfo, bytes | None] | None:
-            try:
-                with _plain_errors(path):
-                    found = await obstore.get_async(self._store, self._key(path))
-                    info = _info(path.key, found)
-                    return info, bytes(await found.bytes_async()) if info.size <= max_bytes else None
-            except NotFound:
-                return None
-
-        return asyncio.run(_gather([partial(read, path) for path in paths]))
 
     def unfinished(self) -> Iterator[Unfinished]:
         for key, upload, begun_at in self._service.unfinished(self._prefix):
@@ -325,17 +294,6 @@ def _make_store(place: S3Place) -> S3Store:
     )
 
 
-async def _gather(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Make all calls, so many at a time, and return what they return in their order."""
-    turns = asyncio.Semaphore(NUM_REQUESTS)
-
-    async def one(call: Callable[[], Awaitable[T]]) -> T:
-        async with turns:
-            return await call()
-
-    return await asyncio.gather(*(one(call) for call in calls))
-
-
 def _part_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[bytes]:
     end = None if size is None else start + size
     position = 0
@@ -350,6 +308,15 @@ def _part_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[by
 
 def _name(item: ObjectInfo | str) -> str:
     return item if isinstance(item, str) else item.key
+
+
+def _once(found: Iterable[ObjectInfo]) -> Iterable[ObjectInfo]:
+    """Each key once, the newest: rclone can name a key twice when several writers replaced it at the same time."""
+    by_key: dict[str, ObjectInfo] = {}
+    for info in found:
+        if info.key not in by_key or by_key[info.key].modified_at < info.modified_at:
+            by_key[info.key] = info
+    return by_key.values()
 
 
 def _listing(found: list[ObjectInfo | str], next: str | None) -> Listing:

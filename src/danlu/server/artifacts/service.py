@@ -19,7 +19,7 @@ from danlu.server.runs.service import bad
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
-from danlu.store import artifacts, blobs, flow, people
+from danlu.store import artifacts, blobs, flow, models, people
 from danlu.store.artifact_tables import ArtifactRow, ArtifactVersionRow
 from danlu.store.metrics.decode import clean
 from danlu.wire.artifacts import MAX_PACK_BYTES, ChangeArtifact, ChangeVersion, LinkKind, LinkRun
@@ -222,6 +222,10 @@ def remove(session: Session, state: ServerState, who: Identity, version_id: str,
     row = artifacts.get_version(session, version_id)
     if row is None:
         return
+    used = next(iter(models.of_artifact(session, row.id)), None)
+    if used is not None:
+        model = f"{used[1].name}:{used[0].version}"
+        raise Conflict(f"{_title(session, row)} has the files of model {model}; delete that first, or keep both")
     _note(session, state, who, Action.ARTIFACT_DELETE, row)
     blobs.refer(session, _artifact(session, row).project_id, digests, -1)
     flow.bury(session, node_of(row), state.now())

@@ -205,9 +205,8 @@ def _add_version(
     node = service.node_of(row)
     flow.node(session, node, project_id=upload.project_id, label=f"{upload.name}:{row.version}", at=now)
     if upload.job_id is not None:
-        job = jobs.get_job(session, upload.job_id)
-        label = upload.job_id if job is None else job.name
-        flow.node(session, job_node(upload.job_id), project_id=upload.project_id, label=label, at=now)
+        if flow.find(session, job_node(upload.job_id)) is None:  # the job is older than the data flow
+            flow.node(session, job_node(upload.job_id), project_id=upload.project_id, label=upload.job_id, at=now)
         flow.connect(session, job_node(upload.job_id), node, Relation.MADE, now)
     return row
 

@@ -48,7 +48,7 @@ def finish(request: Request, state: State, origin: RequestOrigin) -> Response:
         # a page and no redirect: a strict cookie is not sent on a way that began at another site
         response = page(
             f"<p>You are signed in as <b>{escape(session.user)}</b>.</p>"
-            '<p><a href="/signin/cli">Use the command line</a></p>'
+            '<p><a href="/">Open the console</a></p><p><a href="/signin/cli">Use the command line</a></p>'
         )
         set_cookie(state, response, cookie)
     response.delete_cookie(COOKIE, path=PATH)

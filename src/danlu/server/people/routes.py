@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from danlu.server.identity import COOKIE, CurrentUser, RequestOrigin
+from danlu.server.identity import COOKIE, CurrentUser, RequestOrigin, browser_session
 from danlu.server.paging import Cursor, Limit
 from danlu.server.people import service, sign_in
 from danlu.server.state import ServerState, State
@@ -34,8 +34,12 @@ def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
 
 
 @router.get("/me")
-def me(who: CurrentUser, state: State) -> MeOut:
-    return state.database.read(service.me, who)
+def me(request: Request, who: CurrentUser, state: State) -> MeOut:
+    found = state.database.read(service.me, who)
+    if not who.origin.via.startswith("session"):
+        return found
+    _, csrf = browser_session(state, request.cookies.get(COOKIE, ""), who.origin)
+    return found.model_copy(update={"csrf": csrf})
 
 
 @router.put("/me/password", status_code=204)

@@ -1,0 +1,67 @@
+"""The console over HTTP: every page that is not somebody else's."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from danlu.errors import NotFound
+from danlu.server.console.files import Console
+from danlu.server.look import page
+
+POLICY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+        "connect-src 'self'; media-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Vary": "Accept-Encoding",
+}
+NOT_BUILT = (
+    "<p>The server is running. This installation has no console: it was installed from a checkout in which "
+    "it has not been built. <code>make web</code> builds it (Node 20.19 or newer); then start the server again.</p>"
+    "<p>The command line works without: <code>danlu ps</code>, <code>danlu run</code>. "
+    'The API is described in <a href="/api/v1/openapi.json">openapi.json</a>.</p>'
+)
+
+
+class ConsoleRoute(BaseRoute):
+    """Comes last, and leaves everything below /api to be answered as not there."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_page = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        return (Match.FULL if is_page and not scope["path"].startswith("/api/") else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(Request(scope))(scope, receive, send)
+
+    def _answer(self, request: Request) -> Response:
+        path = request.url.path
+        if not self._console.is_built:
+            return page(NOT_BUILT, status=200 if path == "/" else 404)
+        return console_page(self._console, request)
+
+
+def console_route(console: Console) -> BaseRoute:
+    return ConsoleRoute(console)
+
+
+def console_page(console: Console, request: Request) -> Response:
+    path = request.url.path
+    file = console.find(path, request.headers.get("Accept-Encoding", ""))
+    if file is None:
+        return JSONResponse(NotFound(f"no {path} here").to_wire(), status_code=404)
+    headers = {**POLICY, "Cache-Control": file.caching}
+    if file.encoding:
+        headers["Content-Encoding"] = file.encoding
+    return FileResponse(file.path, media_type=file.media_type, headers=headers)

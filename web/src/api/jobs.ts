@@ -1,0 +1,224 @@
+// Jobs: one list in the cache per filter, kept current by a stream.
+import {
+  queryOptions,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type QueryClient,
+} from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { addressOf, api, ok, type Schemas } from "./client";
+import { useStream, type StreamState } from "./stream";
+
+export type Job = Schemas["JobOut"];
+export type JobRow = Schemas["JobRow"];
+export type JobState = Schemas["JobState"];
+export type JobList = { items: JobRow[]; next: string | null };
+
+const FIRST_PAGE = 200;
+const PAGE = 1000;
+export const MOST_JOBS = 20_000;
+
+export const OPEN_STATES: readonly JobState[] = [
+  "queued",
+  "starting",
+  "running",
+  "stopping",
+  "paused",
+];
+export const END_STATES: readonly JobState[] = ["succeeded", "failed", "stopped"];
+export const JOB_STATES: readonly JobState[] = [...OPEN_STATES, ...END_STATES];
+
+export function isOver(state: JobState): boolean {
+  return END_STATES.includes(state);
+}
+
+function fetchJobs(states: readonly JobState[], limit: number, cursor?: string) {
+  const query = { limit, cursor, state: states.length ? [...states] : undefined };
+  return ok(api.GET("/api/v1/jobs", { params: { query } }));
+}
+
+export function jobsQuery(states: readonly JobState[] = []) {
+  return queryOptions({
+    queryKey: ["jobs", [...states].sort()],
+    queryFn: async (): Promise<JobList> => {
+      const page = await fetchJobs(states, FIRST_PAGE);
+      return { items: page.items, next: page.next ?? null };
+    },
+    staleTime: Infinity, // the stream keeps it current
+  });
+}
+
+/** Jobs newest first: the first page at once, the others behind it. */
+export function useJobs(states: readonly JobState[] = []) {
+  const options = jobsQuery(states);
+  const client = useQueryClient();
+  const found = useQuery(options);
+  const next = found.data?.next ?? null;
+  const isFull = (found.data?.items.length ?? 0) >= MOST_JOBS;
+  const name = states.join();
+  useEffect(() => {
+    if (next === null || isFull) return undefined;
+    let isGone = false;
+    void fetchJobs(states, PAGE, next).then((page) => {
+      if (isGone) return;
+      client.setQueryData<JobList>(options.queryKey, (before) =>
+        before?.next === next
+          ? { items: joined(before.items, page.items), next: page.next ?? null }
+          : before,
+      );
+    });
+    return () => {
+      isGone = true;
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for the states
+  }, [client, name, next, isFull]);
+  return { ...found, isComplete: found.data !== undefined && next === null };
+}
+
+function joined(before: JobRow[], after: readonly JobRow[]): JobRow[] {
+  const known = new Set(before.map((job) => job.id));
+  return [...before, ...after.filter((job) => !known.has(job.id))];
+}
+
+/** Keep all lists of jobs current while this is shown. */
+export function useJobChanges(): StreamState {
+  const client = useQueryClient();
+  const waiting = useRef(new Map<string, JobRow | null>());
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const hasBroken = useRef(false);
+  const flush = () => {
+    timer.current = undefined;
+    const changes = waiting.current;
+    waiting.current = new Map();
+    applyChanges(client, changes);
+  };
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      // nobody listened from here on
+      client.removeQueries({ queryKey: ["jobs"], type: "inactive" });
+    },
+    [client],
+  );
+  return useStream("changes", {
+    address: () => addressOf("/api/v1/changes", {}, { follow: true }),
+    onEvent: (event) => {
+      if (event.name === "job") {
+        const job = JSON.parse(event.data) as JobRow;
+        waiting.current.set(job.id, job);
+      } else if (event.name === "gone") {
+        waiting.current.set((JSON.parse(event.data) as { id: string }).id, null);
+      }
+      timer.current ??= setTimeout(flush, 80);
+    },
+    onState: (state) => {
+      if (state === "broken") hasBroken.current = true;
+      if (state === "live" && hasBroken.current) {
+        hasBroken.current = false;
+        void client.invalidateQueries({ queryKey: ["jobs"] });
+      }
+    },
+  });
+}
+
+function applyChanges(client: QueryClient, changes: ReadonlyMap<string, JobRow | null>): void {
+  for (const query of client.getQueryCache().findAll({ queryKey: ["jobs"] })) {
+    const states = query.queryKey[1] as JobState[];
+    client.setQueryData<JobList>(query.queryKey, (before) =>
+      before ? { ...before, items: changed(before.items, changes, states) } : before,
+    );
+  }
+}
+
+/** The rows after some changes: in place, new ones where their ids belong (newest first), others gone. */
+export function changed(
+  rows: readonly JobRow[],
+  changes: ReadonlyMap<string, JobRow | null>,
+  states: readonly JobState[],
+): JobRow[] {
+  const fits = (job: JobRow) => !states.length || states.includes(job.state);
+  const left = new Map(changes);
+  const kept: JobRow[] = [];
+  for (const row of rows) {
+    const change = left.get(row.id);
+    left.delete(row.id);
+    if (change === undefined) kept.push(row);
+    else if (change !== null && fits(change)) kept.push(change);
+  }
+  const fresh = [...left.values()].filter((job): job is JobRow => job !== null && fits(job));
+  if (!fresh.length) return kept;
+  return [...fresh, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+export function jobQuery(id: string) {
+  return queryOptions({
+    queryKey: ["job", id],
+    queryFn: () => ok(api.GET("/api/v1/jobs/{job}", { params: { path: { job: id } } })),
+    staleTime: Infinity,
+  });
+}
+
+/** One job, kept current by its own stream until it is over. */
+export function useJob(id: string) {
+  const client = useQueryClient();
+  const options = jobQuery(id);
+  const found = useQuery(options);
+  const isDone = found.data !== undefined && isOver(found.data.state);
+  const state = useStream(found.data && !isDone ? id : undefined, {
+    address: () => addressOf("/api/v1/jobs/{job}/watch", { job: id }),
+    onEvent: (event) => {
+      if (event.name === "job")
+        client.setQueryData(options.queryKey, JSON.parse(event.data) as Job);
+    },
+    isOver: () => {
+      const job = client.getQueryData(options.queryKey);
+      return job !== undefined && isOver(job.state);
+    },
+  });
+  return { ...found, stream: isDone ? ("over" as const) : state };
+}
+
+/** All that is known about why a job waits. `told` is the reason as it is now: a new one asks anew. */
+export function whyQuery(id: string, told: string) {
+  return queryOptions({
+    queryKey: ["why", id, told],
+    queryFn: () => ok(api.GET("/api/v1/jobs/{job}/why", { params: { path: { job: id } } })),
+  });
+}
+
+/** The catalogue of reasons. */
+export const reasonsQuery = queryOptions({
+  queryKey: ["reasons"],
+  queryFn: () => ok(api.GET("/api/v1/reasons")),
+  staleTime: Infinity,
+});
+
+export function eventsQuery(job: Job) {
+  return queryOptions({
+    // what happens to a job changes one of these
+    queryKey: ["events", job.id, job.state, job.attempt, job.reason.message, job.desired],
+    queryFn: async () => {
+      const path = { job: job.id };
+      const query = { limit: 1000 };
+      return (await ok(api.GET("/api/v1/jobs/{job}/events", { params: { path, query } }))).items;
+    },
+    placeholderData: (before: Schemas["EventOut"][] | undefined) => before,
+  });
+}
+
+export function useStopJobs() {
+  return useMutation({
+    mutationFn: (jobs: string[]) => ok(api.POST("/api/v1/jobs/stop", { body: { jobs } })),
+  });
+}
+
+export function useDeleteJobs() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (jobs: string[]) => ok(api.POST("/api/v1/jobs/delete", { body: { jobs } })),
+    onSuccess: ({ done }) => {
+      applyChanges(client, new Map(done.map((id) => [id, null])));
+    },
+  });
+}

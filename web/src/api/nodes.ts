@@ -1,0 +1,32 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, ok, type Schemas } from "./client";
+
+export type Node = Schemas["NodeOut"];
+
+export const nodesQuery = queryOptions({
+  queryKey: ["nodes"],
+  queryFn: async () => (await ok(api.GET("/api/v1/nodes"))).items,
+  refetchInterval: 10_000,
+});
+
+export type DeviceUse = { device: string; total: number; used: number; perNode: number };
+
+/** Devices by type and model, over all nodes that answer. */
+export function devicesOf(nodes: readonly Node[]): DeviceUse[] {
+  const found = new Map<string, DeviceUse>();
+  for (const node of nodes.filter((one) => one.is_reachable)) {
+    const here = new Map<string, number>();
+    for (const device of node.devices) {
+      const name = device.model ? `${device.type}:${device.model}` : device.type;
+      const use = found.get(name) ?? { device: name, total: 0, used: 0, perNode: 0 };
+      here.set(name, (here.get(name) ?? 0) + 1);
+      found.set(name, {
+        ...use,
+        total: use.total + 1,
+        used: use.used + (device.job ? 1 : 0),
+        perNode: Math.max(use.perNode, here.get(name) ?? 0),
+      });
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.device < b.device ? -1 : 1));
+}

@@ -1,0 +1,207 @@
+// Runs: lists page by page, one run live, and the points of many.
+import {
+  keepPreviousData,
+  queryOptions,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect } from "react";
+import { addressOf, api, ok, type Schemas } from "./client";
+import { useStream } from "./stream";
+
+export type Run = Schemas["RunOut"];
+export type RunRow = Schemas["RunRow"];
+export type RunState = Schemas["RunState"];
+export type Metric = Schemas["MetricOut"];
+export type SeriesPoints = Schemas["SeriesPoints"];
+export type Folder = Schemas["FolderOut"];
+export type Media = Schemas["MediaOut"];
+export type Axis = Schemas["Axis"];
+export const AXES: readonly Axis[] = ["step", "epoch", "time"];
+
+export type RunsWanted = { filter?: string; folder?: string; deleted?: boolean; job?: string };
+type RunList = { items: RunRow[]; next: string | null };
+
+const FIRST_PAGE = 100;
+const PAGE = 1000;
+export const MOST_RUNS = 20_000;
+
+function fetchRuns(wanted: RunsWanted, limit: number, cursor?: string) {
+  return ok(api.GET("/api/v1/runs", { params: { query: { ...wanted, limit, cursor } } }));
+}
+
+export function runsQuery(wanted: RunsWanted = {}) {
+  return queryOptions({
+    queryKey: ["runs", wanted],
+    queryFn: async (): Promise<RunList> => {
+      const page = await fetchRuns(wanted, FIRST_PAGE);
+      return { items: page.items, next: page.next ?? null };
+    },
+  });
+}
+
+/** Runs newest first: the first page at once, the others behind it. */
+export function useRuns(wanted: RunsWanted = {}) {
+  const options = runsQuery(wanted);
+  const client = useQueryClient();
+  const found = useQuery({ ...options, placeholderData: keepPreviousData });
+  const next = found.isPlaceholderData ? null : (found.data?.next ?? null);
+  const isFull = (found.data?.items.length ?? 0) >= MOST_RUNS;
+  const name = JSON.stringify(wanted);
+  useEffect(() => {
+    if (next === null || isFull) return undefined;
+    let isGone = false;
+    void fetchRuns(wanted, PAGE, next).then((page) => {
+      if (isGone) return;
+      client.setQueryData<RunList>(options.queryKey, (before) =>
+        before?.next === next
+          ? { items: [...before.items, ...page.items], next: page.next ?? null }
+          : before,
+      );
+    });
+    return () => {
+      isGone = true;
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
+  }, [client, name, next, isFull]);
+  return { ...found, isComplete: found.data !== undefined && found.data.next === null };
+}
+
+export function runQuery(id: string) {
+  return queryOptions({
+    queryKey: ["run", id],
+    queryFn: () => ok(api.GET("/api/v1/runs/{run}", { params: { path: { run: id } } })),
+    staleTime: Infinity,
+  });
+}
+
+/** One run, kept current by its own stream until it is over. */
+export function useRun(id: string) {
+  const client = useQueryClient();
+  const options = runQuery(id);
+  const found = useQuery(options);
+  const isRunning = found.data?.state === "running" && found.data.deleted_at === null;
+  const state = useStream(isRunning ? id : undefined, {
+    address: () => addressOf("/api/v1/runs/{run}/watch", { run: id }),
+    onEvent: (event) => {
+      if (event.name === "run")
+        client.setQueryData(options.queryKey, JSON.parse(event.data) as Run);
+    },
+    isOver: () => client.getQueryData(options.queryKey)?.state !== "running",
+  });
+  return { ...found, stream: isRunning ? state : ("over" as const) };
+}
+
+export function seriesQuery(id: string) {
+  return queryOptions({
+    queryKey: ["series", id],
+    queryFn: () => ok(api.GET("/api/v1/runs/{run}/series", { params: { path: { run: id } } })),
+  });
+}
+
+export type PointsWanted = {
+  runs: readonly string[];
+  series: readonly string[];
+  axis: Axis;
+  maxPoints: number;
+  hidden?: boolean;
+};
+
+export function pointsQuery(wanted: PointsWanted) {
+  return queryOptions({
+    queryKey: ["points", wanted],
+    queryFn: async (): Promise<SeriesPoints[]> => {
+      const query = {
+        run: [...wanted.runs],
+        series: [...wanted.series],
+        axis: wanted.axis,
+        max_points: wanted.maxPoints,
+        hidden: wanted.hidden,
+      };
+      return (await ok(api.GET("/api/v1/runs/points", { params: { query } }))).items;
+    },
+    staleTime: 30_000,
+  });
+}
+
+export const foldersQuery = queryOptions({
+  queryKey: ["folders"],
+  queryFn: async () => (await ok(api.GET("/api/v1/folders"))).items,
+});
+
+export function mediaQuery(id: string) {
+  return queryOptions({
+    queryKey: ["media", id],
+    queryFn: () =>
+      ok(
+        api.GET("/api/v1/runs/{run}/media", {
+          params: { path: { run: id }, query: { limit: 1000 } },
+        }),
+      ),
+  });
+}
+
+/** The bytes of an image, a text or a histogram; the server never lets a browser show them by itself. */
+export async function readMedia(run: string, media: string): Promise<Blob> {
+  const answered = await fetch(addressOf("/api/v1/runs/{run}/media/{media}", { run, media }));
+  if (!answered.ok) throw new Error(answered.statusText);
+  return answered.blob();
+}
+
+export async function readOutput(run: string, journal: string): Promise<string> {
+  const path = addressOf("/api/v1/runs/{run}/output/{journal}", { run, journal });
+  const answered = await fetch(path);
+  if (!answered.ok) throw new Error(answered.statusText);
+  return answered.text();
+}
+
+function useRunChange<Body>(change: (body: Body) => Promise<unknown>) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSettled: async () => {
+      await Promise.all(
+        ["runs", "run", "folders"].map((name) => client.invalidateQueries({ queryKey: [name] })),
+      );
+    },
+  });
+}
+
+export function useChangeRun() {
+  return useRunChange(({ run, ...body }: Partial<Schemas["ChangeRun"]> & { run: string }) =>
+    ok(
+      api.PATCH("/api/v1/runs/{run}", {
+        params: { path: { run } },
+        body: { make_folder: true, ...body },
+      }),
+    ),
+  );
+}
+
+/** Into the bin; with `purge`, for good. */
+export function useDeleteRuns() {
+  return useRunChange(async ({ runs, purge }: { runs: readonly string[]; purge: boolean }) => {
+    for (const run of runs)
+      await ok(api.DELETE("/api/v1/runs/{run}", { params: { path: { run }, query: { purge } } }));
+  });
+}
+
+export function useRestoreRuns() {
+  return useRunChange(async (runs: readonly string[]) => {
+    for (const run of runs)
+      await ok(api.POST("/api/v1/runs/{run}/restore", { params: { path: { run } } }));
+  });
+}
+
+export function useMoveRuns() {
+  return useRunChange(async ({ runs, folder }: { runs: readonly string[]; folder: string }) => {
+    for (const run of runs)
+      await ok(
+        api.PATCH("/api/v1/runs/{run}", {
+          params: { path: { run } },
+          body: { folder, make_folder: true },
+        }),
+      );
+  });
+}

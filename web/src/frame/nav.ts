@@ -1,0 +1,16 @@
+import type { IconName } from "@/parts/Icon";
+import type { Texts } from "@/texts/language";
+
+export type NavEntry = {
+  to: string;
+  icon: IconName;
+  label: (texts: Texts) => string;
+  isAdminOnly?: boolean;
+};
+
+/** The side navigation, top to bottom. A page that is not in the router has no entry here. */
+export const NAV: readonly NavEntry[] = [
+  { to: "/", icon: "overview", label: (texts) => texts.frame.overview },
+  { to: "/jobs", icon: "jobs", label: (texts) => texts.frame.jobs },
+  { to: "/experiments", icon: "experiments", label: (texts) => texts.runs.title },
+];

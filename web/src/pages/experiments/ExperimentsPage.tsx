@@ -1,0 +1,163 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { useRuns, type RunRow } from "@/api/runs";
+import { useProject } from "@/frame/ProjectPicker";
+import { Button } from "@/parts/Button";
+import { Code } from "@/parts/Code";
+import { DataTable, sorted, type Sort } from "@/parts/DataTable";
+import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { useTexts } from "@/texts/language";
+import { ColumnPicker } from "./ColumnPicker";
+import { ownColumns, usualColumns, valueColumn } from "./columns";
+import { FilterField, FilterProblem, isFilterProblem } from "./FilterField";
+import { wantedOf } from "./filter";
+import { FolderTree } from "./FolderTree";
+import { RunActions } from "./RunActions";
+import styles from "./experiments.module.css";
+
+const EXAMPLE = `from danlu import track
+
+run = track.start("mnist", hparams={"lr": 0.1})
+run.log("train", {"loss": 0.5}, step=1)`;
+const NONE: readonly RunRow[] = [];
+
+export function ExperimentsPage() {
+  const all = useTexts();
+  const { runs: texts, common } = all;
+  const search = useSearch({ from: "/inside/experiments" });
+  const navigate = useNavigate({ from: "/experiments" });
+  const project = useProject();
+  const found = useRuns(wantedOf(search));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+
+  const items = found.data?.items ?? NONE;
+  const inProject = useMemo(
+    () => (project === undefined ? items : items.filter((run) => run.project === project)),
+    [items, project],
+  );
+  const own = useMemo(() => ownColumns(all), [all]);
+  // by the newest runs only: it must not change while the others arrive
+  const usual = useMemo(() => usualColumns(inProject.slice(0, 100)), [inProject]);
+  const shownIds = search.columns ?? usual;
+  const columnsKey = shownIds.join("\n");
+  const columns = useMemo(
+    () =>
+      columnsKey.split("\n").map((id) => own.find((column) => column.id === id) ?? valueColumn(id)),
+    [columnsKey, own],
+  );
+  const sort = sortOf(search.sort);
+  const rows = useMemo(
+    () => sorted(inProject, [...own, ...columns], sort),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `search.sort` stands for `sort`
+    [inProject, own, columns, search.sort],
+  );
+  const change = (to: Partial<typeof search>) => {
+    void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
+  };
+  const selected = rows.filter((run) => chosen.has(run.id));
+  const isBin = search.bin ?? false;
+  const isWrong = found.error !== null && isFilterProblem(found.error);
+
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>{texts.title}</h1>
+        <span className="muted number">
+          {found.data && !found.error && texts.count(rows.length)}
+          {found.data && !found.isComplete && !isWrong && ` · ${common.loadingMore}`}
+        </span>
+      </div>
+      <div className={styles.sides}>
+        <FolderTree folder={search.folder} isBin={isBin} />
+        <div className={styles.main}>
+          {isBin && <Notice icon="trash">{texts.binText}</Notice>}
+          <div className="toolbar">
+            <FilterField
+              value={search.q ?? ""}
+              onChange={(q) => {
+                change({ q: q || undefined });
+              }}
+            />
+            <ColumnPicker
+              runs={inProject}
+              own={own}
+              shown={shownIds}
+              onChange={(ids) => {
+                change({ columns: ids });
+              }}
+            />
+            {selected.length > 0 && (
+              <RunActions
+                runs={selected}
+                isBin={isBin}
+                onDone={() => {
+                  setChosen(new Set());
+                }}
+              />
+            )}
+          </div>
+          {isWrong && <FilterProblem error={found.error} />}
+          {found.isPending ? (
+            <div className="panel">
+              <Loading lines={10} />
+            </div>
+          ) : isWrong ? null : found.error ? (
+            <div className="panel">
+              <Problem error={found.error} onRetry={() => void found.refetch()} />
+            </div>
+          ) : rows.length ? (
+            <DataTable
+              label={texts.title}
+              rows={rows}
+              columns={columns}
+              rowId={(run) => run.id}
+              sort={sort}
+              onSort={(next) => {
+                change({ sort: `${next.isDown ? "-" : ""}${next.by}` });
+              }}
+              selection={{
+                ids: chosen,
+                onChange: setChosen,
+                nameOf: (id) => rows.find((run) => run.id === id)?.name ?? id,
+              }}
+            />
+          ) : (
+            <div className="panel">
+              <NoRuns
+                isFiltered={Boolean(search.q ?? search.folder ?? project)}
+                isBin={isBin}
+                onClear={() => void navigate({ search: {} })}
+              />
+            </div>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function NoRuns(props: { isFiltered: boolean; isBin: boolean; onClear: () => void }) {
+  const { runs: texts } = useTexts();
+  if (props.isFiltered)
+    return (
+      <Empty
+        icon="filter"
+        title={texts.noMatchTitle}
+        actions={<Button onClick={props.onClear}>{texts.clearFilters}</Button>}
+      >
+        <p>{texts.noMatchText}</p>
+      </Empty>
+    );
+  if (props.isBin) return <Empty icon="trash" title={texts.emptyBin} />;
+  return (
+    <Empty icon="experiments" title={texts.emptyTitle}>
+      <p>{texts.emptyText}</p>
+      <Code text={EXAMPLE} />
+    </Empty>
+  );
+}
+
+function sortOf(text: string | undefined): Sort | undefined {
+  if (text === undefined) return undefined;
+  return text.startsWith("-") ? { by: text.slice(1), isDown: true } : { by: text, isDown: false };
+}

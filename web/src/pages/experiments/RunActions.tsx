@@ -1,0 +1,137 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useDeleteRuns, useMoveRuns, useRestoreRuns, type RunRow } from "@/api/runs";
+import { Button, buttonClass } from "@/parts/Button";
+import { Confirm, Dialog } from "@/parts/Dialog";
+import { TextField } from "@/parts/Field";
+import { Icon } from "@/parts/Icon";
+import { useMessages } from "@/parts/Messages";
+import { useTexts } from "@/texts/language";
+
+export const MOST_COMPARED = 50;
+
+/** What can be done with the runs that are ticked. */
+export function RunActions(props: { runs: readonly RunRow[]; isBin: boolean; onDone: () => void }) {
+  const { runs: texts, common } = useTexts();
+  const { say, complain } = useMessages();
+  const [asked, setAsked] = useState<"delete" | "move">();
+  const remove = useDeleteRuns();
+  const restore = useRestoreRuns();
+  const ids = props.runs.map((run) => run.id);
+  const count = ids.length;
+  const close = () => {
+    setAsked(undefined);
+  };
+  const done = (told: string) => () => {
+    close();
+    say(told);
+    props.onDone();
+  };
+  const isTooMany = count > MOST_COMPARED;
+  return (
+    <>
+      <span className="muted number">{common.selected(count)}</span>
+      {!props.isBin &&
+        (isTooMany || count < 2 ? (
+          <Button disabled icon="chart" title={isTooMany ? texts.compareMost : undefined}>
+            {texts.compare}
+          </Button>
+        ) : (
+          <Link
+            to="/experiments/compare"
+            search={{ runs: ids.join() }}
+            className={buttonClass("primary")}
+          >
+            <Icon name="chart" />
+            {texts.compareCount(count)}
+          </Link>
+        ))}
+      {props.isBin ? (
+        <Button
+          icon="again"
+          isBusy={restore.isPending}
+          onClick={() => {
+            restore.mutate(ids, { onSuccess: done(texts.restored(count)), onError: complain });
+          }}
+        >
+          {texts.restore}
+        </Button>
+      ) : (
+        <Button
+          icon="folder"
+          onClick={() => {
+            setAsked("move");
+          }}
+        >
+          {texts.move}
+        </Button>
+      )}
+      <Button
+        icon="trash"
+        onClick={() => {
+          setAsked("delete");
+        }}
+      >
+        {props.isBin ? texts.purge : texts.toBin}
+      </Button>
+      {isTooMany && <span className="small muted">{texts.compareMost}</span>}
+      {asked === "delete" && (
+        <Confirm
+          title={props.isBin ? texts.purgeTitle(count) : texts.toBinTitle(count)}
+          text={props.isBin ? texts.purgeText : texts.toBinText}
+          action={props.isBin ? texts.purge : texts.toBin}
+          isDanger
+          isBusy={remove.isPending}
+          onClose={close}
+          onConfirm={() => {
+            remove.mutate(
+              { runs: ids, purge: props.isBin },
+              {
+                onSuccess: done(props.isBin ? texts.purged(count) : texts.binned(count)),
+                onError: complain,
+              },
+            );
+          }}
+        />
+      )}
+      {asked === "move" && (
+        <MoveDialog runs={props.runs} onClose={close} onDone={done(texts.moved(count))} />
+      )}
+    </>
+  );
+}
+
+function MoveDialog(props: { runs: readonly RunRow[]; onClose: () => void; onDone: () => void }) {
+  const { runs: texts, common } = useTexts();
+  const { complain } = useMessages();
+  const [folder, setFolder] = useState(props.runs[0]?.folder ?? "");
+  const move = useMoveRuns();
+  return (
+    <Dialog title={texts.moveTitle(props.runs.length)} onClose={props.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          move.mutate(
+            { runs: props.runs.map((run) => run.id), folder },
+            { onSuccess: props.onDone, onError: complain },
+          );
+        }}
+      >
+        <TextField
+          label={texts.moveTo}
+          hint={texts.moveHint}
+          value={folder}
+          onChange={(event) => {
+            setFolder(event.target.value);
+          }}
+        />
+        <div className="actions">
+          <Button onClick={props.onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" isBusy={move.isPending}>
+            {texts.move}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+// What runs can be looked at by: their own fields, hyperparameters, metrics, and what is in their summary.
+import type { RunRow } from "@/api/runs";
+import { flatten } from "@/parts/numbers";
+
+export type ValueKind = "hparams" | "metrics" | "summary";
+/** Such as `hparams.lr` or `metrics.val.accuracy`: as in the filter language. */
+export type ValueKey = string;
+export type Values = Readonly<Record<ValueKey, unknown>>;
+
+const known = new WeakMap<RunRow, Values>();
+
+/** All values of a run by their keys. Worked out once per run. */
+export function valuesOf(run: RunRow): Values {
+  const before = known.get(run);
+  if (before) return before;
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(flatten(run.hparams ?? {})))
+    values[`hparams.${key}`] = value;
+  for (const metric of run.metrics ?? [])
+    values[`metrics.${metric.type ? `${metric.type}.` : ""}${metric.name}`] = metric.last;
+  for (const [key, value] of Object.entries(flatten(run.summary ?? {})))
+    values[`summary.${key}`] = value;
+  known.set(run, values);
+  return values;
+}
+
+/** All keys that some run has: metrics, hyperparameters, summaries, each by name. */
+export function keysOf(runs: readonly RunRow[]): Record<ValueKind, ValueKey[]> {
+  const found: Record<ValueKind, Set<string>> = {
+    metrics: new Set(),
+    hparams: new Set(),
+    summary: new Set(),
+  };
+  for (const run of runs)
+    for (const key of Object.keys(valuesOf(run)))
+      found[key.slice(0, key.indexOf(".")) as ValueKind].add(key);
+  const inOrder = (keys: Set<string>) => [...keys].sort((a, b) => a.localeCompare(b));
+  return {
+    metrics: inOrder(found.metrics),
+    hparams: inOrder(found.hparams),
+    summary: inOrder(found.summary),
+  };
+}
+
+/** Those of the keys in which the runs differ. */
+export function differing(runs: readonly RunRow[], keys: readonly ValueKey[]): ValueKey[] {
+  return keys.filter((key) => {
+    const first = JSON.stringify(runs[0] && valuesOf(runs[0])[key]);
+    return runs.some((run) => JSON.stringify(valuesOf(run)[key]) !== first);
+  });
+}
+
+/** `hparams.optimizer.lr` is called `optimizer.lr` where it is clear that it is a hyperparameter. */
+export function shortKey(key: ValueKey): string {
+  return key.slice(key.indexOf(".") + 1);
+}

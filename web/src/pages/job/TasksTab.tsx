@@ -1,0 +1,102 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
+import { DataTable, type Column } from "@/parts/DataTable";
+import { Empty } from "@/parts/Empty";
+import { showBytes } from "@/parts/numbers";
+import { StateBadge } from "@/parts/StateBadge";
+import { Ago, Duration } from "@/parts/time";
+import { useTexts } from "@/texts/language";
+import { useLoadedJob } from "./loaded";
+
+type Task = Schemas["TaskOut"];
+
+export function TasksTab() {
+  const job = useLoadedJob();
+  const { job: texts, log } = useTexts();
+  const search = useSearch({ from: "/inside/jobs/$id/tasks" });
+  const navigate = useNavigate({ from: "/jobs/$id/tasks" });
+  const number = search.attempt ?? job.attempt;
+  const attempt = job.attempts.find((one) => one.number === number);
+  if (!attempt) {
+    return (
+      <div className="panel">
+        <Empty icon="cluster" title={texts.noTasksTitle}>
+          <p>{texts.noTasks}</p>
+        </Empty>
+      </div>
+    );
+  }
+  const columns: Column<Task>[] = [
+    { id: "rank", title: texts.rank, cell: (task) => task.rank },
+    { id: "role", title: texts.role, isWideOnly: true, cell: (task) => task.role },
+    { id: "state", title: texts.state, cell: (task) => <StateBadge state={task.state} /> },
+    { id: "node", title: texts.node, cell: (task) => task.node },
+    {
+      id: "devices",
+      title: texts.devices,
+      cell: (task) => task.device_ids.join(", ") || "–",
+    },
+    {
+      id: "exit",
+      title: texts.exitCode,
+      isEnd: true,
+      cell: (task) => task.exit_code ?? "–",
+    },
+    {
+      id: "started",
+      title: texts.started,
+      isWideOnly: true,
+      cell: (task) => <Ago at={task.started_at} />,
+    },
+    {
+      id: "duration",
+      title: texts.duration,
+      isEnd: true,
+      isWideOnly: true,
+      cell: (task) => <Duration from={task.started_at} to={task.ended_at} />,
+    },
+    {
+      id: "log",
+      title: texts.log,
+      isEnd: true,
+      cell: (task) => (
+        <Link
+          to="/jobs/$id/logs"
+          params={{ id: job.id }}
+          search={{ attempt: attempt.number, rank: task.rank }}
+        >
+          {showBytes(task.log_bytes)}
+        </Link>
+      ),
+    },
+  ];
+  return (
+    <>
+      {job.attempts.length > 1 && (
+        <div className="toolbar">
+          <select
+            className="input fit"
+            aria-label={log.attempt}
+            value={number}
+            onChange={(event) => {
+              const attempt = Number(event.target.value);
+              void navigate({ search: (before) => ({ ...before, attempt }), replace: true });
+            }}
+          >
+            {job.attempts.map((one) => (
+              <option key={one.number} value={one.number}>
+                {log.attemptNumber(one.number)}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+      <DataTable
+        label={texts.tasks}
+        rows={attempt.tasks}
+        columns={columns}
+        rowId={(task) => String(task.rank)}
+      />
+    </>
+  );
+}

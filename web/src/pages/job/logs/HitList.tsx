@@ -1,0 +1,42 @@
+import { Notice } from "@/parts/Empty";
+import { useTexts } from "@/texts/language";
+import styles from "./logs.module.css";
+import type { Hit, Search } from "./search";
+
+const SHOWN = 300;
+
+export function HitList(props: {
+  search: Search;
+  total: number;
+  chosen: Hit | undefined;
+  onChoose: (hit: Hit) => void;
+}) {
+  const { log: texts } = useTexts();
+  const { search } = props;
+  const percent = props.total ? Math.floor((100 * search.at) / props.total) : 0;
+  if (!search.hits.length) {
+    return <Notice>{search.isRunning ? texts.searching(percent) : texts.noHit}</Notice>;
+  }
+  return (
+    <section className="panel" aria-label={texts.hits}>
+      <div className="panel-head" role="status">
+        <h2>{texts.numHits(search.hits.length, search.isCut)}</h2>
+        {search.isRunning && <span className="muted">{texts.searching(percent)}</span>}
+      </div>
+      <ol className={styles.hits}>
+        {search.hits.slice(0, SHOWN).map((hit, index) => (
+          <li key={index} data-chosen={hit === props.chosen}>
+            <button
+              type="button"
+              onClick={() => {
+                props.onChoose(hit);
+              }}
+            >
+              {hit.text}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+/** The command in words, of one that is a list as well. */
+export function commandOf(spec: Record<string, unknown>): string {
+  const { command } = spec;
+  if (typeof command === "string") return command;
+  if (Array.isArray(command)) return command.map((word) => quoted(String(word))).join(" ");
+  return "";
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A job file that says the same as a stored spec: what is left out or empty there is left out here. */
+export function specAsYaml(spec: Record<string, unknown>): string {
+  return yaml(trimmed(spec), "");
+}
+
+type Plain = string | number | boolean | null | Plain[] | { [key: string]: Plain };
+
+function trimmed(value: unknown): Plain {
+  if (Array.isArray(value)) return value.map(trimmed);
+  if (typeof value !== "object" || value === null) return value as Plain;
+  const kept = Object.entries(value)
+    .map(([key, inner]) => [key, trimmed(inner)] as const)
+    .filter(([, inner]) => inner !== null && !isEmpty(inner));
+  return Object.fromEntries(kept);
+}
+
+function isEmpty(value: Plain): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function yaml(value: Plain, indent: string): string {
+  if (typeof value !== "object" || value === null) return `${scalar(value, indent)}\n`;
+  const entries = Array.isArray(value)
+    ? value.map((inner) => ["-", inner] as const)
+    : Object.entries(value).map(([key, inner]) => [`${scalar(key, indent)}:`, inner] as const);
+  return entries
+    .map(([head, inner]) => {
+      if (typeof inner === "object" && inner !== null && !isEmpty(inner)) {
+        return `${indent}${head}\n${yaml(inner, `${indent}  `)}`;
+      }
+      const shown = isEmpty(inner) ? (Array.isArray(inner) ? "[]" : "{}") : scalar(inner, indent);
+      return `${indent}${head} ${shown}\n`;
+    })
+    .join("");
+}
+
+const PLAIN = /^[A-Za-z_/][\w./ ()+-]*$/;
+const WORDS = /^(true|false|null|yes|no|on|off|y|n|~)$/i;
+
+function scalar(value: Plain, indent: string): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  if (value.includes("\n") && !/^\s|[^\S\n]\n|\t/.test(value)) {
+    const lines = value.replace(/\n$/, "").split("\n");
+    const head = value.endsWith("\n") ? "|" : "|-";
+    return [head, ...lines.map((line) => (line ? `${indent}  ${line}` : ""))].join("\n");
+  }
+  if (PLAIN.test(value) && !WORDS.test(value) && !value.endsWith(" ")) return value;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,94 @@
+import { useState } from "react";
+import { isOver, useDeleteJobs, useStopJobs, type JobRow } from "@/api/jobs";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Dialog";
+import { useMessages } from "@/parts/Messages";
+import { useTexts } from "@/texts/language";
+
+/** What can be done with the jobs that are ticked. */
+export function BulkActions(props: { jobs: readonly JobRow[]; onDone: () => void }) {
+  const { jobs: texts, common } = useTexts();
+  const { say, complain } = useMessages();
+  const [asked, setAsked] = useState<"stop" | "delete">();
+  const stop = useStopJobs();
+  const remove = useDeleteJobs();
+  const open = props.jobs.filter((job) => !isOver(job.state));
+  const over = props.jobs.filter((job) => isOver(job.state));
+
+  const finish = (told: string, refused: Record<string, string>) => {
+    setAsked(undefined);
+    say(told);
+    const why = Object.values(refused);
+    if (why.length) complain(new Error(`${texts.refused(why.length)}: ${why[0] ?? ""}`));
+    props.onDone();
+  };
+  return (
+    <>
+      <span className="muted number">{common.selected(props.jobs.length)}</span>
+      <Button
+        icon="stop"
+        disabled={!open.length}
+        onClick={() => {
+          setAsked("stop");
+        }}
+      >
+        {texts.stop}
+      </Button>
+      <Button
+        icon="trash"
+        disabled={!over.length}
+        onClick={() => {
+          setAsked("delete");
+        }}
+      >
+        {common.delete}
+      </Button>
+      {asked === "stop" && (
+        <Confirm
+          title={texts.stopTitle(open.length)}
+          text={texts.stopText}
+          action={texts.stop}
+          isDanger
+          isBusy={stop.isPending}
+          onClose={() => {
+            setAsked(undefined);
+          }}
+          onConfirm={() => {
+            stop.mutate(
+              open.map((job) => job.id),
+              {
+                onSuccess: ({ done, refused }) => {
+                  finish(texts.stopped(done.length), refused);
+                },
+                onError: complain,
+              },
+            );
+          }}
+        />
+      )}
+      {asked === "delete" && (
+        <Confirm
+          title={texts.deleteTitle(over.length)}
+          text={texts.deleteText}
+          action={common.delete}
+          isDanger
+          isBusy={remove.isPending}
+          onClose={() => {
+            setAsked(undefined);
+          }}
+          onConfirm={() => {
+            remove.mutate(
+              over.map((job) => job.id),
+              {
+                onSuccess: ({ done, refused }) => {
+                  finish(texts.deleted(done.length), refused);
+                },
+                onError: complain,
+              },
+            );
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { Link } from "@tanstack/react-router";
+import type { JobRow } from "@/api/jobs";
+import type { Column } from "@/parts/DataTable";
+import { StateBadge } from "@/parts/StateBadge";
+import { Ago, Duration } from "@/parts/time";
+import type { Texts } from "@/texts/language";
+
+export const SHOWN_AT_FIRST = ["name", "state", "why", "on", "owner", "created", "duration"];
+
+export function jobColumns({ jobs: texts, job }: Texts): Column<JobRow>[] {
+  return [
+    {
+      id: "name",
+      title: texts.name,
+      isClipped: true,
+      sort: (row) => row.name,
+      cell: (row) => (
+        <Link className="row-name" to="/jobs/$id" params={{ id: row.id }} title={row.name}>
+          {row.name}
+        </Link>
+      ),
+    },
+    {
+      id: "state",
+      title: texts.state,
+      sort: (row) => row.state,
+      cell: (row) => <StateBadge state={row.state} />,
+    },
+    {
+      id: "why",
+      title: job.why,
+      isClipped: true,
+      isWideOnly: true,
+      cell: (row) => (
+        <span className="muted" title={row.reason.message}>
+          {row.reason.message}
+        </span>
+      ),
+    },
+    { id: "id", title: texts.id, sort: (row) => row.id, cell: (row) => <code>{row.id}</code> },
+    { id: "project", title: texts.project, sort: (row) => row.project, cell: (row) => row.project },
+    {
+      id: "on",
+      title: texts.on,
+      isWideOnly: true,
+      sort: (row) => row.nodes,
+      cell: (row) => row.on || `${String(row.nodes)}x ${row.device}`,
+    },
+    {
+      id: "owner",
+      title: texts.owner,
+      isWideOnly: true,
+      sort: (row) => row.owner,
+      cell: (row) => row.owner,
+    },
+    { id: "launch", title: texts.launch, sort: (row) => row.launch, cell: (row) => row.launch },
+    {
+      id: "attempt",
+      title: texts.attempt,
+      isEnd: true,
+      sort: (row) => row.attempt,
+      cell: (row) => row.attempt,
+    },
+    {
+      id: "priority",
+      title: texts.priority,
+      isEnd: true,
+      sort: (row) => row.priority,
+      cell: (row) => row.priority,
+    },
+    {
+      id: "tags",
+      title: texts.tags,
+      isClipped: true,
+      cell: (row) =>
+        Object.entries(row.tags).map(([key, value]) => (
+          <span key={key} className="tag">
+            {key}={value}
+          </span>
+        )),
+    },
+    {
+      id: "created",
+      title: texts.created,
+      sort: (row) => row.id, // ids are in the order of their making
+      cell: (row) => <Ago at={row.created_at} />,
+    },
+    {
+      id: "started",
+      title: texts.started,
+      sort: (row) => row.started_at,
+      cell: (row) => <Ago at={row.started_at} />,
+    },
+    {
+      id: "ended",
+      title: texts.ended,
+      sort: (row) => row.ended_at,
+      cell: (row) => <Ago at={row.ended_at} />,
+    },
+    {
+      id: "duration",
+      title: texts.duration,
+      isEnd: true,
+      isWideOnly: true,
+      sort: (row) => lasted(row),
+      cell: (row) => <Duration from={row.started_at} to={row.ended_at} />,
+    },
+  ];
+}
+
+function lasted(row: JobRow): number | null {
+  if (!row.started_at) return null;
+  const end = row.ended_at ? new Date(row.ended_at).getTime() : Date.now();
+  return end - new Date(row.started_at).getTime();
+}

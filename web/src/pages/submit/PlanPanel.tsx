@@ -1,0 +1,90 @@
+import { Code } from "@/parts/Code";
+import { Loading } from "@/parts/Empty";
+import type { Plan } from "@/api/plan";
+import { useTexts } from "@/texts/language";
+import { specAsYaml } from "../job/spec";
+import styles from "./submit.module.css";
+
+/** What would be started, and the same as a file. */
+export function PlanPanel(props: {
+  plan: Plan | undefined;
+  isChecking: boolean;
+  spec: Record<string, unknown>;
+  isBlank: boolean;
+}) {
+  const { submit: texts } = useTexts();
+  const { plan } = props;
+  const task = plan?.tasks[0];
+  return (
+    <>
+      <section className="panel" aria-busy={props.isChecking}>
+        <div className="panel-head">
+          <h2>{texts.plan}</h2>
+        </div>
+        {task && plan ? (
+          <div className={`panel-body ${styles.seen ?? ""}`}>
+            <div>
+              <h3>{texts.planRuns}</h3>
+              <Code text={task.command.join(" ")} isWrapped label={texts.planRuns} />
+              <p className="muted small wrap">
+                {texts.planIn} <code>{task.workdir}</code>
+              </p>
+            </div>
+            {plan.explanation && (
+              <p className="small">
+                {texts.planSucceeds}: <span className="muted">{plan.explanation.succeeds}</span>
+              </p>
+            )}
+            <div>
+              <h3>
+                {texts.planVariables}{" "}
+                <span className="faint number">{Object.keys(task.env).length}</span>
+              </h3>
+              <dl tabIndex={0} aria-label={texts.planVariables}>
+                {Object.entries(task.env).map(([name, value]) => (
+                  <div key={name} title={plan.explanation?.tasks[0]?.variables[name]?.what}>
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
+                  </div>
+                ))}
+              </dl>
+            </div>
+            {Object.keys(task.files).length > 0 && (
+              <div>
+                <h3>{texts.planFiles}</h3>
+                {Object.keys(task.files).map((path) => (
+                  <div key={path} className="small wrap">
+                    <code>{path}</code>
+                  </div>
+                ))}
+              </div>
+            )}
+            {plan.notes.length > 0 && (
+              <div>
+                <h3>{texts.planNotes}</h3>
+                <ul className="muted small">
+                  {plan.notes.map((note) => (
+                    <li key={note}>{note}</li>
+                  ))}
+                </ul>
+              </div>
+            )}
+          </div>
+        ) : props.isChecking && !props.isBlank ? (
+          <Loading lines={5} />
+        ) : (
+          <p className="panel-body muted">{texts.planEmpty}</p>
+        )}
+      </section>
+      <section className="panel">
+        <div className="panel-head">
+          <h2>{texts.file}</h2>
+          <code className="faint">{texts.fileHint}</code>
+        </div>
+        <div className="panel-body">
+          <Code text={specAsYaml(props.spec)} label={texts.file} />
+        </div>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { Schemas } from "@/api/client";
+import { EMPTY, formOf, specOf, wrongOf } from "./form";
+
+test("a filled form says what it means, and no more", () => {
+  const form = {
+    ...EMPTY,
+    name: "mnist",
+    command: "python train.py",
+    kind: "distributed" as const,
+    launch: "ddp",
+    nodes: "4",
+    device: "npu:910b",
+    count: "8",
+    data: [{ key: "store://main/mnist", value: "mnist" }],
+    hyperparameters: [
+      { key: "lr", value: "0.1" },
+      { key: "model", value: "resnet50" },
+    ],
+  };
+  expect(specOf(form)).toEqual({
+    name: "mnist",
+    command: "python train.py",
+    launch: "ddp",
+    nodes: 4,
+    resources: { device: "npu:910b:8" },
+    preemptible: false,
+    data: { "store://main/mnist": "mnist" },
+    hyperparameters: { lr: 0.1, model: "resnet50" },
+  });
+});
+
+test("a job that was submitted fills the form with itself", () => {
+  const form = { ...EMPTY, name: "a", command: "b", project: "default", retries: "3", cpus: "2" };
+  const spec = { ...specOf(form), resources: { device: "cpu:1", cpus: 2 } };
+  const job = { name: "a", project: "default", spec } as unknown as Schemas["JobOut"];
+  expect(formOf(job)).toEqual(form);
+});
+
+test("what the server says lands at the field that it means", () => {
+  const wrong = wrongOf({
+    "resources.device": "3 NPUs",
+    "env.9A": "not a name",
+    "": "odd",
+    "roles.x": "?",
+  });
+  expect(wrong.fields).toEqual({ count: "3 NPUs", env: "9A: not a name" });
+  expect(wrong.rest).toHaveLength(2);
+});

@@ -1,0 +1,34 @@
+import { EMPTY, type Form } from "./form";
+
+export type Template = "command" | "ddp" | "ascend" | "mpi";
+
+/** Places to begin. Each is a job that runs as it is, once its command is one that is there. */
+export const TEMPLATES: Record<Template, Partial<Form>> = {
+  command: { name: "hello", command: "echo hello from $(hostname)" },
+  ddp: {
+    name: "ddp",
+    kind: "distributed",
+    nodes: "2",
+    launch: "ddp",
+    command:
+      'python3 -c \'import os; print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"])\'',
+  },
+  ascend: {
+    name: "npu",
+    device: "npu:910b",
+    count: "1",
+    launch: "ascend",
+    command: "cat $RANK_TABLE_FILE",
+  },
+  mpi: {
+    name: "mpi",
+    kind: "distributed",
+    nodes: "2",
+    launch: "mpi",
+    command: "mpirun hostname",
+  },
+};
+
+export function fromTemplate(name: Template | undefined, before: Form): Form {
+  return { ...EMPTY, project: before.project, ...(name && TEMPLATES[name]) };
+}

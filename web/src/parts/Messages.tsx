@@ -1,0 +1,71 @@
+import { createContext, use, useCallback, useMemo, useState, type ReactNode } from "react";
+import { asProblem } from "@/api/problem";
+import { useTexts } from "@/texts/language";
+import { Button } from "./Button";
+
+const SHOWN_MS = 6_000;
+
+type Message = { id: number; text: string; isBad: boolean };
+type Say = { say: (text: string) => void; complain: (error: unknown) => void };
+
+const Messages = createContext<Say | null>(null);
+let next = 0;
+
+/** Short words in the corner about what was just done. */
+export function MessageArea(props: { children: ReactNode }) {
+  const { common } = useTexts();
+  const [messages, setMessages] = useState<Message[]>([]);
+  const drop = useCallback((id: number) => {
+    setMessages((before) => before.filter((message) => message.id !== id));
+  }, []);
+  const add = useCallback(
+    (text: string, isBad: boolean) => {
+      const id = ++next;
+      setMessages((before) => [...before.slice(-3), { id, text, isBad }]);
+      if (!isBad)
+        setTimeout(() => {
+          drop(id);
+        }, SHOWN_MS);
+    },
+    [drop],
+  );
+  const value = useMemo<Say>(
+    () => ({
+      say: (text) => {
+        add(text, false);
+      },
+      complain: (error) => {
+        const problem = asProblem(error);
+        add(problem.status === 0 ? common.unreachableTitle : problem.message, true);
+      },
+    }),
+    [add, common],
+  );
+  return (
+    <Messages value={value}>
+      {props.children}
+      <div className="messages" role="status" aria-live="polite">
+        {messages.map((message) => (
+          <div key={message.id} className={message.isBad ? "message bad" : "message"}>
+            <p>{message.text}</p>
+            <Button
+              kind="plain"
+              isSmall
+              icon="close"
+              label={common.close}
+              onClick={() => {
+                drop(message.id);
+              }}
+            />
+          </div>
+        ))}
+      </div>
+    </Messages>
+  );
+}
+
+export function useMessages(): Say {
+  const say = use(Messages);
+  if (!say) throw new Error("no message area here");
+  return say;
+}

@@ -1,0 +1,172 @@
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useIsDark } from "@/parts/theme";
+import { useTexts } from "@/texts/language";
+import { showNumber } from "../numbers";
+import "./chart.css";
+import { drawLines, type Drawn } from "./draw";
+import { rangeOfX, rangeOfY, smooth, type ChartLine, type Range } from "./lines";
+import { makeOptions } from "./options";
+import { Tooltip, type Hover } from "./Tooltip";
+import { pointsAt } from "./hover";
+
+export type XKind = "number" | "seconds" | "clock";
+
+export type ChartProps = {
+  /** What it shows, for those who do not see it. */
+  label: string;
+  lines: readonly ChartLine[];
+  xKind?: XKind;
+  xLabel?: string;
+  isLog?: boolean;
+  /** 0 to 0.99; what was measured stays behind the smoothed line. */
+  smoothing?: number;
+  height?: number;
+  /** Charts of one group show the same place on the axis. */
+  group?: string;
+};
+
+/** Lines over steps, epochs or time: drag to zoom, double-click for all, arrow keys to read values. */
+export function Chart(props: ChartProps) {
+  const { lines, isLog = false, smoothing = 0, height = 220, xKind = "number", group } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const drawn = useRef<readonly Drawn[]>([]);
+  const focused = useRef<string>(undefined);
+  const zoom = useRef<Range>(undefined);
+  const [hover, setHover] = useState<Hover>();
+  const isDark = useIsDark();
+  const { chart: texts } = useTexts();
+
+  const shown = useMemo(
+    () =>
+      lines.map((line) => ({
+        line,
+        smoothed: smoothing > 0 ? smooth(line.y, smoothing) : undefined,
+      })),
+    [lines, smoothing],
+  );
+
+  const onCursor = useEffectEvent((u: uPlot) => {
+    const { left, top } = u.cursor;
+    const isHere = place.current?.matches(":hover, :focus-within, :focus") ?? false;
+    const found =
+      isHere && left !== undefined && left >= 0 && top !== undefined
+        ? pointsAt(u, drawn.current, left, top)
+        : undefined;
+    const name = found?.points[0]?.id;
+    if (name !== focused.current) {
+      focused.current = name;
+      u.redraw(false);
+    }
+    setHover(found);
+  });
+  const onScale = useEffectEvent((u: uPlot) => {
+    const { min, max } = u.scales.x ?? {};
+    if (min == null || max == null) return;
+    const all = rangeOfX(lines);
+    zoom.current = all && (min > all[0] || max < all[1]) ? [min, max] : undefined;
+    fitY(u, drawn.current, [min, max], isLog);
+  });
+  const show = useEffectEvent((u: uPlot) => {
+    drawn.current = shown;
+    const all = rangeOfX(lines) ?? [0, 1];
+    const [min, max] = zoom.current ?? all;
+    u.batch(() => {
+      u.setData([[...all], [null, null]], false);
+      u.setScale("x", { min, max });
+      fitY(u, shown, [min, max], isLog);
+    });
+  });
+
+  useEffect(() => {
+    const box = place.current;
+    if (!box) return undefined;
+    const options = makeOptions(box, { height, isLog, xKind, group });
+    const u = new uPlot(
+      {
+        ...options,
+        hooks: {
+          draw: [
+            (own) => {
+              drawLines(own, drawn.current, focused.current);
+            },
+          ],
+          setCursor: [onCursor],
+          setScale: [
+            (own, key) => {
+              if (key === "x") onScale(own);
+            },
+          ],
+        },
+      },
+      [
+        [0, 1],
+        [null, null],
+      ],
+      box,
+    );
+    plot.current = u;
+    show(u);
+    const watcher = new ResizeObserver(() => {
+      if (box.clientWidth > 0) u.setSize({ width: box.clientWidth, height });
+    });
+    watcher.observe(box);
+    return () => {
+      watcher.disconnect();
+      u.destroy();
+      plot.current = undefined;
+    };
+  }, [height, isLog, xKind, group, isDark]);
+
+  useEffect(() => {
+    if (plot.current) show(plot.current);
+  }, [shown]);
+
+  const step = (by: number) => {
+    const u = plot.current;
+    if (!u) return;
+    const width = u.over.clientWidth;
+    const from = (u.cursor.left ?? -1) < 0 ? width : (u.cursor.left ?? 0);
+    const left = Math.min(width, Math.max(0, from + (by * width) / 100));
+    u.setCursor({ left, top: (u.cursor.top ?? -1) < 0 ? 0 : (u.cursor.top ?? 0) });
+  };
+  return (
+    <div className="chart-box">
+      <div
+        ref={place}
+        className="chart"
+        role="img"
+        tabIndex={0}
+        aria-label={`${props.label}. ${texts.lines(lines.length)} ${described(lines)}`}
+        onBlur={() => {
+          plot.current?.setCursor({ left: -10, top: -10 });
+        }}
+        onKeyDown={(event) => {
+          const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+          if (by === undefined) return;
+          event.preventDefault();
+          step(by);
+        }}
+      />
+      {hover && <Tooltip hover={hover} xKind={xKind} xLabel={props.xLabel} />}
+    </div>
+  );
+}
+
+function fitY(u: uPlot, drawn: readonly Drawn[], within: Range, isLog: boolean): void {
+  // spikes of what was measured may leave the picture when it is smoothed strongly: the smoothed line counts
+  const lines = drawn.map(({ line, smoothed }) => (smoothed ? { ...line, y: smoothed } : line));
+  const [low, high] = rangeOfY(lines, within, isLog);
+  const isSmoothed = drawn.some(({ smoothed }) => smoothed);
+  const room = isSmoothed && !isLog ? (high - low) * 0.08 : 0;
+  u.setScale("y", { min: low - room, max: high + room });
+}
+
+function described(lines: readonly ChartLine[]): string {
+  return lines
+    .slice(0, 5)
+    .map((line) => `${line.label}: ${showNumber(line.y.findLast((value) => value !== null))}`)
+    .join("; ");
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { flatten, showBytes, showNumber, showValue } from "./numbers";
+
+it("shows numbers with four digits that count", () => {
+  expect([0, 12, 0.123456, 1e-5, 123456.78, 1.5e9, null, NaN].map(showNumber)).toEqual([
+    "0",
+    "12",
+    "0.1235",
+    "1.00e-5",
+    "123500",
+    "1.50e9",
+    "–",
+    "NaN",
+  ]);
+});
+
+it("shows sizes as the command line does", () => {
+  expect([0, 1023, 1536, 5 * 2 ** 30, 300 * 2 ** 20].map(showBytes)).toEqual([
+    "0 B",
+    "1023 B",
+    "1.5 KB",
+    "5.0 GB",
+    "300 MB",
+  ]);
+});
+
+it("flattens what is nested, and keeps lists and empty maps", () => {
+  expect(flatten({ a: { b: 1, c: { d: "x" } }, e: [1], f: {} })).toEqual({
+    "a.b": 1,
+    "a.c.d": "x",
+    e: [1],
+    f: {},
+  });
+  expect(showValue(["a", 1])).toBe('["a",1]');
+});

@@ -1,0 +1,45 @@
+/** A number people can read: four digits that count, and powers of ten only where they help. */
+export function showNumber(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e7) return String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replace("e+", "e");
+  return String(Number(value.toPrecision(4)));
+}
+
+/** 0 B, 512 B, 1.5 KB, 64 GB: powers of 1024, as on the command line. */
+export function showBytes(bytes: number): string {
+  if (bytes < 1024) return `${String(bytes)} B`;
+  const units = ["KB", "MB", "GB", "TB", "PB"];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value < 10 ? value.toFixed(1) : String(Math.round(value))} ${units[unit] ?? ""}`;
+}
+
+/** Any value of a hyperparameter or a summary, in one line. */
+export function showValue(value: unknown): string {
+  if (typeof value === "number") return showNumber(value);
+  if (typeof value === "string") return value;
+  if (value === undefined) return "–";
+  return JSON.stringify(value);
+}
+
+/** Nested mappings as one, with dotted keys. */
+export function flatten(
+  values: Readonly<Record<string, unknown>>,
+  prefix = "",
+): Record<string, unknown> {
+  const flat: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(values)) {
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (isMap && Object.keys(value).length)
+      Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${key}.`));
+    else flat[prefix + key] = value;
+  }
+  return flat;
+}

@@ -1,0 +1,109 @@
+import { useSyncExternalStore } from "react";
+import { useLocale } from "@/texts/language";
+
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+/** When something was: "3 minutes ago", and on pointing the exact time. */
+export function Ago(props: { at: string | null | undefined }) {
+  const locale = useLocale();
+  const now = useNow(10_000);
+  if (!props.at) return <span className="faint">–</span>;
+  const then = new Date(props.at);
+  return (
+    <time dateTime={props.at} title={exact(then, locale)}>
+      {ago(then.getTime(), now, locale)}
+    </time>
+  );
+}
+
+/** The exact time. */
+export function Moment(props: { at: string }) {
+  const locale = useLocale();
+  return <time dateTime={props.at}>{exact(new Date(props.at), locale)}</time>;
+}
+
+/** How long something took, or takes so far. */
+export function Duration(props: { from: string | null | undefined; to?: string | null }) {
+  const isOver = Boolean(props.to);
+  const now = useNow(isOver ? undefined : 1_000);
+  if (!props.from) return <span className="faint">–</span>;
+  const end = props.to ? new Date(props.to).getTime() : now;
+  return (
+    <span className="number">{showSeconds((end - new Date(props.from).getTime()) / 1000)}</span>
+  );
+}
+
+export function exact(then: Date, locale: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" }).format(then);
+}
+
+export function ago(then: number, now: number, locale: string): string {
+  const seconds = Math.round((then - now) / 1000);
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+  for (const [unit, size] of UNITS) {
+    if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit);
+  }
+  // clocks differ a little; what has happened is not in the future
+  return format.format(Math.abs(seconds) < 10 ? 0 : Math.min(0, seconds), "second");
+}
+
+/** 4 s, 3 m 20 s, 5 h 10 m, 2 d 4 h: the same words as on the command line, in every language. */
+export function showSeconds(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${String(whole)} s`;
+  const [days, hours, minutes] = [
+    Math.floor(whole / 86_400),
+    Math.floor(whole / 3_600) % 24,
+    Math.floor(whole / 60) % 60,
+  ];
+  if (days) return `${String(days)} d ${String(hours)} h`;
+  if (hours) return `${String(hours)} h ${String(minutes)} m`;
+  return `${String(minutes)} m ${String(whole % 60)} s`;
+}
+
+const NEVER = () => () => undefined;
+
+/** The time now, again every so often; once when left out. All that show a time share one clock per pace. */
+export function useNow(everyMs?: number): number {
+  const clock = everyMs === undefined ? undefined : clockOf(everyMs);
+  return useSyncExternalStore(clock?.subscribe ?? NEVER, clock?.read ?? startOfPage);
+}
+
+const START = Date.now();
+const startOfPage = () => START;
+
+type Clock = { subscribe: (listener: () => void) => () => void; read: () => number };
+const clocks = new Map<number, Clock>();
+
+function clockOf(everyMs: number): Clock {
+  const known = clocks.get(everyMs);
+  if (known) return known;
+  const listeners = new Set<() => void>();
+  let now = Date.now();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const made: Clock = {
+    subscribe: (listener) => {
+      if (!listeners.size) {
+        now = Date.now();
+        timer = setInterval(() => {
+          now = Date.now();
+          for (const each of listeners) each();
+        }, everyMs);
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (!listeners.size) clearInterval(timer);
+      };
+    },
+    read: () => now,
+  };
+  clocks.set(everyMs, made);
+  return made;
+}

@@ -1,0 +1,171 @@
+// All routes. Each page is loaded when it is first shown; its state is in the address.
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { jobsQuery } from "@/api/jobs";
+import { meQuery } from "@/api/session";
+import { Frame } from "@/frame/Frame";
+import { Loading, Problem } from "@/parts/Empty";
+import { ApiProblem } from "@/api/problem";
+import { moreRoutes } from "@/pages/routes";
+import { chartViewIn } from "@/parts/chart/view";
+import { flagIn, numberIn, textIn } from "@/search";
+
+type Context = { client: QueryClient };
+
+const root = createRootRouteWithContext<Context>()({
+  component: Outlet,
+  validateSearch: (search: Record<string, unknown>): { project?: string } =>
+    textIn(search, "project"),
+  search: { middlewares: [retainSearchParams(["project"])] },
+  notFoundComponent: () => <Problem error={new ApiProblem(404, "NotFound", "", {})} />,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/signin",
+  validateSearch: (search: Record<string, unknown>): { token?: string; next?: string } => ({
+    ...textIn(search, "token"),
+    ...textIn(search, "next"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/entry/SignInPage"), "SignInPage"),
+});
+
+const register = createRoute({
+  getParentRoute: () => root,
+  path: "/register",
+  component: lazyRouteComponent(() => import("@/pages/entry/RegisterPage"), "RegisterPage"),
+});
+
+/** Everything inside is for those who are signed in. */
+export const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  beforeLoad: async ({ context, location }) => {
+    const me = await context.client.ensureQueryData(meQuery);
+    if (!me) {
+      const next = location.href === "/" ? undefined : location.href;
+
+      throw redirect({ to: "/signin", search: { next } });
+    }
+  },
+  component: Frame,
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/pages/overview/OverviewPage"), "OverviewPage"),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...textIn(search, "state"),
+    ...textIn(search, "q"),
+    ...textIn(search, "owner"),
+    ...textIn(search, "sort"),
+    ...textIn(search, "columns"),
+  }),
+  loader: ({ context }) => {
+    void context.client.prefetchQuery(jobsQuery());
+  },
+  component: lazyRouteComponent(() => import("@/pages/jobs/JobsPage"), "JobsPage"),
+});
+
+const job = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs/$id",
+  component: lazyRouteComponent(() => import("@/pages/job/JobPage"), "JobPage"),
+});
+
+const jobOverview = createRoute({
+  getParentRoute: () => job,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/pages/job/OverviewTab"), "OverviewTab"),
+});
+
+const jobLogs = createRoute({
+  getParentRoute: () => job,
+  path: "/logs",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...numberIn(search, "attempt"),
+    ...numberIn(search, "rank"),
+    ...textIn(search, "q"),
+    ...flagIn(search, "regex"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
+});
+
+const jobMetrics = createRoute({
+  getParentRoute: () => job,
+  path: "/metrics",
+  validateSearch: (search: Record<string, unknown>) => chartViewIn(search),
+  component: lazyRouteComponent(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
+});
+
+const jobTasks = createRoute({
+  getParentRoute: () => job,
+  path: "/tasks",
+  validateSearch: (search: Record<string, unknown>) => numberIn(search, "attempt"),
+  component: lazyRouteComponent(() => import("@/pages/job/TasksTab"), "TasksTab"),
+});
+
+const jobSpec = createRoute({
+  getParentRoute: () => job,
+  path: "/spec",
+  component: lazyRouteComponent(() => import("@/pages/job/SpecTab"), "SpecTab"),
+});
+
+const jobEvents = createRoute({
+  getParentRoute: () => job,
+  path: "/events",
+  component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
+});
+
+const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobSpec, jobEvents];
+
+const submit = createRoute({
+  getParentRoute: () => inside,
+  path: "/submit",
+  validateSearch: (search: Record<string, unknown>) => textIn(search, "from"),
+  component: lazyRouteComponent(() => import("@/pages/submit/SubmitPage"), "SubmitPage"),
+});
+
+const profile = createRoute({
+  getParentRoute: () => inside,
+  path: "/profile",
+  component: lazyRouteComponent(() => import("@/pages/profile/ProfilePage"), "ProfilePage"),
+});
+
+const tree = root.addChildren([
+  signIn,
+  register,
+  inside.addChildren([overview, jobs, job.addChildren(jobTabs), submit, profile, ...moreRoutes]),
+]);
+
+export function makeRouter(client: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { client },
+    defaultPreload: "intent",
+    defaultPendingComponent: () => <Loading lines={6} />,
+    defaultPendingMs: 250,
+    defaultErrorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

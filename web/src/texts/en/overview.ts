@@ -1,0 +1,27 @@
+export const overview = {
+  title: "Overview",
+  mine: "My open jobs",
+  noneTitle: "Nothing of yours runs or waits",
+  noneText: "Submit a job here, or run a command from a folder with your code:",
+  failed: "What failed",
+  noFailed: "Nothing of yours failed lately.",
+  devices: "Devices",
+  used: (used: number, total: number) => `${String(used)} of ${String(total)} in use`,
+  noDevices: "No node has accelerators; jobs run on CPUs.",
+  nodes: (count: number, reachable: number) =>
+    count === reachable
+      ? `${String(count)} ${count === 1 ? "node" : "nodes"}`
+      : `${String(reachable)} of ${String(count)} nodes answer`,
+  cores: "Cores reserved",
+  memory: "Memory reserved",
+  quota: (project: string) => `Quota of ${project}`,
+  noQuota: "No limit is set.",
+  quotaUse: (used: string, quota: string) => `${used} of ${quota}`,
+  runs: "Recent runs",
+  noRuns: "What training scripts log with danlu.track appears here.",
+  run: "Run",
+  step: "Step",
+  updated: "Started",
+  allJobs: "All jobs",
+  done: "Recently ended",
+};

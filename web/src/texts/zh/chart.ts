@@ -1,0 +1,22 @@
+import type { Same } from "../shape";
+import type { chart as en } from "../en/chart";
+
+export const chart: Same<typeof en> = {
+  lines: (count) => `${String(count)} 条曲线。`,
+  more: (count) => `另有 ${String(count)} 条`,
+  axis: "横轴",
+  step: "步数",
+  epoch: "轮次",
+  time: "时间",
+  smoothing: "平滑",
+  log: "对数坐标",
+  hidden: "被取代的尝试",
+  superseded: (branch) => `第 ${String(branch)} 次尝试，已被取代`,
+  find: "查找指标",
+  none: "还没有指标",
+  noneText: "脚本一记录指标，就会显示在这里：",
+  noMatch: "没有名称相符的指标。",
+  noEpochs: "没有记录带轮次的数据。",
+  showMore: (count) => `再显示 ${String(count)} 个`,
+  zoomHint: "在图上拖动可放大，双击恢复全部。",
+};

@@ -1,0 +1,22 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import { compress } from "./build/compress.ts";
+
+const OUT = fileURLToPath(new URL("../src/danlu/console", import.meta.url));
+const SERVER = process.env.DANLU_URL ?? "http://127.0.0.1:8400";
+
+export default defineConfig({
+  plugins: [react(), compress(OUT)],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  build: {
+    outDir: OUT,
+    emptyOutDir: true,
+    assetsInlineLimit: 0, // data: addresses would need a looser policy
+    target: "es2022",
+    reportCompressedSize: false,
+  },
+  // `npm run dev` beside a running `danlu up`
+  server: { proxy: { "/api": SERVER, "/signin/oidc": SERVER, "/signin/cli": SERVER } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },
+});
