@@ -24,8 +24,8 @@ from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
 from danlu.server.app import MAX_HEAD_BYTES, create_app
-from danlu.server.identity import user_identity
 from danlu.server.console.files import Console
+from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
