@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import exists, or_, select, update
+from sqlalchemy import exists, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
@@ -51,11 +51,9 @@ def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, a
     here, there = _known(session, source), _known(session, target)
     _add_edge(session, here.number, there.number, relation, at)
     if source.kind is NodeKind.STORE:
-        for written in _related(session, here, FlowEdgeRow.target):
-            _add_edge(session, written, here.number, Relation.PART, at)
+        _add_parts(session, here, at, is_read=True)
     if target.kind is NodeKind.STORE:
-        for read in _related(session, there, FlowEdgeRow.source):
-            _add_edge(session, there.number, read, Relation.PART, at)
+        _add_parts(session, there, at, is_read=False)
 
 
 def bury(session: Session, ref: NodeRef, at: datetime) -> None:
@@ -131,13 +129,25 @@ def _add_edge(session: Session, source: int, target: int, relation: str, at: dat
         session.flush()
 
 
+def _add_parts(session: Session, row: FlowNodeRow, at: datetime, *, is_read: bool) -> None:
+    """Connect a path that is read with those that are written, or the other way round. There may be many."""
+    here, there = (FlowEdgeRow.target, FlowEdgeRow.source) if is_read else (FlowEdgeRow.source, FlowEdgeRow.target)
+    related = _related(session, row, here)
+    if not related:
+        return
+    query = select(there).where(here == row.number, FlowEdgeRow.relation == Relation.PART.value)
+    known = set(session.scalars(query))
+    edge = {"relation": Relation.PART.value, "created_at": at, here.key: row.number}
+    new = [{**edge, there.key: number} for number in related if number not in known]
+    if new:
+        session.execute(insert(FlowEdgeRow), new)
+
+
 def _related(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> Sequence[int]:
     """Paths above and below this one that something reads (`end` is the source of edges) or writes (the target)."""
     is_used = exists().where(end == FlowNodeRow.number, FlowEdgeRow.relation != Relation.PART.value)
-    query = select(FlowNodeRow.number).where(
-        FlowNodeRow.kind == NodeKind.STORE.value,
-        FlowNodeRow.number != row.number,
-        or_(FlowNodeRow.key.in_(above(row.key)), is_below(f"{row.key.rstrip('/')}/")),
-        is_used,
-    )
-    return session.scalars(query.order_by(FlowNodeRow.number).limit(MAX_RELATED)).all()
+    query = select(FlowNodeRow.number).where(FlowNodeRow.kind == NodeKind.STORE.value, is_used)
+    # two questions, in the order of the index: as one, they would be answered by looking at every path
+    higher = session.scalars(query.where(FlowNodeRow.key.in_(above(row.key))))
+    lower = query.where(is_below(f"{row.key.rstrip('/')}/")).order_by(FlowNodeRow.key).limit(MAX_RELATED)
+    return [number for number in (*higher, *session.scalars(lower)) if number != row.number]

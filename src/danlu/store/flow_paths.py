@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.flow import NodeKind
@@ -34,12 +34,10 @@ def is_below(folder: str) -> ColumnElement[bool]:
 def around(session: Session, path: StorePath) -> Sequence[StorePath]:
     """Known paths at, above and below one, but for those that are buried."""
     key = f"{path.bucket}/{path.key}"
-    query = select(FlowNodeRow.key).where(
-        FlowNodeRow.kind == NodeKind.STORE.value,
-        FlowNodeRow.deleted_at.is_(None),
-        or_(FlowNodeRow.key.in_([*above(key), *forms(key)]), is_below(f"{key.rstrip('/')}/")),
-    )
-    found = session.scalars(query.order_by(FlowNodeRow.number).limit(MAX_AROUND))
+    query = select(FlowNodeRow.key).where(FlowNodeRow.kind == NodeKind.STORE.value, FlowNodeRow.deleted_at.is_(None))
+    here = session.scalars(query.where(FlowNodeRow.key.in_([*above(key), *forms(key)])))
+    lower = query.where(is_below(f"{key.rstrip('/')}/")).order_by(FlowNodeRow.key).limit(MAX_AROUND)
+    found = dict.fromkeys([*here, *session.scalars(lower)])
     return [StorePath(*text.split("/", 1)) if "/" in text else StorePath(text, "") for text in found]
 
 
