@@ -7,6 +7,7 @@ import { jobs } from "./jobs";
 import { log } from "./log";
 import { overview } from "./overview";
 import { profile } from "./profile";
+import { reasons } from "./reasons";
 import { runs } from "./runs";
 import { states } from "./states";
 import { submit } from "./submit";
@@ -22,6 +23,7 @@ export const texts = {
   log,
   overview,
   profile,
+  reasons,
   runs,
   states,
   submit,
