@@ -1,5 +1,6 @@
 // Routes of what runs leave behind and of what they run on. Each page is loaded when it is first shown.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { nodesQuery } from "@/api/nodes";
 import { foldersQuery, runQuery, runsQuery } from "@/api/runs";
 import { chartViewIn } from "@/parts/chart/view";
 import { inside } from "@/router";
@@ -60,4 +61,67 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/pages/run/RunPage"), "RunPage"),
 });
 
-export const moreRoutes = [experiments, compare, run] as const;
+const cluster = createRoute({
+  getParentRoute: () => inside,
+  path: "/cluster",
+  loader: ({ context }) => {
+    void context.client.prefetchQuery(nodesQuery);
+  },
+  component: lazyRouteComponent(() => import("@/pages/cluster/ClusterPage"), "ClusterPage"),
+});
+
+const store = createRoute({
+  getParentRoute: () => inside,
+  path: "/store",
+  validateSearch: (search: Search) => ({
+    ...textIn(search, "bucket"),
+    ...textIn(search, "path"),
+    ...textIn(search, "file"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/store/StorePage"), "StorePage"),
+});
+
+const auditIn = (search: Search) => ({
+  ...textIn(search, "person"),
+  ...textIn(search, "object"),
+  ...textIn(search, "action"),
+  ...textIn(search, "since"),
+  ...textIn(search, "until"),
+});
+
+const projects = createRoute({
+  getParentRoute: () => inside,
+  path: "/projects",
+  component: lazyRouteComponent(() => import("@/pages/projects/ProjectsPage"), "ProjectsPage"),
+});
+
+const project = createRoute({
+  getParentRoute: () => inside,
+  path: "/projects/$name",
+  validateSearch: (search: Search) => ({
+    ...choiceIn(search, "tab", ["members", "quotas", "audit"]),
+    ...auditIn(search),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/projects/ProjectPage"), "ProjectPage"),
+});
+
+const admin = createRoute({
+  getParentRoute: () => inside,
+  path: "/admin",
+  validateSearch: (search: Search) => ({
+    ...choiceIn(search, "tab", ["people", "audit"]),
+    ...auditIn(search),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/admin/AdminPage"), "AdminPage"),
+});
+
+export const moreRoutes = [
+  experiments,
+  compare,
+  run,
+  cluster,
+  store,
+  projects,
+  project,
+  admin,
+] as const;

@@ -1,4 +1,6 @@
+import { admin } from "./admin";
 import { chart } from "./chart";
+import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
 import { frame } from "./frame";
@@ -9,11 +11,14 @@ import { overview } from "./overview";
 import { profile } from "./profile";
 import { runs } from "./runs";
 import { states } from "./states";
+import { store } from "./store";
 import { submit } from "./submit";
 import { values } from "./values";
 
 export const texts = {
+  admin,
   chart,
+  cluster,
   common,
   entry,
   frame,
@@ -24,6 +29,7 @@ export const texts = {
   profile,
   runs,
   states,
+  store,
   submit,
   values,
 };
