@@ -21,17 +21,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"spec", "errors"},
     "launch": {"spec", "errors"},
     "journal": set(),
-    "node": {"journal"},
+    "content": set(),
+    "node": {"journal", "content"},
     "engines": {"launch", "spec", "errors", "node"},
     "store": {"spec", "errors", "journal"},
     "auth": {"spec", "errors", "store"},
     "scheduler": {"engines.base", "launch", "store", "auth", "spec", "errors"},
     "gateway": {"engines.base", "store", "auth", "spec", "errors", "wire"},
-    "server": {"scheduler", "gateway", "wire", "launch", "auth", "store", "spec", "errors", "journal"},
-    "client": {"wire", "spec", "errors"},
-    "track": {"client", "wire", "spec", "errors", "journal", "node"},
+    "server": {"scheduler", "gateway", "wire", "launch", "auth", "store", "spec", "errors", "journal", "content"},
+    "client": {"wire", "spec", "errors", "content"},
+    "track": {"client", "wire", "spec", "errors", "journal", "content", "node"},
     "bench": {"track", "client", "wire", "spec", "errors"},
-    "cli": {"bench", "track", "client", "wire", "spec", "errors"},
+    "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
     "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors"},
     "__init__": {"client", "spec", "errors", "preemption"},
     "__main__": {"cli"},
@@ -165,7 +166,7 @@ def test_what_runs_on_nodes_needs_the_standard_library_only() -> None:
     foreign = {
         f"{found.file}: {_folder(found.file)} must not need {found.name.split('.')[0]}"
         for found in _imports()
-        if found.file.startswith(("node/", "journal/"))
+        if found.file.startswith(("node/", "journal/", "content/"))
         and found.name.split(".")[0] not in {*sys.stdlib_module_names, "danlu"}
     }
     assert sorted(foreign) == []
@@ -207,7 +208,7 @@ def test_importing_stays_light(statement: str, absent: tuple[str, ...]) -> None:
     ("folders", "options"),
     [
         (("spec", "wire", "errors.py"), ["--eval-annotations"]),  # pydantic reads annotations at run time
-        (("client", "journal", "node", "track", "preemption.py"), []),
+        (("client", "content", "journal", "node", "track", "preemption.py"), []),
     ],
 )
 def test_what_runs_in_training_images_keeps_to_python_39(folders: tuple[str, ...], options: list[str]) -> None:

@@ -92,7 +92,10 @@ def main() -> None:
     run.summary["accuracy"] = result["accuracy"]
     run.log_histogram("weights", model.module.layers[0].weight, step=step)
     if rank == 0:
+        torch.save(model.module.state_dict(), "model.pt")
         print(f"accuracy {result['accuracy']:.3f}, run {run.id} in {run.path}", flush=True)
+    trained = track.artifact("examples/images_ddp", labels=["ddp"], description="after the last epoch")
+    run.mark_output(trained.add_file("model.pt"))
     run.finish()
     dist.destroy_process_group()
 

@@ -50,10 +50,16 @@ def filled(path: str) -> str:
         "journal": "x",
         "media": "x",
         "key_id": "x",
+        "model": "x",
+        "which": "1",
+        "version_id": "x",
+        "alias": "x",
         "project": "default",
         "registration": "x",
         "user": "admin",
         "upload": "x",
+        "artifact": "x",
+        "version": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -17,10 +17,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.support.scene import CODE, NO_DIGEST, PASSWORD, PEOPLE, TOKENS, Scene, digest_of
+from tests.support.scene import (
+    CHUNK,
+    CODE,
+    NO_DIGEST,
+    PASSWORD,
+    PEOPLE,
+    TOKENS,
+    Scene,
+    commit_of_chunk,
+    digest_of,
+    pack_of_chunk,
+)
 
+from danlu.content.packs import pack
 from danlu.journal import Kind, scan
-from danlu.wire.batches import pack
 
 API = "/api/v1"
 COLUMNS = (*PEOPLE, *TOKENS)
@@ -73,6 +84,20 @@ WRITE_RUN = {
     "foreign": "2 404 404 404 2 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+USE_MODEL = {**SEE, "own": "2 2 2 403 404", "others": "2 2 2 403 404"}
+SEE_RUN = {
+    "own": "2 2 2 2 404 2 404",
+    "others": "2 2 2 2 404 404 404",
+    "foreign": "2 404 404 404 2 404 404",
+    "none": "404 404 404 404 404 404 404",
+}
+SEND_ARTIFACT = {
+    "own": "2 2 2 403 404 2 404",
+    "others": "404 404 404 404 404 404 404",
+    "foreign": "404 404 404 404 404 404 404",
+    "none": "404 404 404 404 404 404 404",
+}
+NO_ARTIFACT = "art-" + "a" * 26
 NO_RUN = "run-" + "a" * 26
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
@@ -293,6 +318,27 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # the data flow
+    ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
+    # models
+    ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/models"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {
+            "json": {"name": "new", "project": project_of(case, ""), "path": f"{project_of(case, '')}/data/secret"}
+        },
+    ),
+    ("GET", "/models/{model}"): Rule(SEE),
+    ("PATCH", "/models/{model}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/versions"): Rule(SEE),
+    ("GET", "/models/{model}/versions/{which}"): Rule(SEE),
+    ("PATCH", "/models/{model}/versions/{which}"): Rule(USE_MODEL, body(description="new")),
+    ("DELETE", "/models/{model}/versions/{which}"): Rule(CHANGE_JOB),
+    ("GET", "/models/{model}/compare"): Rule(SEE, lambda _case: {"params": {"version": "1"}}),
+    ("PUT", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL, body(version="1")),
+    ("DELETE", "/models/{model}/aliases/{alias}"): Rule(USE_MODEL),
+    ("GET", "/model-versions/{version_id}"): Rule(SEE),
     # runs
     ("GET", "/runs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/runs"): Rule(
@@ -300,14 +346,7 @@ RULES: dict[tuple[str, str], Rule] = {
         lambda case: {"json": {"run": NO_RUN, "name": "new", "project": project_of(case, "")}},
     ),
     ("GET", "/runs/points"): Rule(SEE, lambda case: {"params": {"run": run_of(case)}}),
-    ("GET", "/runs/{run}"): Rule(
-        {
-            "own": "2 2 2 2 404 2 404",
-            "others": "2 2 2 2 404 404 404",
-            "foreign": "2 404 404 404 2 404 404",
-            "none": "404 404 404 404 404 404 404",
-        }
-    ),
+    ("GET", "/runs/{run}"): Rule(SEE_RUN),
     ("PATCH", "/runs/{run}"): Rule(CHANGE_JOB, body(name="new")),
     ("DELETE", "/runs/{run}"): Rule(CHANGE_JOB),
     ("POST", "/runs/{run}/restore"): Rule(CHANGE_JOB),
@@ -331,6 +370,30 @@ RULES: dict[tuple[str, str], Rule] = {
         CHANGE_JOB, lambda case: {"params": {"path": folder_of(case), "project": project_of(case, "")}}
     ),
     ("POST", "/jobs/{job}/metrics"): Rule(CHANGE_JOB, body(metrics=[{"values": {"loss": 1.0}}])),
+    # artifacts
+    ("GET", "/artifacts"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/artifacts/named"): Rule(SEE, lambda case: {"params": {"ref": artifact_of(case)}}),
+    ("PATCH", "/artifacts/named"): Rule(
+        {**CHANGE_JOB, "others": "2 2 2 403 404"},
+        lambda case: {"params": named(case), "json": {"description": "new"}},
+    ),
+    ("DELETE", "/artifacts/named"): Rule(CHANGE_JOB, lambda case: {"params": named(case)}),
+    ("GET", "/artifacts/versions"): Rule(SEE, lambda case: {"params": named(case)}),
+    ("GET", "/artifacts/versions/{version}"): Rule(SEE_RUN),
+    ("PATCH", "/artifacts/versions/{version}"): Rule(CHANGE_JOB, body(aliases=["best"])),
+    ("DELETE", "/artifacts/versions/{version}"): Rule(CHANGE_JOB),
+    ("GET", "/artifacts/versions/{version}/manifest"): Rule(SEE_RUN),
+    ("POST", "/artifacts/versions/{version}/chunks"): Rule(SEE_RUN, body(digests=[digest_of(CHUNK)])),
+    ("POST", "/artifacts/versions/{version}/links"): Rule(
+        WRITE_RUN, lambda case: {"json": {"run": run_of(case), "kind": "input"}}
+    ),
+    ("POST", "/artifacts/uploads"): Rule(
+        {"others": "2 2 2 403 404 2 2", "foreign": "2 404 404 404 2 2 2", "none": "404 404 404 404 404 2 2"},
+        lambda case: {"json": {"artifact": NO_ARTIFACT, "name": "new", "project": project_of(case, "")}},
+    ),
+    ("POST", "/artifacts/uploads/{artifact}/lacking"): Rule(SEND_ARTIFACT, body(digests=[NO_DIGEST])),
+    ("POST", "/artifacts/uploads/{artifact}/chunks"): Rule(SEND_ARTIFACT, lambda _case: {"content": pack_of_chunk()}),
+    ("POST", "/artifacts/uploads/{artifact}/commit"): Rule(SEND_ARTIFACT, lambda _case: {"content": commit_of_chunk()}),
     ("GET", "/audit"): Rule(
         {
             "any": "2 2 403 403 2",
@@ -365,6 +428,16 @@ def user_of(case: Case) -> str:
 
 def run_of(case: Case) -> str:
     return NO_RUN if case.relation == "none" else case.scene.runs[case.role, case.relation].run
+
+
+def artifact_of(case: Case, number: int = 0) -> str:
+    """A version, or with 1 an upload on its way."""
+    return NO_ARTIFACT if case.relation == "none" else case.scene.artifacts[case.role, case.relation][number]
+
+
+def named(case: Case) -> dict[str, str]:
+    name = {"foreign": "finn", "none": "nobody", "others": "mona"}.get(case.relation, PEOPLE.get(case.role, "max"))
+    return {"name": f"of-{name}", "project": project_of(case, "")}
 
 
 def folder_of(case: Case) -> str:
@@ -412,6 +485,12 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "run": run_of(case) if "{run}" in path else "",
         "journal": "x" if relation in ("none", "any") else scene.runs[case.role, relation].name,
         "media": media_of(case) if "{media}" in path else "",
+        "model": user_of(case),
+        "which": "1",
+        "version_id": scene.models.get(user_of(case), "x"),
+        "alias": "champion",
+        "version": artifact_of(case) if "{version}" in path else "",
+        "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
     }

@@ -9,6 +9,7 @@ pending          has registered;  dora was disabled
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,12 +24,19 @@ from tests.support.world import World, make_node, make_world
 
 from danlu import journal
 from danlu.auth.identity import JobIdentity, Role, UserIdentity
+from danlu.content.ids import new_artifact_id
+from danlu.content.manifest import Chunk, File, Manifest
+from danlu.content.packs import pack
+from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
+from danlu.server.models import service as model_service
 from danlu.server.runs import service as run_service
 from danlu.server.uploads import service as upload_service
 from danlu.spec.paths import StorePath
 from danlu.store import blobs, people, projects, registrations
 from danlu.store.tables import RegistrationRow
+from danlu.wire.artifacts import BeginArtifact
+from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
 
@@ -37,6 +45,7 @@ TOKENS = ("job", "other_job")
 NOBODIES = ("pending", "disabled", "anonymous")
 ROLES = (*PEOPLE, *TOKENS, *NOBODIES)
 PASSWORD = "a good password"
+CHUNK = b"weights"
 CODE = b"print('hello')\n"
 NO_DIGEST = "a" * 64
 
@@ -64,6 +73,12 @@ class Scene:
 
     runs: dict[tuple[str, str], JournalMaker] = field(default_factory=dict)
     """(role, relation) -> a run with a point and a text in it."""
+
+    models: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of the first version of a model of theirs, which is called as they are."""
+
+    artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
 
     registration: str = ""
     tree: dict[str, str] = field(default_factory=dict)
@@ -195,6 +210,36 @@ def _things(scene: Scene) -> None:
         scene.jobs[role, "others"], scene.jobs[role, "foreign"] = made["mona"], made["finn"]
     _uploads(scene)
     _runs(scene, owners)
+    _models(scene, owners)
+    _artifacts(scene, owners)
+
+
+def _artifacts(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    made = {name: _artifact(scene.world, who, name) for name, who in owners.items()}
+    of_job = _artifact(scene.world, JobIdentity(scene.running["job"], 1, 0, (), None, ""), "job")
+    for role in (*PEOPLE, *TOKENS, *NOBODIES):
+        scene.artifacts[role, "own"] = of_job if role in TOKENS else made[PEOPLE.get(role, "max")]
+        scene.artifacts[role, "others"], scene.artifacts[role, "foreign"] = made["mona"], made["finn"]
+
+
+def _artifact(world: World, who: UserIdentity | JobIdentity, name: str) -> tuple[str, str]:
+    project = "other" if name == "finn" else "vision"
+    ids = new_artifact_id(), new_artifact_id()
+    for one in ids:
+        begin = BeginArtifact(artifact=one, name=f"of-{name}", project=project)
+        world.database.write(artifact_uploads.begin, world.state, who, begin)
+        artifact_uploads.take(world.state, who, one, pack_of_chunk())
+    artifact_uploads.commit(world.state, who, ids[0], commit_of_chunk())
+    return ids
+
+
+def pack_of_chunk() -> bytes:
+    return pack([{"sha256": digest_of(CHUNK), "size": len(CHUNK)}], [CHUNK])
+
+
+def commit_of_chunk() -> bytes:
+    manifest = Manifest((File("model.pt", len(CHUNK), digest_of(CHUNK), (Chunk(digest_of(CHUNK), len(CHUNK)),)),))
+    return json.dumps({"manifest": json.loads(manifest.to_json())}).encode()
 
 
 def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
@@ -207,6 +252,15 @@ def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
     for role in (*PEOPLE, *TOKENS, *NOBODIES):
         scene.runs.setdefault((role, "own"), made["max"])
         scene.runs[role, "others"], scene.runs[role, "foreign"] = made["mona"], made["finn"]
+
+
+def _models(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    for name, who in owners.items():
+        project = "other" if name == "finn" else "vision"
+        body = RegisterModel(
+            name=name, project=project, path=f"{project}/data/secret", copy_files=False, aliases=["champion"]
+        )
+        scene.models[name] = model_service.register(scene.world.state, who, body)
 
 
 def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:

@@ -35,10 +35,19 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "start": Command("danlu.cli.lifecycle:start", "Run a job that is over once more."),
         "rm": Command("danlu.cli.lifecycle:rm", "Forget jobs that are over."),
     },
-    "Runs": {
+    "Runs and artifacts": {
         "runs": Command("danlu.cli.runs:app", "List, search, compare and export runs."),
-        "sync": Command("danlu.cli.sync:sync", "Bring runs that were logged on this machine to the server."),
+        "artifacts": Command(
+            "danlu.cli.artifacts:app", "Keep versions of files by name: checkpoints, models, data sets."
+        ),
+        "sync": Command(
+            "danlu.cli.sync:sync", "Bring runs and artifacts that were made on this machine to the server."
+        ),
         "track": Command("danlu.cli.track:app", "Make runs out of what other trackers wrote."),
+    },
+    "Models and data flow": {
+        "models": Command("danlu.cli.models:app", "Register, compare, alias, download and delete models."),
+        "flow": Command("danlu.cli.flow:flow", "Draw what something comes from, and what became of it."),
     },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),

@@ -77,6 +77,7 @@ def _facts(job: JobOut) -> str:
         "ran": lasted(job.started_at, job.ended_at),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
         "progress": _progress(job),
+        "models": f"{', '.join(job.models)} (danlu models show {job.models[-1]})" if job.models else "",
     }
     rows = [f"  {name:<9} {_one_line(value)}" for name, value in facts.items() if value]
     return "\n".join([bold(f"{job.id}  {job.name}"), *rows])

@@ -17,7 +17,7 @@ def sync(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Bring runs that were logged on this machine to the server.
+    """Bring runs and artifacts that were made on this machine to the server.
 
     Call it as often as you like, on as many machines as you like, while training runs or after it: what the server
     has is not sent again, and nothing is there twice. A run whose process is gone without a word is marked as died.
@@ -32,7 +32,9 @@ def sync(
       danlu sync .danlu/runs/mnist-run-4mpa3qx...
     """
     from danlu.cli.output import note, print_json
+    from danlu.cli.sync_artifacts import sync_artifacts
     from danlu.client.config import load_settings
+    from danlu.content.drafts import find_drafts
     from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
     from danlu.spec.units import show_size
     from danlu.track.address import Address, connected
@@ -40,8 +42,8 @@ def sync(
     from danlu.track.syncing import AWAY, Synced, sync_run
 
     place = runs_folder(os.environ, str(folder) if folder is not None else None)
-    runs = list(find_runs(place))
-    if not runs and folder is not None and not folder.exists():
+    runs, drafts = list(find_runs(place)), list(find_drafts(place))
+    if not runs and not drafts and folder is not None and not folder.exists():
         raise InvalidInput(f"there is no folder {str(folder)!r}")
     settings = load_settings()
     if settings.api_key is None:
@@ -61,9 +63,10 @@ def sync(
             if not as_json:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
                 print(f"{found.run_id}  {found.name}  {found.problem or sent}")
+    artifacts = sync_artifacts(Address(settings.url, settings.api_key), drafts, is_quiet=as_json)
     if as_json:
-        print_json([one._asdict() for one in done])
-    elif not done:
-        note(f"no runs below {place}")
-    if any(one.problem for one in done):
+        print_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
+    elif not done and not artifacts:
+        note(f"no runs and no artifacts below {place}")
+    if any([one.problem for one in done] + [one.problem for one in artifacts]):
         raise typer.Exit(1)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from danlu.client.http import Http
 from danlu.client.transfer import Meter
+from danlu.content.packs import pack, unpack
 from danlu.errors import BadChecksum, InvalidInput, NotFound, Unavailable, from_wire
 from danlu.spec.paths import StorePath
-from danlu.wire.batches import BATCH_BYTES, BATCH_FILES, SMALL_BYTES, BatchOut, ReadBatch, ReadFile, pack, unpack
+from danlu.wire.batches import BATCH_BYTES, BATCH_FILES, SMALL_BYTES, BatchOut, ReadBatch, ReadFile
 
 
 class Move(NamedTuple):

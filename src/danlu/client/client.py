@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from types import TracebackType
-from typing import Optional
+from typing import Optional, Union
 
+from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
 from danlu.client.config import load_settings
+from danlu.client.flow import MAX_NODES, Flow, read_flow
 from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
+from danlu.client.models import Models
 from danlu.client.pages import pages
 from danlu.client.people import People
 from danlu.client.projects import Projects
 from danlu.client.quotas import Quotas
 from danlu.client.runs import Runs
 from danlu.client.store import Store
+from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.nodes import HealthOut, NodeOut
@@ -44,6 +48,8 @@ class Client:
         self.store = Store(self._http)
         self.keys = Keys(self._http)
         self.runs = Runs(self._http)
+        self.models = Models(self._http)
+        self.artifacts = Artifacts(self._http)
         self.people = People(self._http)
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)
@@ -73,6 +79,23 @@ class Client:
         query = {"person": person, "object": object, "action": action, "project": project}
         times = {"since": _moment(since), "until": _moment(until)}
         return pages(self._http, "/audit", AuditOut, query={**query, **times})
+
+    def flow(
+        self,
+        node: str,
+        *,
+        direction: Union[Direction, str] = Direction.BOTH,
+        depth: int = 5,
+        max_nodes: int = MAX_NODES,
+    ) -> Flow:
+        """What something comes from and what became of it, up to `depth` steps away.
+
+            for node in client.flow("model:mnist:champion", direction="up").nodes.values():
+                print(node.distance, node.kind, node.label)
+
+        `node` is the id of a job, a run, an artifact version or a model version, `kind:name`, or `store://bucket/path`.
+        """
+        return read_flow(self._http, node, direction=direction, depth=depth, max_nodes=max_nodes)
 
     def nodes(self) -> Iterator[NodeOut]:
         return pages(self._http, "/nodes", NodeOut)

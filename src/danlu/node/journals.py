@@ -7,9 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, Optional
 
-from danlu.journal import FILE_HEADER_BYTES, BadJournal, piece, read_file_header, scan
+from danlu.journal import (
+    FILE_HEADER_BYTES,
+    MAX_PAYLOAD_BYTES,
+    BadJournal,
+    Kind,
+    decode_json,
+    piece,
+    read_file_header,
+    scan,
+)
 from danlu.node.http import Server, quote
 
 PIECE_BYTES = 4 << 20
@@ -20,6 +29,13 @@ def announce(server: Server, header: dict[str, Any]) -> dict[str, Any]:
     """Tell the server of a run; the same one again changes nothing. Return what it knows of it."""
     answer = server.post_json("/runs", header)
     return answer if isinstance(answer, dict) else {}
+
+
+def read_run_header(descriptor: int) -> Optional[dict[str, Any]]:
+    """The first frame of a journal; None when it is not whole yet."""
+    data = os.pread(descriptor, FILE_HEADER_BYTES + MAX_PAYLOAD_BYTES + 64, 0)
+    first = next(iter(scan(data).frames), None)
+    return decode_json(first) if first is not None and first.kind == Kind.RUN else None
 
 
 def move(server: Server, run_id: str, *, folder: str, make_folder: bool) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Optional
 
-from danlu.journal import FILE_HEADER_BYTES, MAX_PAYLOAD_BYTES, BadJournal, Kind, decode_json, scan
+from danlu.content.drafts import FOLDER
+from danlu.journal import BadJournal
 from danlu.node.http import LocalProblem, Refused, Server
-from danlu.node.journals import announce, send_open
+from danlu.node.journals import announce, read_run_header, send_open
 from danlu.node.send import Removed, open_regular, walk
 
 JOURNAL = ".journal"
@@ -29,8 +30,9 @@ class RunsSender:
         """Send what is new in all journals. Raise Away when the server does not come back."""
         if self._folder is None:
             return
+        artifacts = os.path.join(self._folder, FOLDER, "")
         for path in walk(self._folder, lambda where, why: self._say(f"{where}: {why}")):
-            if path.endswith(JOURNAL) and path not in self._refused:
+            if path.endswith(JOURNAL) and path not in self._refused and not path.startswith(artifacts):
                 self._send(path)
 
     def _send(self, path: str) -> None:
@@ -53,7 +55,7 @@ class RunsSender:
             self._refused.add(path)
 
     def _send_once(self, descriptor: int) -> None:
-        header = _run_header(descriptor)
+        header = read_run_header(descriptor)
         if header is None:
             return  # its first frame is not whole yet
         run_id = str(header.get("run"))
@@ -61,9 +63,3 @@ class RunsSender:
             announce(self._server, header)
             self._announced.add(run_id)
         send_open(self._server, run_id, descriptor)
-
-
-def _run_header(descriptor: int) -> Optional[dict[str, Any]]:
-    data = os.pread(descriptor, FILE_HEADER_BYTES + MAX_PAYLOAD_BYTES + 64, 0)
-    first = next(iter(scan(data).frames), None)
-    return decode_json(first) if first is not None and first.kind == Kind.RUN else None

@@ -25,6 +25,7 @@ from danlu.node.records import TASK, TOKEN
 from danlu.node.runs import RunsSender
 from danlu.node.send import Sender
 from danlu.node.staging import kept_in, read_fetched
+from danlu.node.task_artifacts import ArtifactsSender
 
 PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
@@ -51,11 +52,13 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
     sender = Sender(server, task["outputs"], sent=task["fetched"], say=_say)
     runs = RunsSender(server, task.get("runs"), say=_say)
+    artifacts = ArtifactsSender(server, task.get("runs"), say=_say)
     pause = 0.0
     while not _is_last(pause):
         began = time.monotonic()
         try:
             runs.send()
+            artifacts.send()
             sender.send_settled()
         except Exception as problem:  # there is time; the last pass decides
             _say(f"{type(problem).__name__}: {problem}")
@@ -65,6 +68,7 @@ def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
         server.is_given_up.clear()
     try:
         runs.send()
+        artifacts.send()
         left_out = sender.send_all()
     except Refused as refused:
         return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"

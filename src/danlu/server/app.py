@@ -11,14 +11,17 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.flow.routes import router as flow_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.changes import router as changes_router
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
+from danlu.server.models.routes import router as models_router
 from danlu.server.nodes.routes import router as nodes_router
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
@@ -44,11 +47,14 @@ MAX_HEAD_BYTES = 1 << 20
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
+    artifacts_router,
     audit_router,
     batches_router,
     changes_router,
+    flow_router,
     jobs_router,
     logs_router,
+    models_router,
     nodes_router,
     objects_router,
     people_router,

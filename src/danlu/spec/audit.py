@@ -8,6 +8,10 @@ from danlu.spec.states import Word
 class Action(Word):
     """What somebody did. The part before the dot is the kind of thing it was done to."""
 
+    ARTIFACT_CHANGE = "artifact.change"
+    ARTIFACT_DELETE = "artifact.delete"
+    ARTIFACT_LINK = "artifact.link"
+    ARTIFACT_MAKE = "artifact.make"
     BUCKET_DELETE = "bucket.delete"
     BUCKET_MAKE = "bucket.make"
     BUCKET_MOVE = "bucket.move"
@@ -25,6 +29,10 @@ class Action(Word):
     KEY_MAKE = "key.make"
     MEMBER_REMOVE = "member.remove"
     MEMBER_SET = "member.set"
+    MODEL_ALIAS = "model.alias"
+    MODEL_CHANGE = "model.change"
+    MODEL_DELETE = "model.delete"
+    MODEL_REGISTER = "model.register"
     OBJECT_DELETE = "object.delete"
     OBJECT_PUT = "object.put"
     PROJECT_CHANGE = "project.change"

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from pathlib import Path
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.errors import NotFound
 from danlu.spec.paths import StorePath
-from danlu.store import attempts, jobs, uploads
-from danlu.store.blobs import BUCKET, Blobs
+from danlu.store import artifacts, attempts, jobs, uploads
+from danlu.store.blobs import BUCKET, GOING, TOUCH, Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
 from danlu.store.objects import PARTIAL, Objects
@@ -40,7 +40,7 @@ class Kind(str, Enum):
     """A file that a killed server left when it was not yet whole."""
 
     BLOB = "blob"
-    """Bytes of code that no job refers to, and that nobody has sent for two weeks."""
+    """Bytes that no job and no artifact refers to, and that nobody has sent for two weeks."""
 
     OLD_LOG = "old log"
     """The logs of an attempt that ended more than `log_days` days ago."""
@@ -93,6 +93,7 @@ def _old_uploads(places: Places) -> Iterator[Leftover]:
             uploads.forget(places.database, places.uploads, places.objects, row)
 
         yield Leftover(Kind.UPLOAD, str(StorePath(row.bucket, row.key)), places.uploads.offset(row.id), remove)
+    yield from _old_artifact_uploads(places)
     for path in _files(places.uploads.folder):
         if path.name not in known and _is_old(path):
             yield _file(Kind.UPLOAD, path)
@@ -100,6 +101,18 @@ def _old_uploads(places: Places) -> Iterator[Leftover]:
         for part in home.unfinished():
             if part.id not in at_service and places.now() - part.begun_at > timedelta(days=1):
                 yield Leftover(Kind.UPLOAD, f"parts of {part.key} at the object service", 0, part.drop)
+
+
+def _old_artifact_uploads(places: Places) -> Iterator[Leftover]:
+    moment = places.now() - timedelta(days=UPLOAD_DAYS)
+    with places.database.reading() as session:
+        old = artifacts.uploads_last_seen_before(session, moment)
+    for row in old:
+
+        def remove(upload_id: str = row.id) -> None:
+            places.database.write(artifacts.forget_upload, upload_id, seen_before=moment)
+
+        yield Leftover(Kind.UPLOAD, f"artifact {row.name}", 0, remove)
 
 
 def _partial_files(places: Places) -> Iterator[Leftover]:
@@ -111,8 +124,8 @@ def _partial_files(places: Places) -> Iterator[Leftover]:
 
 
 def _unused_blobs(places: Places) -> Iterator[Leftover]:
-    moment = places.now() - timedelta(days=BLOB_DAYS)
     with places.database.reading() as session:
+        moment = _oldest_needed(session, places.now())
         trees = referenced_trees(session)
         old = _last_sent_before(session, moment)
     used = _with_files(places.blobs, trees)
@@ -128,15 +141,24 @@ def _unused_blobs(places: Places) -> Iterator[Leftover]:
         yield Leftover(Kind.BLOB, digest, size, remove)
 
 
+def _oldest_needed(session: Session, now: datetime) -> datetime:
+    """What was sent since then is kept: two weeks, and as long as an upload of an artifact has been going on."""
+    begun = artifacts.oldest_upload(session, now - timedelta(days=UPLOAD_DAYS))
+    oldest = now - timedelta(days=BLOB_DAYS)
+    return oldest if begun is None else min(oldest, begun - TOUCH)
+
+
 def referenced_trees(session: Session) -> frozenset[str]:
-    """Digests that rows refer to. Whatever else comes to refer to blobs belongs here."""
+    """Digests that rows refer to. What else refers to blobs counts itself in their rows."""
     found = session.scalars(select(JobRow.spec["code"]["tree"].as_string()).distinct())
     return frozenset(tree for tree in found if tree)
 
 
 def _last_sent_before(session: Session, moment: datetime) -> set[str]:
-    query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest).having(func.max(BlobOwnerRow.added_at) < moment)
-    return set(session.scalars(query))
+    """Bytes that no manifest names, and that nobody has sent since."""
+    query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest)
+    is_old, is_free = func.max(BlobOwnerRow.added_at) < moment, func.max(BlobOwnerRow.num_refs) <= 0
+    return set(session.scalars(query.having(is_old & is_free)))
 
 
 def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
@@ -151,16 +173,39 @@ def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
 
 
 def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
-    """Remove rows and bytes in one transaction: who sends the same bytes now waits for it, and finds them missing."""
+    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile.
+
+    Killed between the two, the rows still say that nothing is to be relied on, and the next clean-up goes on.
+    """
     with places.database.writing() as session:
-        if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
-            return  # a job refers to it by now
-        sent_at = session.scalar(select(func.max(BlobOwnerRow.added_at)).where(BlobOwnerRow.digest == digest))
-        if sent_at is not None and sent_at >= moment:
+        if not _is_free(places, session, digest, moment, known_trees):
+            return
+        session.execute(update(BlobOwnerRow).where(BlobOwnerRow.digest == digest).values(num_refs=GOING))
+    with places.database.writing() as session:
+        rows = session.scalars(select(BlobOwnerRow).where(BlobOwnerRow.digest == digest)).all()
+        if any(row.num_refs != GOING for row in rows):
+            _keep(rows)
             return
         session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.digest == digest))
         session.flush()
         places.inner.delete(StorePath(BUCKET, f"{digest[:2]}/{digest}"))
+
+
+def _is_free(places: Places, session: Session, digest: str, moment: datetime, known_trees: frozenset[str]) -> bool:
+    """Whether still nobody refers to it, and nobody has sent it."""
+    if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
+        return False  # a job refers to it by now
+    query = select(func.max(BlobOwnerRow.added_at), func.max(BlobOwnerRow.num_refs))
+    sent_at, num_refs = session.execute(query.where(BlobOwnerRow.digest == digest)).one()
+    return sent_at is None or (sent_at < moment and num_refs <= 0)
+
+
+def _keep(rows: Sequence[BlobOwnerRow]) -> None:
+    """The bytes stay: what was on its way out is not any more."""
+    is_sure = any(row.num_refs >= 0 for row in rows)
+    for row in rows:
+        if row.num_refs == GOING and is_sure:
+            row.num_refs = 0
 
 
 def _old_logs(places: Places) -> Iterator[Leftover]:

@@ -46,6 +46,15 @@ def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
     return {row.id: row for first in range(0, len(ids), 500) for row in _chunk(session, ids[first : first + 500])}
 
 
+def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
+    """Id -> state, of those that are there."""
+    found: dict[str, str] = {}
+    for first in range(0, len(ids), 500):
+        query = select(JobRow.id, JobRow.state).where(JobRow.id.in_(ids[first : first + 500]))
+        found.update({row.id: row.state for row in session.execute(query)})
+    return found
+
+
 def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> JobRow | None:
     query = select(JobRow).where(JobRow.name == name).order_by(JobRow.id.desc()).limit(1)
     if project_ids is not None:

@@ -49,6 +49,15 @@ def get_run(session: Session, run_id: str) -> RunRow | None:
     return session.scalar(select(RunRow).where(RunRow.id == run_id))
 
 
+def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
+    """Id -> state, of those that are there."""
+    found: dict[str, str] = {}
+    for first in range(0, len(ids), 500):
+        query = select(RunRow.id, RunRow.state).where(RunRow.id.in_(ids[first : first + 500]))
+        found.update({row.id: row.state for row in session.execute(query)})
+    return found
+
+
 def by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> RunRow | None:
     """The newest run of a name that is not in the bin."""
     query = select(RunRow).where(RunRow.name == name, RunRow.deleted_at.is_(None))
@@ -75,6 +84,12 @@ def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit:
     if before is not None:
         query = query.where(RunRow.number < before)
     return session.scalars(query.order_by(RunRow.number.desc()).limit(limit)).all()
+
+
+def ids_below(session: Session, project_id: int, path: str) -> Sequence[str]:
+    """The runs in a folder and below it that are not in the bin."""
+    query = select(RunRow.id).where(RunRow.project_id == project_id, below(RunRow.folder, path))
+    return session.scalars(query.where(RunRow.deleted_at.is_(None))).all()
 
 
 def bin_folder(session: Session, project_id: int, path: str, at: datetime) -> None:

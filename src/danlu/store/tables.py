@@ -233,6 +233,11 @@ class BlobOwnerRow(Base):
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
     digest: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
     added_at: Mapped[datetime]
+    size: Mapped[int | None] = mapped_column(BigInteger)
+    """None where nobody has needed to know."""
+
+    num_refs: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How many manifests of the project name it; `blobs.COMING` and `blobs.GOING` while the bytes are not sure."""
 
 
 class JobRow(Base):

@@ -1,10 +1,12 @@
-"""Runs in your training script: offline first, and never in training's way.
+"""Runs and artifacts in your training script: offline first, and never in training's way.
 
     from danlu import track
 
     run = track.start("mnist", hparams={"lr": 0.1})
     for step, batch in enumerate(batches):
         run.log("train", {"loss": loss, "accuracy": accuracy}, step=step)
+    model = track.artifact("mnist-model").add_file("model.pt")
+    run.mark_output(model)
     run.finish()
 
 Everything goes to a journal on disk; a process of its own brings it to the server when there is one, and
@@ -13,8 +15,19 @@ Everything goes to a journal on disk; a process of its own brings it to the serv
 
 from __future__ import annotations
 
+from danlu.track.artifact import Artifact
 from danlu.track.begin import load, start
+from danlu.track.begin_artifact import artifact, load_artifact
 from danlu.track.run import Run, SilentRun
 from danlu.track.tensorboard import import_tensorboard
 
-__all__ = ["Run", "SilentRun", "import_tensorboard", "load", "start"]
+__all__ = [
+    "Artifact",
+    "Run",
+    "SilentRun",
+    "artifact",
+    "import_tensorboard",
+    "load",
+    "load_artifact",
+    "start",
+]

@@ -21,11 +21,13 @@ if __name__ == "__main__":
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
 from danlu import journal
+from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.journal import Kind, Layout
 from danlu.node.http import Refused, Server
 from danlu.node.journals import announce, send_journal
 from danlu.track import capture
 from danlu.track.address import connect, find_address
+from danlu.track.artifacts_beside import ArtifactsBeside
 from danlu.track.processes import Watch, from_header
 from danlu.track.reading import open_journals
 from danlu.track.syncing import AWAY
@@ -63,6 +65,7 @@ class Companion:
         self._try_at, self._pause = 0.0, LOOK_SECONDS
         self._sent_bytes = -1
         self._search = search
+        self._artifacts = ArtifactsBeside(os.path.join(os.path.dirname(folder), ARTIFACTS), _say)
 
     def run(self) -> None:
         """Return after the end of the run."""
@@ -82,6 +85,7 @@ class Companion:
             self._writer.add(journal.encode_finish("died", time=time.time(), reason=reason))
         self._writer.flush()
         self._sync_to_the_end()
+        self._artifacts.finish(LAST_TRIES_SECONDS)
 
     def _open_own(self) -> Writer:
         journal_id = journal.new_journal_id()
@@ -129,6 +133,8 @@ class Companion:
             _say(f"not syncing: {error}")
             return
         self._server = connect(address) if address is not None else None
+        if address is not None:
+            self._artifacts.start(address)
 
     def _sync(self) -> bool:
         """Send what is new, unless the server was away a moment ago. Say whether the server has everything."""

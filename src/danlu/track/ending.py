@@ -9,17 +9,34 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
+    from danlu.track.artifact import Artifact
     from danlu.track.run import Run
 
 _live: list[Run] = []
+_open: list[Artifact] = []
 _was_prepared = False
 _failure: Optional[BaseException] = None
 
 
 def remember(run: Run) -> None:
     """End this run when the process ends."""
-    global _was_prepared  # noqa: PLW0603
     _live.append(run)
+    _prepare()
+
+
+def remember_artifact(artifact: Artifact) -> None:
+    """Finish this artifact when the process ends well; what an exception interrupted may not be all of it."""
+    _open.append(artifact)
+    _prepare()
+
+
+def forget_artifact(artifact: Artifact) -> None:
+    if artifact in _open:
+        _open.remove(artifact)
+
+
+def _prepare() -> None:
+    global _was_prepared  # noqa: PLW0603
     if _was_prepared:
         return
     _was_prepared = True
@@ -51,6 +68,8 @@ def state_after(error: BaseException) -> tuple[str, str]:
 
 
 def _end_all() -> None:
+    for artifact in list(_open) if _failure is None else ():
+        artifact.finish()
     for run in list(_live):
         run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
 
@@ -59,3 +78,6 @@ def _silence() -> None:
     for run in list(_live):
         run.after_fork()
     _live.clear()
+    for artifact in list(_open):
+        artifact.after_fork()
+    _open.clear()

@@ -4,6 +4,7 @@
   mnist-run-4mpa3.../             one folder per run: its name, for people, and its id
     0f3c....journal               one journal per process
     companion.log                 what the sync process had to say
+  artifacts/                      artifacts; what one is like: `danlu.content.drafts`
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Optional
 
+from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.track.warn import warn_once
 
 RUNS_VARIABLE = "DANLU_RUNS_DIR"
@@ -24,6 +26,11 @@ RUN_ID = re.compile(r"run-[a-z2-7]{26}")
 
 def runs_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
     return os.path.abspath(given or environ.get(RUNS_VARIABLE) or DEFAULT)
+
+
+def artifacts_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
+    """Where artifacts lie: with the runs, so that whoever syncs those finds them. `given` is a folder of runs too."""
+    return os.path.join(runs_folder(environ, given), ARTIFACTS)
 
 
 def make_run_folder(parent: str, name: str, run_id: str) -> str:
@@ -50,6 +57,8 @@ def find_runs(folder: str) -> Iterator[str]:
     """The folders of runs at or below a folder, those with journals in them."""
     for parent, inner, files in os.walk(folder):
         inner.sort()
+        if ARTIFACTS in inner:
+            inner.remove(ARTIFACTS)
         if any(name.endswith(JOURNAL) for name in files):
             yield parent
 

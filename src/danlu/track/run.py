@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Optional, Union
 from danlu import journal
 from danlu.journal import Layout
 from danlu.track import ending, media, output
+from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted
 from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word
 from danlu.track.warn import warn_once
@@ -57,6 +58,7 @@ class Run:
         self._hparams = Noted(None, lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted(None, lambda new, gone: self._set("summary", new, gone))
         self._labels: list[str] = list(header.get("labels") or ())
+        self._made: list[Artifact] = []
         self._output = output.Bounded(self._add_output)
 
     # points
@@ -165,6 +167,16 @@ class Run:
             return
         self._add(journal.encode_value("total_steps", steps, time=_now()))
 
+    # the data flow
+
+    def mark_input(self, artifact: Artifact) -> None:
+        """Note that this run has read an artifact. A problem is one warning."""
+        self._mark(artifact, "input")
+
+    def mark_output(self, artifact: Artifact) -> None:
+        """Note that this run has made an artifact. It is finished with the run, unless it was before."""
+        self._mark(artifact, "output")
+
     # the end
 
     @property
@@ -179,6 +191,8 @@ class Run:
             state = "failed"
         if self._state is not None:
             return
+        for artifact in self._made:
+            artifact.finish()
         self._state = state
         output.stop(self._output)
         ending.forget(self)
@@ -256,6 +270,14 @@ class Run:
             self._writer.abandon()
         self._writer = None
         self._state = "silent"
+
+    def _mark(self, artifact: Artifact, kind: str) -> None:
+        try:
+            artifact.link(self, kind)
+            if kind == "output":
+                self._made.append(artifact)
+        except Exception as error:
+            warn_once(f"mark {kind}", f"mark_{kind}({artifact!r:.100}) could not be kept: {error!r:.300}")
 
     def _declare(self, key: tuple[Any, ...]) -> _Declared:
         """Write the layout's frame, once."""
@@ -362,6 +384,12 @@ class SilentRun(Run):
         super().__init__({"run": "run-silent", "name": name}, os.devnull, None)
 
     def log(self, *_: Any, **__: Any) -> None:
+        """Do nothing."""
+
+    def mark_input(self, artifact: Artifact) -> None:
+        """Do nothing."""
+
+    def mark_output(self, artifact: Artifact) -> None:
         """Do nothing."""
 
     def upload(self, *_: Any, **__: Any) -> bool:

@@ -1,6 +1,7 @@
-"""Syncs one run and says how it went, as a process of its own: what it imports does not meet the training's packages.
+"""Syncs one run or artifact and says how it went, as a process of its own: nothing of it meets the training's packages.
 
 python -I sync_now.py '{"run": "FOLDER", "folder": null, "make_folder": false, "conflict": "new"}'
+python -I sync_now.py '{"do": "send", "artifact": "FOLDER"}'          find and fetch: `artifact_orders`
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if __name__ == "__main__":
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
 from danlu.track.address import connected, find_address
+from danlu.track.artifact_orders import carry_out
 from danlu.track.syncing import AWAY, Wish, sync_run
 
 
@@ -25,6 +27,8 @@ def sync(order: dict[str, Any]) -> dict[str, Any]:
     address = find_address(os.environ)
     if address is None:
         return {"is_there": False, "message": "no server and key are known; `danlu login` keeps them"}
+    if "do" in order:
+        return carry_out(address, order)
     wish = Wish(order["folder"], order["make_folder"], order["conflict"])
     try:
         with connected(address) as server:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import http.client
 import os
 import time
-from typing import Any, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from danlu import journal
+from danlu.content.carrier import Damaged
+from danlu.content.drafts import read_draft
+from danlu.node.artifacts import SentArtifact, send_folder
 from danlu.node.http import Refused, Server
 from danlu.node.journals import announce, move, send_journal
 from danlu.track.folders import find_runs
@@ -15,6 +18,7 @@ from danlu.track.processes import from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
 
 AWAY = (OSError, http.client.HTTPException)
+SyncedArtifact = SentArtifact
 
 
 class Synced(NamedTuple):
@@ -69,6 +73,24 @@ def sync_run(server: Server, folder: str, wish: Optional[Wish] = None) -> Option
     except Refused as refused:
         return Synced(folder, run_id, name, num_bytes, refused.message)
     return Synced(folder, run_id, name, num_bytes, "")
+
+
+def sync_artifact(
+    server: Server, folder: str, *, moved: Callable[[str, int], None] = lambda _file, _size: None
+) -> Optional[SyncedArtifact]:
+    """Sync one artifact; None when its folder has no record, or another process is at it.
+
+    Raises OSError or HTTPException when the server cannot be reached.
+    """
+    try:
+        return send_folder(server, folder, told=lambda file, size, _: moved(file, size))
+    except Refused as refused:
+        problem = refused.message
+    except (Damaged, ValueError, TypeError) as error:
+        problem = str(error)
+    draft = read_draft(folder)
+    name, own_id = ("", "") if draft is None else (str(draft.header.get("name")), draft.id)
+    return SyncedArtifact(folder, own_id, name, None, 0, problem)
 
 
 def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from danlu.track.spawning import script
 
@@ -23,13 +23,23 @@ def upload(
     """Bring one run to the server. Never raises."""
     if conflict not in CONFLICTS:
         return Uploaded(False, f"conflict={conflict!r} is not known; known: {', '.join(CONFLICTS)}")
-    order = {"run": run_folder, "folder": folder, "make_folder": make_folder, "conflict": conflict}
-    command = [*script("sync_now.py"), json.dumps(order)]
+    wish = {"run": run_folder, "folder": folder, "make_folder": make_folder, "conflict": conflict}
+    answer = order(wish, timeout_seconds)
+    return Uploaded(bool(answer["is_there"]), str(answer["message"]))
+
+
+def order(values: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    """Have something done by a process of its own: what it imports does not meet the training's packages. Never raises.
+
+    The answer has `is_there`, and a `message` when it is not.
+    """
+    command = [*script("sync_now.py"), json.dumps(values)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_seconds, check=False)
         answer = json.loads(done.stdout)
-        return Uploaded(bool(answer["is_there"]), str(answer["message"]))
+        return {"is_there": bool(answer["is_there"]), "message": str(answer.get("message", "")), **answer}
     except subprocess.TimeoutExpired:
-        return Uploaded(False, f"it took longer than {timeout_seconds:.0f} s; `danlu sync` goes on with it")
+        message = f"it took longer than {timeout_seconds:.0f} s; `danlu sync` goes on with it"
     except (OSError, ValueError, KeyError) as error:
-        return Uploaded(False, f"the sync process could not be used: {error}")
+        message = f"the sync process could not be used: {error}"
+    return {"is_there": False, "message": message}

@@ -108,6 +108,9 @@ class JobOut(JobRow):
     progress: Optional[float] = None
     """step / total_steps of that run, from 0 to 1."""
 
+    models: list[str] = []
+    """Versions of models of the same project that were registered from it, such as `mnist:3`."""
+
     attempts: list[AttemptOut] = []
     notes: list[str] = []
     """What people should know about how it runs, such as what is not isolated."""

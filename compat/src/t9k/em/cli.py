@@ -1,4 +1,4 @@
-"""`em`: look at runs in the old layout and upload them."""
+"""`em`: look at runs and artifacts in the old layout and upload them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 from t9k.em import files, remote
-from t9k.em.upload import STRATEGIES, upload
+from t9k.em.artifact import load_artifact, objects_in, references_in
+from t9k.em.upload import upload
+from t9k.em.upload_artifact import STRATEGIES
 
 
 def main(argv: Optional[list[str]] = None) -> int:
@@ -25,12 +27,15 @@ def _options(argv: Optional[list[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="em", description=__doc__)
     parser.add_argument("--version", action="version", version="em (danlu-compat 0.1.0)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, help, run in (("ls", "list runs", _ls), ("describe", "show a run", _describe)):
+    for name, help, run in (
+        ("ls", "list runs and artifacts", _ls),
+        ("describe", "show a run or an artifact", _describe),
+    ):
         command = commands.add_parser(name, help=help)
         command.add_argument("path")
         command.add_argument("-d", "--detail", action="store_true")
         command.set_defaults(run=run)
-    command = commands.add_parser("upload", help="upload runs")
+    command = commands.add_parser("upload", help="upload runs and artifacts")
     command.add_argument("path")
     command.add_argument("-f", "--folder", default="default")
     command.add_argument("-m", "--make-folder", action="store_true")
@@ -45,9 +50,17 @@ def _options(argv: Optional[list[str]]) -> argparse.Namespace:
 
 
 def _ls(options: argparse.Namespace) -> int:
-    found = files.find(Path(options.path))
-    if not found:
-        raise RuntimeError(f"no runs in {options.path}")
+    found, made = files.find(Path(options.path)), files.find(Path(options.path), "Artifact")
+    if not found and not made:
+        raise RuntimeError(f"no runs and no artifacts in {options.path}")
+    if found:
+        _print_table(_run_rows(found, options))
+    if made:
+        _print_table(_artifact_rows(made, options))
+    return 0
+
+
+def _run_rows(found: list[Path], options: argparse.Namespace) -> list[list[str]]:
     header = ["NAME", "STATUS", "STARTED", "DURATION", *(["ALTERNATIVE_NAME", "LABELS"] if options.detail else [])]
     rows = [header]
     for one in found:
@@ -55,13 +68,32 @@ def _ls(options: argparse.Namespace) -> int:
         began, ended = files.moment(about["startTimestamp"]), files.moment(about.get("endTimestamp"))
         more = [about["alternativeName"], ",".join(about.get("labels") or ())] if options.detail else []
         rows.append([about["name"], about["status"], _time(began), _duration(began, ended), *more])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    return rows
+
+
+def _artifact_rows(found: list[Path], options: argparse.Namespace) -> list[list[str]]:
+    rows = [["NAME", "CREATED", "OBJECTS", *(["ALTERNATIVE_NAME", "LABELS"] if options.detail else [])]]
+    for one in found:
+        about = files.read(one / files.METADATA)
+        count = len(objects_in(one)) + len(references_in(one))
+        more = [about["alternativeName"], ",".join(about.get("labels") or ())] if options.detail else []
+        rows.append([about["name"], _time(files.moment(about.get("createdTimestamp"))), str(count), *more])
+    return rows
+
+
+def _print_table(rows: list[list[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return 0
 
 
 def _describe(options: argparse.Namespace) -> int:
+    if files.is_kept(Path(options.path), "Artifact"):
+        made = load_artifact(options.path)
+        _print("metadata", made.to_dict())
+        if options.detail:
+            _print("objects", made.objects)
+        return 0
     found = files.load(Path(options.path))
     _print("metadata", found.metadata)
     if options.detail:

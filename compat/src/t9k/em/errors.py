@@ -7,6 +7,10 @@ class NotARun(OSError, RuntimeError):
     """No Run at this path: RuntimeError by the manual, OSError by the code."""
 
 
+class NotAnArtifact(OSError, RuntimeError):
+    """No Artifact at this path, likewise."""
+
+
 class CannotConnect(ConnectionError, RuntimeError):
     """No server answers. Of requests' class as well where requests is there, because scripts catch that."""
 

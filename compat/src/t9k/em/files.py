@@ -1,4 +1,4 @@
-"""The old layout of a run on disk.
+"""The old layout of a run on disk; that of an artifact is in `artifact`.
 
 .em/runs/mnist_torch_231222_141932_61p5jc/
   metadata.yaml  index.yaml  hyperparameters.yaml  platform.yaml  git.yaml  stdout.log
@@ -12,6 +12,7 @@ import random
 import re
 import string
 import tempfile
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -45,6 +46,15 @@ def runs_folder() -> Path:
     return Path(os.environ.get("EM_RUN_PARENT_DIR") or os.path.join(".em", "runs"))
 
 
+def artifacts_folder() -> Path:
+    return Path(os.environ.get("EM_ARTIFACT_PARENT_DIR") or os.path.join(".em", "artifacts"))
+
+
+def is_sequence(value: Any) -> bool:
+    """A plain text is one too, as in the original: labels="ab" are the labels a and b."""
+    return isinstance(value, Sequence)
+
+
 def now() -> str:
     return datetime.now().astimezone().isoformat()
 
@@ -54,9 +64,9 @@ def alternative_name(name: str) -> str:
     return f"{name}_{datetime.now():%y%m%d_%H%M%S}_{tail}"
 
 
-def check_name(name: str) -> None:
+def check_name(name: str, kind: str = "Run") -> None:
     if not isinstance(name, str) or not NAME.match(name):
-        raise ValueError(f"Invalid name of Run: '{name}'")
+        raise ValueError(f"Invalid name of {kind}: '{name}'")
 
 
 def write(path: Path, value: Any) -> None:
@@ -112,17 +122,20 @@ def load(folder: Path) -> Loaded:
     )
 
 
-def find(path: Path) -> list[Path]:
-    """The runs at a path: itself, or those directly in it."""
-    if is_run(path):
+def find(path: Path, kind: str = "Run") -> list[Path]:
+    """The runs, or the artifacts, at a path: itself, those directly in it, or in the folder for them of an `.em`."""
+    if is_kept(path, kind):
         return [path]
-    return sorted(one for one in path.iterdir() if is_run(one)) if path.is_dir() else []
+    if not path.is_dir():
+        return []
+    folders = [path, path / f"{kind.lower()}s"]
+    return sorted(one for folder in folders if folder.is_dir() for one in folder.iterdir() if is_kept(one, kind))
 
 
-def is_run(path: Path) -> bool:
+def is_kept(path: Path, kind: str) -> bool:
     if not FOLDER.search(path.absolute().name) or not (path / METADATA).is_file():
         return False
-    return (read(path / METADATA) or {}).get("kind") == "Run"
+    return (read(path / METADATA) or {}).get("kind") == kind
 
 
 def moment(value: Any) -> Optional[datetime]:

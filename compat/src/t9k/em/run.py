@@ -66,10 +66,12 @@ class Run:
                 files.append_metrics(self._folder, type, record)
 
     def mark_input(self, resource: Any) -> None:
-        """Raise TypeError: what could be marked are Artifacts and assets, which Danlu does not have yet."""
-        raise TypeError(f"Instance type cannot be marked: {type(resource).__name__}")
+        """Note that the run has read an Artifact. Assets are not known here: TypeError."""
+        self._mark("input", resource)
 
-    mark_output = mark_input
+    def mark_output(self, resource: Any) -> None:
+        """Note that the run has made an Artifact; it is uploaded with the run."""
+        self._mark("output", resource)
 
     def finish(self) -> None:
         """End the run. May be called once."""
@@ -93,6 +95,18 @@ class Run:
 
     def parse_from_dict(self, metadata: Mapping[str, Any]) -> None:
         self._metadata = dict(metadata)
+
+    def _mark(self, kind: str, resource: Any) -> None:
+        from t9k.em.artifact import Artifact
+
+        if not isinstance(resource, Artifact):
+            raise TypeError(f"Instance type cannot be marked: {type(resource).__name__}")
+        with self._lock:
+            known = self._metadata.setdefault("associations", {}).setdefault(kind, [])
+            if resource.alternative_name not in [one.get("name") for one in known]:
+                known.append({"kind": "Artifact", "name": resource.alternative_name, "localDir": resource.local})
+                if self._folder is not None:
+                    self._write_metadata()
 
     # below: for create_run and load_run
 

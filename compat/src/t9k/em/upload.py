@@ -17,18 +17,20 @@ from danlu.track.folders import journals_in
 from danlu.track.values import to_plain, type_word
 from t9k.em import files, remote
 from t9k.em.errors import cannot_connect
+from t9k.em.upload_artifact import STRATEGIES, connect_artifacts, folder_in, upload_artifact
 
-STRATEGIES = ("skip", "error", "new", "replace")
 STATES = {"Complete": "finished", "Error": "failed"}
 KEPT = ".danlu"
 MAX_ROWS = 5000
 
 
 def upload(path: str, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
-    """Upload the run at a path, or all runs directly in it."""
-    found = files.find(Path(path))
-    if not found:
+    """Upload the run or artifact at a path, or all that are directly in it, or in the `runs` and `artifacts` in it."""
+    found, made = files.find(Path(path)), files.find(Path(path), "Artifact")
+    if not found and not made:
         raise RuntimeError("No Run/Artifact is to be uploaded")
+    for one in made:  # first, so that they get the wanted folder and are not sent by a run
+        upload_artifact(one, folder, make_folder, conflict_strategy)
     for one in found:
         done = upload_run(one, folder, make_folder, conflict_strategy)
         if done is not None:
@@ -41,7 +43,7 @@ def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_str
     """Bring one run to the server. Return what `remote` notes about it; None when it was skipped."""
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
-    where = _folder(folder)
+    where = folder_in(folder)
     session = remote.session()
     found = files.load(run)
     header = _header(found)
@@ -63,16 +65,9 @@ def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_str
         raise RuntimeError(refused.message) from refused
     except (OSError, http.client.HTTPException) as error:
         raise cannot_connect(f"{session.host} does not answer: {error}") from error
+    connect_artifacts(run, header["run"], where)
     at = f"/{session.user}/{where}/{found.metadata['name']}"
     return {"action": "upload", "timestamp": files.now(), "host": session.host, "id": header["run"], "path": at}
-
-
-def _folder(folder: Optional[str]) -> str:
-    """`/me/a/b` and `a/b` are the folder a/b of the project; nothing said is `default`."""
-    text = folder or "default"
-    if text.startswith("/"):
-        text = text.strip("/").partition("/")[2]
-    return text.strip("/") or "default"
 
 
 def _header(found: files.Loaded) -> dict[str, Any]:

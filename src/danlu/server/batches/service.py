@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
+from danlu.content.packs import pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
 from danlu.server.objects.service import note_object, readable_all, writable_all
 from danlu.server.state import ServerState
@@ -19,8 +20,6 @@ from danlu.wire.batches import (
     BatchFile,
     BatchOut,
     RefusedFile,
-    pack,
-    unpack,
 )
 
 _FILES = TypeAdapter(list[BatchFile])

@@ -13,6 +13,7 @@ from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
 from danlu.server.audit.service import note
+from danlu.server.flow import noting as flow
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
@@ -85,6 +86,7 @@ def submit(
     )
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
+    flow.job_submitted(session, row, now, spec)
     _note(session, state, who, Action.JOB_SUBMIT, row)
     return row
 
@@ -195,6 +197,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
     for row in over:
         state.logs.delete_job(session, row.id)
         _note(session, state, who, Action.JOB_DELETE, row)
+    flow.jobs_deleted(session, [row.id for row in over], state.now())
     jobs.delete_jobs(session, [row.id for row in over])
     return SelectedOut(done=[row.id for row in over], refused=refused)
 

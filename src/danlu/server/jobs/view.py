@@ -12,7 +12,7 @@ from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, people, runs
+from danlu.store import attempts, models, people, runs
 from danlu.store.tables import AttemptRow, EventRow, TaskRow
 from danlu.store.tables import JobRow as JobRecord
 from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskOut
@@ -33,7 +33,7 @@ def job_out(session: Session, row: JobRecord) -> JobOut:
     owners = people.names_of_users(session, {row.owner_id})
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
-    common = {**_common(row, projects, owners), **_progress(session, row.id)}
+    common = {**_common(row, projects, owners), **_progress(session, row.id), "models": _models(session, row)}
     return _whole(common, row, [_attempt(attempt, tasks) for attempt in made], made)
 
 
@@ -87,6 +87,11 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
         "started_at": row.started_at,
         "ended_at": row.ended_at,
     }
+
+
+def _models(session: Session, row: JobRecord) -> list[str]:
+    found = models.of_job(session, row.id)
+    return [f"{model.name}:{version.version}" for version, model in found if model.project_id == row.project_id]
 
 
 def _progress(session: Session, job_id: str) -> dict[str, object]:

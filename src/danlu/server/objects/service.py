@@ -13,6 +13,7 @@ from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
 from danlu.server.audit.service import note, note_many
+from danlu.server.flow import noting as flow
 from danlu.server.people.service import default_project, project_ids_for, usable_project
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -65,6 +66,7 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
         told = {"from_project": before, "to_project": project}
         note(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
     projects.move_bucket(session, name, to)
+    flow.bucket_moved(session, name, to)
     return BucketOut(name=name, project=project)
 
 
@@ -83,12 +85,16 @@ def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name:
 def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
     """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
     if isinstance(who, JobIdentity):
+        flow.job_wrote(state, who)
         return
     project_id = _project_of(state, path.bucket)
-    thing = f"bucket/{path.bucket}"
-    state.database.write(
-        note_many, who, action, thing, at=state.now(), project_id=project_id, first=path.key, count=count
-    )
+    thing, at = f"bucket/{path.bucket}", state.now()
+    with state.database.writing() as session:
+        note_many(session, who, action, thing, at=at, project_id=project_id, first=path.key, count=count)
+        if action is Action.OBJECT_PUT:
+            flow.objects_put(session, path)
+    if action is Action.OBJECT_DELETE:
+        flow.objects_deleted(state, path)
 
 
 def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:

@@ -13,7 +13,7 @@ from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState
 from danlu.server.users.service import check_admin
 from danlu.spec.audit import Action
-from danlu.store import people, projects
+from danlu.store import artifacts, models, people, projects
 from danlu.store.tables import ProjectRow as ProjectRecord
 from danlu.store.tables import UserRow
 from danlu.wire.people import RoleName
@@ -86,8 +86,12 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
     row = find_to_own(session, who, name)
     num_jobs = projects.num_jobs(session, row.id)
     buckets = [bucket.name for bucket in people.list_buckets(session, [row.id])]
+    num_artifacts = artifacts.num_in_project(session, row.id)
+    num_models = models.num_in_project(session, row.id)
     inside = [
         *([f"{num_jobs} job{'' if num_jobs == 1 else 's'}"] if num_jobs else []),
+        *([f"{num_artifacts} artifact{'' if num_artifacts == 1 else 's'}"] if num_artifacts else []),
+        *([f"{num_models} model{'' if num_models == 1 else 's'}"] if num_models else []),
         *([f"bucket{'' if len(buckets) == 1 else 's'} {', '.join(buckets)}"] if buckets else []),
     ]
     if inside:

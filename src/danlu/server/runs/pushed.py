@@ -14,6 +14,7 @@ from danlu import journal
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity
 from danlu.errors import NotAllowed, NotFound, Unavailable
+from danlu.server.flow import noting as flow
 from danlu.server.jobs.service import find as find_job
 from danlu.server.state import ServerState
 from danlu.spec.runs import RunState
@@ -79,6 +80,7 @@ def _own_run(session: Session, state: ServerState, who: Identity, job: str) -> R
         seen_at=now,
     )
     runs.add_run(session, made)
+    flow.run_made(session, made, now)
     return made
 
 

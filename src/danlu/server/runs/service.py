@@ -10,6 +10,7 @@ from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
 from danlu.server.audit.service import note
+from danlu.server.flow import noting as flow
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -62,6 +63,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     runs.add_run(session, row)
     if row.hparams:
         put_values(session, row.number, "hparams", row.hparams)
+    flow.run_made(session, row, now)
     _note(session, state, who, Action.RUN_MAKE, row)
     return row
 
@@ -98,6 +100,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
         row.folder = folder
     if body.name is not None:
         row.name = clean(body.name)
+        flow.run_renamed(session, row)
     if body.labels is not None:
         row.labels = clean(body.labels)
     if body.description is not None:
@@ -107,13 +110,14 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     return row
 
 
-def put_into_bin(state: ServerState, who: Identity, row: RunRow) -> None:
+def put_into_bin(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
     """Quiet when it is there already."""
     if not can_change(who, row):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
     if row.deleted_at is None:
         row.deleted_at = state.now()
         row.version += 1
+        flow.runs_deleted(session, [row.id], state.now())
 
 
 def restore(session: Session, state: ServerState, who: Identity, run: str) -> RunRow:
@@ -123,6 +127,7 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
         run_folders.make(session, row.project_id, row.folder, state.now())
         row.deleted_at = None
         row.version += 1
+        flow.run_made(session, row, state.now())
         _note(session, state, who, Action.RUN_RESTORE, row)
     return row
 
@@ -131,7 +136,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     """Put a run into the bin, or forget it for good; return its id when its files are to go."""
     row = find_to_change(session, who, run)
     if not purge:
-        put_into_bin(state, who, row)
+        put_into_bin(session, state, who, row)
         _note(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
@@ -145,11 +150,17 @@ def project_of(session: Session, who: UserIdentity, name: str | None) -> int:
     """The project of that name if one may use it; the default one without a name."""
     if name is None:
         return default_project(session, who)
+    project_id = project_seen(session, who, name)
+    if not rights.can_use_project(who, project_id):
+        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
+    return project_id
+
+
+def project_seen(session: Session, who: UserIdentity, name: str) -> int:
+    """The project of that name if one may look at it."""
     known = {title: number for number, title in people.projects_by_id(session).items()}
     if name not in known or not rights.can_see_project(who, known[name]):
         raise NotFound(f"no project {name!r}")
-    if not rights.can_use_project(who, known[name]):
-        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
     return known[name]
 
 
@@ -179,6 +190,7 @@ def delete_folder(session: Session, state: ServerState, who: UserIdentity, path:
     """Put the runs in a folder into the bin, and forget the folder. They come back to it when they are restored."""
     project_id, folder = project_of(session, who, project), folder_in("path", path)
     _check_folder_change(session, who, project_id, folder)
+    flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
     runs.bin_folder(session, project_id, folder, state.now())
     run_folders.remove(session, project_id, folder)
     note(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
@@ -211,7 +223,7 @@ def _make_room(
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
     for old in before:
-        put_into_bin(state, who, old)
+        put_into_bin(session, state, who, old)
     run_folders.make(session, project_id, folder, state.now())
     return None
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from danlu.store import run_tables  # noqa: F401  its tables belong to the schema
+from danlu.store import artifact_tables, flow_tables, model_tables, run_tables  # noqa: F401  their tables belong to the schema
 from danlu.store.tables import Base
 
 context.configure(

@@ -1,0 +1,205 @@
+"""From an artifact of the old layout to a version on a Danlu server, and back.
+
+A node of the original is `/<user>/<folder>/<name>`; it is the artifact `<folder>/<name>` here. The same node uploaded
+again with other files is its next version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import re
+import urllib.parse
+from pathlib import Path
+from typing import Any, Optional
+
+from danlu.content.carrier import Damaged
+from danlu.content.fetching import fetch_files, fetch_manifest
+from danlu.content.ids import artifact_id_of
+from danlu.content.manifest import Reference
+from danlu.content.sending import Source, send_artifact
+from danlu.node.artifacts import ServerCarrier
+from danlu.node.http import Refused
+from t9k.em import files, remote
+from t9k.em.artifact import objects_in, references_in
+from t9k.em.errors import NotAnArtifact, cannot_connect
+from t9k.em.remote import Session
+
+STRATEGIES = ("skip", "error", "new", "replace")
+
+
+def upload_artifact(
+    artifact: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str
+) -> Optional[dict[str, Any]]:
+    """Bring one artifact to the server, and note that in its metadata. Return the note; None when it was skipped."""
+    if conflict_strategy not in STRATEGIES:
+        raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
+    session = remote.session()
+    where = folder_in(folder)
+    metadata = files.read(artifact / files.METADATA)
+    known = _earlier(metadata, session, where)
+    name = known or f"{_clean(where)}/{metadata['name']}"
+    begin = {
+        "artifact": _id(artifact, metadata),
+        "name": name,
+        "conflict": "version" if known else conflict_strategy,
+        "other_name": f"{_clean(where)}/{metadata['alternativeName']}",
+    }
+    made = files.moment(metadata.get("createdTimestamp"))
+    about = {
+        "labels": [str(label) for label in metadata.get("labels") or ()],
+        "description": str(metadata.get("description") or ""),
+        "created_at": made.timestamp() if made is not None else None,
+    }
+    sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
+    references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
+    try:
+        _check_folder(session, where, make_folder or where == "default", folder)
+        sent = send_artifact(ServerCarrier(session.server), begin, about, sources, references)
+    except Refused as refused:
+        raise RuntimeError(refused.message) from refused
+    except Damaged as error:
+        raise RuntimeError(str(error)) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise cannot_connect(f"{session.host} does not answer: {error}") from error
+    if sent.version is None or sent.is_skipped:
+        return None
+    noted = _note("upload", session, sent.version)
+    files.write(artifact / files.METADATA, {**metadata, "remote": [*(metadata.get("remote") or []), noted]})
+    return noted
+
+
+def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
+    """Upload the artifacts that a run names and that are not on the server yet, and note the edges there."""
+    session = remote.session()
+    associations = (files.read(run / files.METADATA) or {}).get("associations") or {}
+    for kind in ("input", "output"):
+        for one in associations.get(kind) or ():
+            place = _find(run, one) if one.get("kind") == "Artifact" else None
+            if place is None:
+                continue  # an asset, or something that was left on another machine
+            noted = on_server(files.read(place / files.METADATA), session.host)
+            noted = noted or upload_artifact(place, folder, True, "new")
+            if noted is None:
+                continue
+            try:
+                session.server.post_json(f"/artifacts/versions/{noted['id']}/links", {"run": run_id, "kind": kind})
+            except Refused as refused:
+                if refused.status != 404:  # it was deleted there
+                    raise RuntimeError(refused.message) from refused
+
+
+def on_server(metadata: dict[str, Any], host: str) -> Optional[dict[str, Any]]:
+    """The last note about this server."""
+    return next((one for one in reversed(metadata.get("remote") or []) if one.get("host") == host), None)
+
+
+def download_artifact(path: str) -> Path:
+    """Fetch an artifact into the folder for artifacts, and return its place."""
+    missing = f"Not a local directory or a remote path: '{path}'"
+    try:
+        session = remote.session()
+    except RuntimeError:
+        raise NotAnArtifact(f"Not a local directory: '{path}'") from None
+    full = path if path.startswith("/") else f"/{session.user}/{path}"
+    name = full.strip("/").partition("/")[2]
+    if "/" not in name:
+        name = f"default/{name}"
+    try:
+        version = session.server.get_json(f"/artifacts/named?{urllib.parse.urlencode({'ref': name})}")
+        carrier = ServerCarrier(session.server)
+        manifest = fetch_manifest(carrier, version["id"], version["manifest"])
+        own = _own_name(version)
+        place = files.artifacts_folder() / own
+        fetch_files(carrier, version["id"], manifest.files, str(place))
+    except Refused as refused:
+        raise NotAnArtifact(missing if refused.status in (404, 422) else refused.message) from refused
+    except Damaged as error:
+        raise RuntimeError(str(error)) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise cannot_connect(f"{session.host} does not answer: {error}") from error
+    metadata = {
+        "kind": "Artifact",
+        "name": _node_name(version),
+        "labels": version["labels"],
+        "description": version["description"],
+        "createdTimestamp": version["made_at"],
+        "alternativeName": own,
+        "remote": [_note("download", session, version)],
+    }
+    files.write(place / files.METADATA, metadata)
+    if manifest.references:
+        files.write(place / "references.yaml", {one.path: one.uri for one in manifest.references})
+    return place
+
+
+def folder_in(folder: Optional[str]) -> str:
+    """`/me/a/b` and `a/b` are the folder a/b of the project; nothing said is `default`."""
+    text = folder or "default"
+    if text.startswith("/"):
+        text = text.strip("/").partition("/")[2]
+    return text.strip("/") or "default"
+
+
+def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
+    """Where an artifact of a run is: where it was, or beside the runs when the tree was moved."""
+    own = str(association.get("name"))
+    places = (
+        Path(str(association.get("localDir") or own)),
+        run.absolute().parent.parent / "artifacts" / own,
+        files.artifacts_folder() / own,
+    )
+    return next((place for place in places if (place / files.METADATA).is_file()), None)
+
+
+def _check_folder(session: Session, where: str, may_make: bool, said: Optional[str]) -> None:
+    known = {one["path"] for one in session.server.get_json("/folders")["items"]}
+    if where in known:
+        return
+    if not may_make:
+        raise ValueError(f"Folder does not exist: '{said}'")
+    session.server.post_json("/folders", {"path": where})
+
+
+def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:
+    """The name that this node has on the server already, in this folder."""
+    for one in reversed(metadata.get("remote") or []):
+        name = str(one.get("path") or "").strip("/").partition("/")[2]
+        if one.get("host") == session.host and name.rpartition("/")[0] == _clean(where):
+            return name
+    return None
+
+
+def _id(artifact: Path, metadata: dict[str, Any]) -> str:
+    """The same for every copy of the folder, another when its files are others."""
+    contents = []
+    for path, local in objects_in(artifact).items():
+        digest = hashlib.sha256()
+        with local.open("rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+        contents.append([path, digest.hexdigest()])
+    made = str(metadata.get("createdTimestamp"))
+    return artifact_id_of(metadata["alternativeName"], made, contents, sorted(references_in(artifact).items()))
+
+
+def _clean(where: str) -> str:
+    """A folder as the beginning of a name."""
+    return "/".join(re.sub(r"[^\w.-]+", "-", part).strip("-_.") or "x" for part in where.split("/"))
+
+
+def _note(action: str, session: Session, version: dict[str, Any]) -> dict[str, Any]:
+    path = f"/{session.user}/{version['name']}"
+    return {"action": action, "timestamp": files.now(), "host": session.host, "id": version["id"], "path": path}
+
+
+def _node_name(version: dict[str, Any]) -> str:
+    return str(version["name"]).rpartition("/")[2]
+
+
+def _own_name(version: dict[str, Any]) -> str:
+    """A folder's name as the original makes them, the same whenever this version is fetched."""
+    made = files.moment(version["made_at"])
+    tail = hashlib.sha256(str(version["id"]).encode()).hexdigest()[:6]
+    base = files.FOLDER.sub("", _node_name(version))
+    return f"{base}_{made:%y%m%d_%H%M%S}_{tail}" if made is not None else f"{base}_700101_000000_{tail}"

@@ -1,0 +1,418 @@
+"""`danlu models list|register|show|versions|compare|alias|tag|download|delete`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from danlu.cli import CONTEXT, fail
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.wire.models import ModelComparison, ModelOut, ModelVersionOut
+
+app = typer.Typer(name="models", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model's name; project/name when several have it.")]
+Version = Annotated[
+    str, typer.Argument(metavar="MODEL:VERSION", help="A number, an alias or latest: mnist:3, mnist:champion, mnist.")
+]
+SHOWN_METRICS = 4
+
+
+@app.callback()
+def _models() -> None:
+    """Register, compare, alias, download and delete models.
+
+    A model is a name in a project; its versions are numbered by the server: mnist:1, mnist:2, ... An alias such as
+    champion is at one version at a time.
+    """
+
+
+@app.command("list", context_settings=CONTEXT)
+def list_(
+    name: str = typer.Argument("", help="A part of the name."),
+    project: Optional[str] = typer.Option(None, help="Only of this project."),
+    tag: Optional[list[str]] = typer.Option(None, metavar="KEY=VALUE", help="Only those with this tag."),
+    as_json: AsJson = False,
+) -> None:
+    """List models, newest first.
+
+    \b
+    Examples:
+      danlu models list
+      danlu models list mnist --tag team=vision
+    """
+    from danlu.cli.output import age, print_json, table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.models.list(name, project=project, tags=_pairs(tag, "--tag")))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            one.name,
+            one.project,
+            str(one.num_versions),
+            ", ".join(f"{alias}={version}" for alias, version in one.aliases.items()) or "-",
+            one.latest.format or "-" if one.latest else "-",
+            age(one.latest.created_at if one.latest else one.created_at),
+            " ".join(one.description.split()) or "-",
+        )
+        for one in found
+    ]
+    print(table(("NAME", "PROJECT", "VERSIONS", "ALIASES", "FORMAT", "AGE", "DESCRIPTION"), rows))
+
+
+@app.command(context_settings=CONTEXT)
+def register(
+    name: Model,
+    job: Optional[str] = typer.Option(None, help="From the output of this job."),
+    artifact: Optional[str] = typer.Option(None, help="From this artifact: an id, or name:3."),
+    path: Optional[str] = typer.Option(None, help="From this path: store://bucket/folder/, or an object."),
+    folder: Optional[str] = typer.Option(None, help="Which part of the job's output; model/ if there is one, or all."),
+    run: Optional[str] = typer.Option(None, help="Take metrics and hyperparameters of this run."),
+    copy: Optional[bool] = typer.Option(
+        None, "--copy/--no-copy", help="Whether to copy the files; by default yes, but not those of an artifact."
+    ),
+    to: Optional[str] = typer.Option(None, help="Folder in the store for the copy."),
+    format: str = typer.Option("", "--format", "-f", help="Such as pytorch, onnx, safetensors, saved_model."),
+    framework: str = typer.Option("", help="Such as 'torch 2.13'."),
+    image: Optional[str] = typer.Option(None, help="Container image to run it in."),
+    command: Optional[str] = typer.Option(None, help="Command that serves it."),
+    env: Optional[list[str]] = typer.Option(None, "--env", "-e", metavar="NAME=VALUE", help="Variable it needs."),
+    metric: Optional[list[str]] = typer.Option(None, "--metric", "-m", metavar="NAME=VALUE", help="A metric of it."),
+    alias: Optional[list[str]] = typer.Option(None, "--alias", "-a", help="Alias that it gets, such as champion."),
+    tag: Optional[list[str]] = typer.Option(None, "--tag", "-t", metavar="KEY=VALUE", help="A tag."),
+    description: str = typer.Option("", "--description", "-d", help="What it is."),
+    project: Optional[str] = typer.Option(None, help="Whose model it is; the first of yours when left out."),
+    as_json: AsJson = False,
+) -> None:
+    """Register a new version of a model. The server gives the number; a new name makes a model.
+
+    \b
+    Examples:
+      danlu models register mnist --job train-074123456789012345 --format pytorch --alias champion
+      danlu models register mnist --artifact mnist-weights:7 --tag stage=trial
+      danlu models register mnist --path store://main/upload/mnist/ --no-copy --metric val/acc=0.97
+    """
+    from danlu.client import Client
+    from danlu.spec.models import parse_named
+
+    try:
+        named = parse_named(name)
+    except ValueError as error:
+        fail(str(error), code=2)
+    if ":" in name:
+        fail(f"{name!r}: the server gives the number; leave it out", code=2)
+    with Client() as client:
+        made = client.models.register(
+            named.name,
+            job=job,
+            artifact=artifact,
+            path=path,
+            folder=folder,
+            run=run,
+            copy=copy,
+            to=to,
+            format=format,
+            framework=framework,
+            image=image,
+            command=command,
+            env=_pairs(env, "--env"),
+            metrics=_numbers(metric),
+            aliases=alias or (),
+            tags=_pairs(tag, "--tag"),
+            description=description,
+            project=project or named.project,
+        )
+    _print_version(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def show(model: Version, as_json: AsJson = False) -> None:
+    """Show a version: source, files, metrics, hyperparameters, what it takes to run it.
+
+    \b
+    Examples:
+      danlu models show mnist              the newest version
+      danlu models show mnist:champion
+      danlu models show mnist:3 --json | jq .metrics
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print_version(client.models.version(model), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def versions(model: Model, as_json: AsJson = False) -> None:
+    """List the versions of a model, newest first.
+
+    \b
+    Examples:
+      danlu models versions mnist
+    """
+    from danlu.cli.output import age, print_json, table
+    from danlu.client import Client
+    from danlu.spec.units import show_size
+
+    with Client() as client:
+        found = list(client.models.versions(model))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            f"{one.model}:{one.version}",
+            ", ".join(one.aliases) or "-",
+            one.format or "-",
+            show_size(one.size),
+            one.source,
+            _metrics(one, SHOWN_METRICS),
+            one.owner,
+            age(one.created_at),
+        )
+        for one in found
+    ]
+    print(table(("VERSION", "ALIASES", "FORMAT", "SIZE", "SOURCE", "METRICS", "OWNER", "AGE"), rows))
+
+
+@app.command(context_settings=CONTEXT)
+def compare(
+    model: Model,
+    which: Optional[list[str]] = typer.Argument(
+        None, metavar="[VERSION]...", help="Numbers, aliases or latest; the newest five when left out."
+    ),
+    all_: bool = typer.Option(False, "--all", help="Also what is the same in all of them."),
+    as_json: AsJson = False,
+) -> None:
+    """Show versions side by side: metrics, hyperparameters, facts. What is the same in all is left out.
+
+    \b
+    Examples:
+      danlu models compare mnist
+      danlu models compare mnist 3 champion --all
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.models.compare(model, which or ())
+    if as_json:
+        print_json(found)
+        return
+    print(comparison_text(found, is_all=all_))
+
+
+@app.command(context_settings=CONTEXT)
+def alias(
+    model: Version,
+    name: str = typer.Argument(..., metavar="ALIAS", help="Such as champion."),
+    remove: bool = typer.Option(False, "--remove", help="Take the alias away from the model."),
+    as_json: AsJson = False,
+) -> None:
+    """Give a version an alias; the version that had it loses it in the same moment.
+
+    \b
+    Examples:
+      danlu models alias mnist:3 champion
+      danlu models alias mnist champion --remove
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        if remove:
+            client.models.remove_alias(model, name)
+            print(f"{model} has no alias {name} any more")
+            return
+        _print_version(client.models.alias(model, name), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def tag(
+    model: Version,
+    tags: Optional[list[str]] = typer.Argument(None, metavar="KEY=VALUE...", help="KEY= takes a tag away."),
+    description: Optional[str] = typer.Option(None, "--description", "-d", help="What it is."),
+    as_json: AsJson = False,
+) -> None:
+    """Tag or describe a model, or one version of it.
+
+    \b
+    Examples:
+      danlu models tag mnist team=vision                the model
+      danlu models tag mnist:3 stage=trial checked=     one version; the tag checked goes
+      danlu models tag mnist -d 'Digits, 28 x 28'
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    changes = _pairs(tags, "KEY=VALUE")
+    with Client() as client:
+        if ":" in model:
+            before = client.models.version(model).tags
+            version = client.models.change_version(model, tags=_merged(before, changes), description=description)
+            _print_version(version, as_json)
+            return
+        found = client.models.change(
+            model, tags=_merged(client.models.get(model).tags, changes), description=description
+        )
+    print_json(found) if as_json else print(model_text(found))
+
+
+@app.command(context_settings=CONTEXT)
+def download(
+    model: Version,
+    to: str = typer.Argument(".", metavar="[FOLDER]", help="Where the files go."),
+    as_json: AsJson = False,
+) -> None:
+    """Download the files of a version, checked by SHA-256.
+
+    \b
+    Examples:
+      danlu models download mnist:champion ./mnist
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        files = client.models.download(model, to)
+    if as_json:
+        print_json([str(file) for file in files])
+        return
+    print(f"{len(files)} file{'' if len(files) == 1 else 's'} in {to}")
+
+
+@app.command(context_settings=CONTEXT)
+def delete(
+    model: str = typer.Argument(..., metavar="MODEL[:VERSION]", help="One version, or the model with all of them."),
+    files: bool = typer.Option(False, "--files", help="Delete files too, if they are the versions' own."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask before a whole model goes."),
+    as_json: AsJson = False,
+) -> None:
+    """Forget a version, or a whole model. Files stay unless you ask; the data flow keeps its place.
+
+    \b
+    Examples:
+      danlu models delete mnist:2
+      danlu models delete mnist --files --yes
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        if ":" in model:
+            gone = client.models.delete_version(model, files=files)
+        else:
+            found = client.models.get(model)
+            if not yes:
+                typer.confirm(f"forget {found.name} with {found.num_versions} versions?", abort=True)
+            gone = client.models.delete(model, files=files)
+    if as_json:
+        print_json(gone)
+        return
+    kept = "its files stay" if not files else f"{gone.num_files} files were deleted"
+    print(f"deleted {model} ({gone.num_versions} version{'' if gone.num_versions == 1 else 's'}; {kept})")
+
+
+def version_text(one: ModelVersionOut) -> str:
+    """A version for people."""
+    from danlu.cli.output import age, bold
+    from danlu.spec.units import show_size
+
+    files = f"{one.num_files} file{'' if one.num_files == 1 else 's'}, {show_size(one.size)}"
+    where = one.path if one.path is not None else f"those of {one.source}"
+    facts = {
+        "aliases": ", ".join(one.aliases),
+        "about": " ".join(one.description.split()),
+        "from": one.source,
+        "files": f"{files}, {'a copy' if one.is_copied else 'not copied'}: {where}",
+        "format": one.format,
+        "framework": one.framework,
+        "image": one.environment.image or "",
+        "command": one.environment.command or "",
+        "env": " ".join(f"{name}={value}" for name, value in one.environment.env.items()),
+        "metrics": _metrics(one, None),
+        "run": one.run or "",
+        "hparams": ", ".join(f"{name}={value}" for name, value in one.hparams.items()),
+        "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
+        "by": f"{one.owner}, {one.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(one.created_at)} ago)",
+    }
+    rows = [f"  {name:<9} {' '.join(str(value).split())}" for name, value in facts.items() if value and value != "-"]
+    title = bold(f"{one.model}:{one.version}") + f"  in {one.project}  {one.id}"
+    return "\n".join([title, *rows, "", f"where it comes from: danlu flow {one.id} --up"])
+
+
+def model_text(one: ModelOut) -> str:
+    aliases = ", ".join(f"{alias}={version}" for alias, version in one.aliases.items())
+    facts = {
+        "about": " ".join(one.description.split()),
+        "versions": str(one.num_versions),
+        "aliases": aliases,
+        "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
+    }
+    return "\n".join(
+        [f"{one.name}  in {one.project}", *(f"  {name:<9} {value}" for name, value in facts.items() if value)]
+    )
+
+
+def comparison_text(found: ModelComparison, *, is_all: bool) -> str:
+    """Versions as columns."""
+    from danlu.cli.output import bold, table
+
+    heads = [f"{one.model}:{one.version}" for one in found.versions]
+    parts = []
+    for title, rows in (("METRICS", found.metrics), ("HYPERPARAMETERS", found.hparams), ("FACTS", found.facts)):
+        shown = [row for row in rows if is_all or not row.is_same]
+        num_same = len(rows) - len(shown)
+        if shown:
+            parts.append(table((title, *heads), [(row.name, *map(_value, row.values)) for row in shown]))
+        if num_same:
+            parts.append(f"{title.lower()}: {num_same} {'is' if num_same == 1 else 'are'} the same in all (--all)")
+    return "\n\n".join(parts) if parts else bold("nothing to compare")
+
+
+def _print_version(version: ModelVersionOut, as_json: bool) -> None:
+    from danlu.cli.output import print_json
+
+    print_json(version) if as_json else print(version_text(version))
+
+
+def _metrics(one: ModelVersionOut, most: Optional[int]) -> str:
+    shown = [f"{name}={_value(value)}" for name, value in sorted(one.metrics.items())]
+    rest = "" if most is None or len(shown) <= most else f", … {len(shown) - most} more"
+    return (", ".join(shown[:most]) + rest) or "-"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _merged(before: dict[str, str], changes: dict[str, str]) -> Optional[dict[str, str]]:
+    if not changes:
+        return None
+    return {key: value for key, value in {**before, **changes}.items() if value}
+
+
+def _pairs(texts: Optional[list[str]], option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            fail(f"{option} {text!r}: write it as name=value", code=2)
+        pairs[key] = value
+    return pairs
+
+
+def _numbers(texts: Optional[list[str]]) -> dict[str, float]:
+    numbers = {}
+    for name, value in _pairs(texts, "--metric").items():
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            fail(f"--metric {name}={value}: {value!r} is no number", code=2)
+    return numbers

@@ -1,0 +1,166 @@
+"""An artifact on this machine, before and after it is on the server. Nothing is ever overwritten in its record.
+
+artifacts/mnist-model-art-4mpa3.../
+  artifact.jsonl       a line per event; a last line that is not whole is passed over
+  files/               copies of what was added, by their paths in the artifact; removed once the server has them
+
+The lines are in `docs/formats/artifacts.md`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Optional
+
+from danlu.content.manifest import Reference, check_path
+
+FORMAT = 1
+FOLDER = "artifacts"
+RECORD, FILES = "artifact.jsonl", "files"
+MAX_RECORD_BYTES = 256 << 20
+
+
+class Link(NamedTuple):
+    """A run that has read or made it."""
+
+    run: str
+    kind: str
+    folder: str = ""
+    """Where the run's journals are, on the machine that wrote this."""
+
+
+class Draft(NamedTuple):
+    """A record, read."""
+
+    header: dict[str, Any]
+    files: dict[str, int]
+    """Path -> size."""
+
+    references: dict[str, Reference]
+    about: dict[str, Any]
+    """labels, description, aliases"""
+
+    links: tuple[Link, ...]
+    linked: tuple[Link, ...]
+    """Those that the server knows of."""
+
+    is_sealed: bool
+    """Whether nothing will be added any more."""
+
+    uploaded: Optional[dict[str, Any]]
+    """`url`, `version`, `name` once the server has it."""
+
+    @property
+    def id(self) -> str:
+        return str(self.header["artifact"])
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the server has all of it."""
+        return self.uploaded is not None and set(self.links) <= set(self.linked)
+
+
+def folder_name(name: str, artifact_id: str) -> str:
+    return f"{re.sub(r'[^0-9A-Za-z_.-]+', '-', name).strip('-.')[:60] or 'artifact'}-{artifact_id}"
+
+
+def begin_record(folder: str, header: dict[str, Any]) -> None:
+    """Make the folder with the first line of its record."""
+    os.makedirs(folder, exist_ok=True)
+    add_line(folder, {"format": FORMAT, **header})
+
+
+def add_line(folder: str, values: dict[str, Any]) -> None:
+    """Append a line; it is in the file when this returns."""
+    data = json.dumps(values, separators=(",", ":")).encode() + b"\n"
+    descriptor = os.open(os.path.join(folder, RECORD), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            data = b"\n" + data  # what a full disk or a kill left of a line stays a line of its own
+        if os.write(descriptor, data) != len(data):
+            raise OSError(28, "no room for the record", folder)
+    finally:
+        os.close(descriptor)
+
+
+def read_draft(folder: str) -> Optional[Draft]:
+    """Read a record; None when there is none with a beginning."""
+    try:
+        with open(os.path.join(folder, RECORD), "rb") as file:
+            return parse(file.read(MAX_RECORD_BYTES))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def parse(data: bytes) -> Optional[Draft]:
+    """What the lines come to. Lines that make no sense are passed over."""
+    lines = [one for one in map(_line, data.split(b"\n")) if one is not None]
+    if not lines or not isinstance(lines[0].get("artifact"), str) or lines[0].get("format") != FORMAT:
+        return None
+    header = lines[0]
+    about: dict[str, Any] = {name: header[name] for name in ("labels", "description", "aliases") if name in header}
+    files: dict[str, int] = {}
+    references: dict[str, Reference] = {}
+    links: dict[Link, bool] = {}
+    is_sealed, uploaded = False, None
+    for line in lines[1:]:
+        if isinstance(line.get("file"), str) and _is_path(line["file"]):
+            files[line["file"]] = int(line.get("size") or 0)
+        elif isinstance(line.get("reference"), dict):
+            one = Reference(**line["reference"])
+            references[one.path] = one
+        elif isinstance(line.get("set"), dict):
+            about.update(line["set"])
+        elif isinstance(line.get("link"), dict):
+            links.setdefault(Link(**line["link"]), False)
+        elif isinstance(line.get("linked"), dict):
+            links[Link(**line["linked"])] = True
+        elif isinstance(line.get("uploaded"), dict):
+            uploaded = line["uploaded"]
+        is_sealed = is_sealed or "sealed" in line
+    known = tuple(link for link, is_known in links.items() if is_known)
+    return Draft(header, files, references, about, tuple(links), known, is_sealed, uploaded)
+
+
+def find_drafts(folder: str) -> Iterator[str]:
+    """The folders of artifacts at or below a folder. Nothing inside of one is looked at."""
+    for parent, inner, names in os.walk(folder):
+        inner.sort()
+        if RECORD in names:
+            inner.clear()
+            yield parent
+
+
+@contextmanager
+def alone(folder: str) -> Iterator[bool]:
+    """Try to be the only one on this machine who sends this artifact; False when another one is at it."""
+    with open(os.path.join(folder, RECORD), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # a file system without locks: both send, and the server keeps one
+            yield not isinstance(error, BlockingIOError)
+            return
+        yield True
+
+
+def _line(data: bytes) -> Optional[dict[str, Any]]:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_path(path: str) -> bool:
+    try:
+        check_path(path)
+    except ValueError:
+        return False
+    return True

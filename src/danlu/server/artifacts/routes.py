@@ -1,0 +1,184 @@
+"""Artifacts over HTTP: look, change, delete, read; and how they are uploaded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from danlu.content.manifest import MAX_BYTES
+from danlu.errors import TooLarge
+from danlu.server.artifacts import service, uploads
+from danlu.server.artifacts.view import artifacts_out, version_out, versions_out
+from danlu.server.described import BYTES, TAKES_BYTES
+from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.people.service import project_ids_for
+from danlu.server.runs.service import project_seen
+from danlu.server.state import State
+from danlu.store import artifacts
+from danlu.wire.artifacts import (
+    MAX_PACK_BYTES,
+    ArtifactOut,
+    ArtifactUploadOut,
+    AskChunks,
+    BeginArtifact,
+    ChangeArtifact,
+    ChangeVersion,
+    DeletedArtifact,
+    LackingOut,
+    LinkRun,
+    TakenOut,
+    VersionOut,
+)
+from danlu.wire.base import Page
+
+router = APIRouter(prefix="/artifacts", tags=["artifacts"])
+Project = Annotated[Optional[str], Query(max_length=100)]
+Name = Annotated[str, Query(min_length=1, max_length=200)]
+_HEADER_BYTES = 4 << 20
+
+
+@router.get("")
+def list_artifacts(
+    who: CurrentUser,
+    state: State,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    prefix: Annotated[str, Query(max_length=200)] = "",
+    label: Annotated[Optional[str], Query(max_length=200)] = None,
+    project: Project = None,
+) -> Page[ArtifactOut]:
+    """Newest first, each with its newest version. `prefix` is the beginning of a name, such as `vision/`."""
+    before = _number(cursor)
+    with state.database.reading() as session:
+        of = project_ids_for(who) if project is None else [project_seen(session, who, project)]
+        wanted = artifacts.ArtifactFilter(project_ids=of, prefix=prefix, label=label)
+        found = artifacts.list_artifacts(session, wanted, before=before, limit=limit + 1)
+        items = artifacts_out(session, found[:limit])
+    return Page(items=items, next=str(found[limit - 1].number) if len(found) > limit else None)
+
+
+@router.get("/named")
+def get_named(
+    who: CurrentUser, state: State, ref: Annotated[str, Query(min_length=1, max_length=300)], project: Project = None
+) -> VersionOut:
+    """The version of a name, such as `mnist-model:3`, `mnist-model:latest`, `mnist-model:best`, or of an id."""
+    with state.database.reading() as session:
+        return version_out(session, service.find_named(session, who, ref, project))
+
+
+@router.patch("/named")
+def change_named(
+    name: Name, body: ChangeArtifact, who: CurrentUser, state: State, project: Project = None
+) -> ArtifactOut:
+    """Label or describe an artifact: all of its versions."""
+    with state.database.writing() as session:
+        return artifacts_out(session, [service.change_artifact(session, state, who, name, project, body)])[0]
+
+
+@router.delete("/named")
+def delete_named(name: Name, who: CurrentUser, state: State, project: Project = None) -> DeletedArtifact:
+    """Delete an artifact with all its versions. Their places in the data flow stay."""
+    return DeletedArtifact(num_versions=service.delete_artifact(state, who, name, project))
+
+
+@router.get("/versions")
+def list_versions(
+    name: Name, who: CurrentUser, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
+) -> Page[VersionOut]:
+    """The versions of an artifact, newest first."""
+    before = _number(cursor)
+    with state.database.reading() as session:
+        artifact = service.find_artifact(session, who, name, project)
+        found = artifacts.list_versions(session, artifact.number, before=before, limit=limit + 1)
+        items = versions_out(session, artifact, found[:limit])
+    return Page(items=items, next=str(found[limit - 1].version) if len(found) > limit else None)
+
+
+@router.get("/versions/{version}")
+def get(version: str, who: CurrentIdentity, state: State) -> VersionOut:
+    with state.database.reading() as session:
+        return version_out(session, service.find(session, who, version))
+
+
+@router.patch("/versions/{version}")
+def change(version: str, body: ChangeVersion, who: CurrentUser, state: State) -> VersionOut:
+    """Label or describe a version, or give it aliases; an alias leaves the version that had it."""
+    with state.database.writing() as session:
+        return version_out(session, service.change_version(session, state, who, version, body))
+
+
+@router.delete("/versions/{version}", status_code=204)
+def delete(version: str, who: CurrentUser, state: State) -> Response:
+    """Delete a version. Its number is not given again, and its place in the data flow stays."""
+    service.delete_version(state, who, version)
+    return Response(status_code=204)
+
+
+@router.get("/versions/{version}/manifest", response_class=Response, responses=BYTES)
+def manifest(version: str, who: CurrentIdentity, state: State) -> Response:
+    """What is in a version: JSON whose SHA-256 is the version's `manifest`."""
+    return _bytes(service.manifest_of(state, who, version))
+
+
+@router.post("/versions/{version}/chunks", response_class=Response, responses=BYTES)
+def read_chunks(version: str, body: AskChunks, who: CurrentIdentity, state: State) -> Response:
+    """Fetch chunks: a header that names them, and their bytes. As many of those asked for as an answer holds."""
+    return _bytes(service.read_chunks(state, who, version, body.digests))
+
+
+@router.post("/versions/{version}/links")
+def link(version: str, body: LinkRun, who: CurrentIdentity, state: State) -> VersionOut:
+    """Note in the data flow that a run has read or made a version."""
+    with state.database.writing() as session:
+        return version_out(session, service.link(session, state, who, version, body))
+
+
+@router.post("/uploads", status_code=201)
+def begin(body: BeginArtifact, who: CurrentIdentity, state: State) -> ArtifactUploadOut:
+    """Begin an upload. The same id again takes it up, or answers with the version that it became."""
+    return state.database.write(uploads.begin, state, who, body)
+
+
+@router.post("/uploads/{artifact}/lacking")
+def lacking(artifact: str, body: AskChunks, who: CurrentIdentity, state: State) -> LackingOut:
+    """Which chunks are to be sent."""
+    return state.database.write(uploads.lacking, state, who, artifact, body.digests)
+
+
+@router.post("/uploads/{artifact}/chunks", openapi_extra=TAKES_BYTES)
+async def take(artifact: str, request: Request, who: CurrentIdentity, state: State) -> TakenOut:
+    """Take chunks: a header that names them, and their bytes."""
+    body = await _body(request, MAX_PACK_BYTES + _HEADER_BYTES)
+    return TakenOut(num_stored=await run_in_threadpool(uploads.take, state, who, artifact, body))
+
+
+@router.post("/uploads/{artifact}/commit", openapi_extra=TAKES_BYTES)
+async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
+    """Make a version of what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
+    body = await _body(request, MAX_BYTES + _HEADER_BYTES)
+    return await run_in_threadpool(uploads.commit, state, who, artifact, body)
+
+
+async def _body(request: Request, most: int) -> bytes:
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > most:
+            raise TooLarge(f"more than {most} bytes at a time; send several")
+    return bytes(data)
+
+
+def _number(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise bad_cursor(cursor)
+    return int(cursor)
+
+
+def _bytes(data: bytes) -> Response:
+    return Response(data, media_type="application/octet-stream", headers={"X-Content-Type-Options": "nosniff"})

@@ -1,0 +1,265 @@
+"""The rules of artifacts that are there: find, change, connect, read, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
+from danlu.content.names import check_alias, is_artifact_id, parse_named
+from danlu.content.packs import pack
+from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
+from danlu.server.audit.service import note
+from danlu.server.people.service import project_ids_for
+from danlu.server.runs import service as runs
+from danlu.server.runs.service import bad
+from danlu.server.state import ServerState
+from danlu.spec.audit import Action
+from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
+from danlu.store import artifacts, blobs, flow, models, people
+from danlu.store.artifact_tables import ArtifactRow, ArtifactVersionRow
+from danlu.store.metrics.decode import clean
+from danlu.wire.artifacts import MAX_PACK_BYTES, ChangeArtifact, ChangeVersion, LinkKind, LinkRun
+
+
+def find_named(session: Session, who: UserIdentity, text: str, project: str | None) -> ArtifactVersionRow:
+    """The version of that id or name. Without a project, of the one project of yours that has the name."""
+    if is_artifact_id(text):
+        return find(session, who, text)
+    try:
+        wanted = parse_named(text)
+    except ValueError as error:
+        raise bad("ref", str(error)) from error
+    artifact = find_artifact(session, who, wanted.name, project)
+    if wanted.alias is not None:
+        row = next(iter(artifacts.with_alias(session, artifact.number, wanted.alias)), None)
+    elif wanted.version is not None:
+        row = artifacts.version_of(session, artifact.number, wanted.version)
+    else:
+        row = artifacts.latest_of(session, [artifact.number]).get(artifact.number)
+    if row is None:
+        raise NotFound(f"no version {text!r}; `danlu artifacts versions {wanted.name}` lists them")
+    return row
+
+
+def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
+    found = artifacts.artifacts_named(session, project_ids_for(who), name)
+    names = people.projects_by_id(session)
+    if project is not None:
+        found = [row for row in found if names[row.project_id] == project]
+    if not found:
+        raise NotFound(f"no artifact {name!r}; `danlu artifacts list` shows yours")
+    if len(found) > 1:
+        told = f"{name!r} is in {', '.join(names[row.project_id] for row in found)}; say which project"
+        raise Conflict(told)
+    return found[0]
+
+
+def find(session: Session, who: Identity, version_id: str) -> ArtifactVersionRow:
+    row = artifacts.get_version(session, version_id)
+    if row is None or not _can_see(session, who, row):
+        raise NotFound(f"no artifact {version_id[:60]!r}; `danlu artifacts list` shows yours")
+    return row
+
+
+def find_to_change(session: Session, who: Identity, version_id: str) -> ArtifactVersionRow:
+    row = find(session, who, version_id)
+    if not _can_change(session, who, row):
+        raise NotAllowed(f"{version_id} is not yours to change; ask its owner or an owner of its project")
+    return row
+
+
+def check_visible(session: Session, who: Identity, row: ArtifactVersionRow) -> None:
+    """Refuse an id that is taken by something of others."""
+    if not _can_see(session, who, row):
+        raise Conflict(f"the id {row.id} is taken; an upload of yours has an id of its own")
+
+
+def is_own(who: Identity, *, owner_id: int, job_id: str | None) -> bool:
+    """Whether an upload is of the one who asks."""
+    if isinstance(who, JobIdentity):
+        return job_id == who.job_id
+    return owner_id == who.user_id
+
+
+def change_artifact(
+    session: Session, state: ServerState, who: UserIdentity, name: str, project: str | None, body: ChangeArtifact
+) -> ArtifactRow:
+    row = find_artifact(session, who, name, project)
+    if not rights.can_use_project(who, row.project_id):
+        raise NotAllowed(f"you may look at {name!r} but not change it; ask an owner of its project")
+    row.labels = row.labels if body.labels is None else clean(body.labels)
+    row.description = row.description if body.description is None else clean(body.description)
+    note(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)
+    return row
+
+
+def change_version(
+    session: Session, state: ServerState, who: UserIdentity, version_id: str, body: ChangeVersion
+) -> ArtifactVersionRow:
+    row = find_to_change(session, who, version_id)
+    row.labels = row.labels if body.labels is None else clean(body.labels)
+    row.description = row.description if body.description is None else clean(body.description)
+    if body.aliases is not None:
+        set_aliases(session, row, body.aliases)
+    _note(session, state, who, Action.ARTIFACT_CHANGE, row)
+    return row
+
+
+def set_aliases(session: Session, row: ArtifactVersionRow, aliases: Sequence[str]) -> None:
+    """Give a version these aliases. Another version that had one of them has it no more."""
+    for alias in aliases:
+        try:
+            check_alias(alias)
+        except ValueError as error:
+            raise bad("aliases", str(error)) from error
+        for other in artifacts.with_alias(session, row.artifact, alias):
+            other.aliases = [one for one in other.aliases if one != alias]
+    row.aliases = sorted(set(aliases))
+
+
+def link(session: Session, state: ServerState, who: Identity, version_id: str, body: LinkRun) -> ArtifactVersionRow:
+    """Note that a run has read or made a version. Quiet when that is known."""
+    row = find(session, who, version_id)
+    run = runs.find_to_change(session, who, body.run)
+    now, project_id = state.now(), _artifact(session, row).project_id
+    here, there = node_of(row), run_node(run.id)
+    flow.node(session, there, project_id=run.project_id, label=run.name, at=now)
+    flow.node(session, here, project_id=project_id, label=_title(session, row), at=now)
+    if body.kind is LinkKind.INPUT:
+        flow.connect(session, here, there, Relation.INPUT, now)
+    else:
+        flow.connect(session, there, here, Relation.OUTPUT, now)
+        if row.run_id is None and _can_change(session, who, row):
+            row.run_id = run.id
+    note(
+        session,
+        who,
+        Action.ARTIFACT_LINK,
+        f"artifact/{row.id}",
+        at=now,
+        project_id=project_id,
+        run=run.id,
+        kind=body.kind.value,
+    )
+    return row
+
+
+def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
+    with state.database.reading() as session:
+        row = find(session, who, version_id)
+    return _manifest(state, row)
+
+
+def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Sequence[str]) -> bytes:
+    """A pack of chunks that the version's project has sent: as many of them, from the first on, as a pack holds."""
+    with state.database.reading() as session:
+        row = find(session, who, version_id)
+        sizes = blobs.known_sizes(session, _artifact(session, row).project_id, digests)
+    wanted: list[str] = []
+    total = 0
+    for digest in digests:
+        if digest not in sizes:
+            raise NotFound(f"no chunk {digest[:80]!r} of {version_id}")
+        total += sizes[digest]
+        if wanted and total > MAX_PACK_BYTES:
+            break
+        wanted.append(digest)
+    found = state.blobs.read_many(wanted, MAX_CHUNK_BYTES)
+    pieces = []
+    for digest, data in zip(wanted, found, strict=True):
+        if data is None:
+            raise Unavailable(f"the chunk {digest} of {version_id} cannot be read; tell who looks after the server")
+        pieces.append(data)
+    header = [{"sha256": digest, "size": len(data)} for digest, data in zip(wanted, pieces, strict=True)]
+    return pack(header, pieces)
+
+
+def delete_version(state: ServerState, who: UserIdentity, version_id: str) -> None:
+    with state.database.reading() as session:
+        row = find_to_change(session, who, version_id)
+    named = contents(state, row)
+    with state.database.writing() as session:
+        find_to_change(session, who, version_id)
+        remove(session, state, who, version_id, named)
+
+
+def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: str | None) -> int:
+    """Delete an artifact with all its versions; return how many."""
+    with state.database.reading() as session:
+        artifact = find_artifact(session, who, name, project)
+        check_deletable(session, who, artifact)
+        rows = artifacts.list_versions(session, artifact.number, before=None, limit=100_000)
+    named = {row.id: contents(state, row) for row in rows}
+    with state.database.writing() as session:
+        artifact = find_artifact(session, who, name, project)
+        check_deletable(session, who, artifact)
+        for version_id, digests in named.items():
+            remove(session, state, who, version_id, digests)
+        if artifacts.latest_of(session, [artifact.number]):
+            raise Conflict(f"{name!r} got another version meanwhile; delete it again")
+        artifacts.delete_artifact(session, artifact)
+    return len(named)
+
+
+def check_deletable(session: Session, who: Identity, artifact: ArtifactRow) -> None:
+    """Refuse unless one may delete every version of it."""
+    for row in artifacts.list_versions(session, artifact.number, before=None, limit=100_000):
+        if not _can_change(session, who, row):
+            raise NotAllowed(f"{artifact.name}:{row.version} is not yours to delete; ask an owner of its project")
+
+
+def contents(state: ServerState, row: ArtifactVersionRow) -> set[str]:
+    """All blobs that a version keeps: its manifest, and what that names."""
+    return {row.manifest, *read_manifest(_manifest(state, row)).chunks()}
+
+
+def remove(session: Session, state: ServerState, who: Identity, version_id: str, digests: set[str]) -> None:
+    """Forget a version. What only it has kept is cleaned away later; its place in the data flow stays."""
+    row = artifacts.get_version(session, version_id)
+    if row is None:
+        return
+    used = next(iter(models.of_artifact(session, row.id)), None)
+    if used is not None:
+        model = f"{used[1].name}:{used[0].version}"
+        raise Conflict(f"{_title(session, row)} has the files of model {model}; delete that first, or keep both")
+    _note(session, state, who, Action.ARTIFACT_DELETE, row)
+    blobs.refer(session, _artifact(session, row).project_id, digests, -1)
+    flow.bury(session, node_of(row), state.now())
+    artifacts.delete_version(session, row)
+
+
+def node_of(row: ArtifactVersionRow) -> NodeRef:
+    return NodeRef(NodeKind.ARTIFACT, row.id)
+
+
+def _manifest(state: ServerState, row: ArtifactVersionRow) -> bytes:
+    return b"".join(state.blobs.read(row.manifest))
+
+
+def _artifact(session: Session, row: ArtifactVersionRow) -> ArtifactRow:
+    found = artifacts.get_artifact(session, row.artifact)
+    assert found is not None  # a foreign key
+    return found
+
+
+def _title(session: Session, row: ArtifactVersionRow) -> str:
+    return f"{_artifact(session, row).name}:{row.version}"
+
+
+def _can_see(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:
+    return rights.can_see_run(who, project_id=_artifact(session, row).project_id, job_id=row.job_id)
+
+
+def _can_change(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:
+    project_id = _artifact(session, row).project_id
+    return rights.can_change_run(who, project_id=project_id, owner_id=row.owner_id, job_id=row.job_id)
+
+
+def _note(session: Session, state: ServerState, who: Identity, action: Action, row: ArtifactVersionRow) -> None:
+    project_id = _artifact(session, row).project_id
+    title = _title(session, row)
+    note(session, who, action, f"artifact/{row.id}", at=state.now(), project_id=project_id, name=title)

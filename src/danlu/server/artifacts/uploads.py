@@ -1,0 +1,304 @@
+"""The rules of uploading an artifact: begin, say what is lacking, take chunks, make it a version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from pydantic import ValidationError
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.content import manifest as manifests
+from danlu.content.manifest import MAX_CHUNK_BYTES, Manifest
+from danlu.content.names import check_artifact_name, is_artifact_id
+from danlu.content.packs import unpack
+from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
+from danlu.server.artifacts import service
+from danlu.server.artifacts.view import version_out
+from danlu.server.audit.service import note
+from danlu.server.runs.service import bad, project_of
+from danlu.server.state import ServerState
+from danlu.spec.audit import Action
+from danlu.spec.flow import Relation, job_node
+from danlu.store import artifacts, blobs, flow, jobs
+from danlu.store.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
+from danlu.store.metrics.decode import clean
+from danlu.wire.artifacts import (
+    MAX_PACK_BYTES,
+    ArtifactUploadOut,
+    BeginArtifact,
+    CommitArtifact,
+    LackingOut,
+    OnName,
+    VersionOut,
+)
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifact) -> ArtifactUploadOut:
+    """Begin an upload, or take up the one of that id. One that is whole is answered with its version."""
+    if not is_artifact_id(body.artifact):
+        told = (
+            f"{body.artifact[:60]!r} is not the id of an upload; art- and 26 characters of a-z and 2-7 would be right"
+        )
+        raise bad("artifact", told)
+    name = _name_in("name", body.name)
+    known = artifacts.get_version(session, body.artifact)
+    if known is not None:
+        service.check_visible(session, who, known)
+        return _out(session, known, name)
+    upload = artifacts.get_upload(session, body.artifact)
+    if upload is not None:
+        find(session, who, body.artifact).seen_at = state.now()
+        return ArtifactUploadOut(id=upload.id, name=upload.name)
+    project_id, owner_id, job_id = _belongs(session, who, body.project)
+    there = artifacts.find_artifact(session, project_id, name)
+    if there is not None and body.conflict is OnName.ERROR:
+        raise AlreadyExists(f"there is an artifact {name!r} already; give it another name, or make it a version of it")
+    if there is not None and body.conflict is OnName.SKIP:
+        latest = artifacts.latest_of(session, [there.number]).get(there.number)
+        return ArtifactUploadOut(
+            id=body.artifact, name=name, version=version_out(session, latest) if latest else None, is_skipped=True
+        )
+    if there is not None and body.conflict is OnName.NEW and body.other_name is not None:
+        name = _name_in("other_name", body.other_name)
+    if there is not None and body.conflict is OnName.REPLACE:
+        service.check_deletable(session, who, there)
+    now = state.now()
+    artifacts.add_upload(
+        session,
+        ArtifactUploadRow(
+            id=body.artifact,
+            project_id=project_id,
+            owner_id=owner_id,
+            job_id=job_id,
+            name=name,
+            replaces=body.conflict is OnName.REPLACE,
+            begun_at=now,
+            seen_at=now,
+        ),
+    )
+    return ArtifactUploadOut(id=body.artifact, name=name)
+
+
+def find(session: Session, who: Identity, upload_id: str) -> ArtifactUploadRow:
+    """The upload, if it is of the one who asks, and may still become something in its project."""
+    row = artifacts.get_upload(session, upload_id)
+    if row is None or not service.is_own(who, owner_id=row.owner_id, job_id=row.job_id):
+        raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
+    if isinstance(who, UserIdentity) and not rights.can_use_project(who, row.project_id):
+        if rights.can_see_project(who, row.project_id):
+            raise NotAllowed(f"{row.name!r} is for a project that you may not change (any more); ask an owner of it")
+        raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
+    return row
+
+
+def lacking(session: Session, state: ServerState, who: Identity, upload_id: str, digests: Sequence[str]) -> LackingOut:
+    """Which of these the project has not sent. Those that it has are kept from now on as if they were sent now."""
+    upload = find(session, who, upload_id)
+    for digest in digests:
+        _check_digest(digest)
+    known = blobs.known_sizes(session, upload.project_id, digests)
+    blobs.touch(session, known, state.now())
+    upload.seen_at = state.now()
+    return LackingOut(lacking=sorted(set(digests) - set(known)))
+
+
+def take(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
+    """Store chunks, each by its digest. All of them are checked before the first is stored."""
+    chunks = _unpack(body)
+    with state.database.writing() as session:
+        project_id = find(session, who, upload_id).project_id
+        blobs.expect(session, project_id, [digest for digest, _ in chunks], state.now())
+    problems = state.blobs.put_many(chunks)
+    stored = [chunk for chunk, problem in zip(chunks, problems, strict=True) if problem is None]
+    with state.database.writing() as session:
+        find(session, who, upload_id).seen_at = state.now()
+        for digest, data in stored:
+            blobs.own(session, project_id, digest, state.now(), size=len(data))
+    for problem in problems:
+        if problem is not None:
+            raise problem
+    return len(stored)
+
+
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
+    """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
+    asked, manifest = _read(body)
+    data = manifest.to_json()
+    digest = manifests.digest_of(data)
+    with state.database.writing() as session:
+        known = _committed(session, who, upload_id)
+        if known is not None:
+            return known
+        project_id = find(session, who, upload_id).project_id
+        blobs.expect(session, project_id, [digest], state.now())
+    state.blobs.put_bytes(digest, data)
+    doomed = _doomed(state, who, upload_id)
+    with state.database.writing() as session:
+        known = _committed(session, who, upload_id)
+        if known is not None:
+            return known
+        upload = find(session, who, upload_id)
+        _check_chunks(session, upload.project_id, manifest)
+        blobs.own(session, upload.project_id, digest, state.now(), size=len(data))
+        session.flush()
+        blobs.refer(session, upload.project_id, [digest, *manifest.chunks()], +1)
+        for version_id, contents in doomed.items():
+            service.remove(session, state, who, version_id, contents)
+        row = _add_version(session, state, upload, asked, manifest, digest)
+        note(
+            session,
+            who,
+            Action.ARTIFACT_MAKE,
+            f"artifact/{row.id}",
+            at=state.now(),
+            project_id=upload.project_id,
+            name=f"{upload.name}:{row.version}",
+        )
+        artifacts.forget_upload(session, upload_id)
+        return version_out(session, row)
+
+
+def _add_version(
+    session: Session,
+    state: ServerState,
+    upload: ArtifactUploadRow,
+    asked: CommitArtifact,
+    manifest: Manifest,
+    digest: str,
+) -> ArtifactVersionRow:
+    now = state.now()
+    artifact = artifacts.find_artifact(session, upload.project_id, upload.name)
+    labels = clean(asked.labels)
+    if artifact is None:
+        artifact = ArtifactRow(
+            project_id=upload.project_id, name=upload.name, labels=[], description="", last_version=0, created_at=now
+        )
+        artifacts.add_artifact(session, artifact)
+    # writers take turns, so that no two get the same number
+    artifact.last_version += 1
+    artifact.labels = [*artifact.labels, *(label for label in labels if label not in artifact.labels)][:100]
+    artifact.description = clean(asked.description) or artifact.description
+    row = ArtifactVersionRow(
+        id=upload.id,
+        artifact=artifact.number,
+        version=artifact.last_version,
+        manifest=digest,
+        size=manifest.size,
+        num_files=len(manifest.files),
+        num_references=len(manifest.references),
+        labels=labels,
+        aliases=[],
+        description=clean(asked.description),
+        owner_id=upload.owner_id,
+        job_id=upload.job_id,
+        made_at=now if asked.created_at is None else datetime.fromtimestamp(asked.created_at, timezone.utc),
+        created_at=now,
+    )
+    artifacts.add_version(session, row)
+    service.set_aliases(session, row, asked.aliases)
+    node = service.node_of(row)
+    flow.node(session, node, project_id=upload.project_id, label=f"{upload.name}:{row.version}", at=now)
+    if upload.job_id is not None:
+        if flow.find(session, job_node(upload.job_id)) is None:  # the job is older than the data flow
+            flow.node(session, job_node(upload.job_id), project_id=upload.project_id, label=upload.job_id, at=now)
+        flow.connect(session, job_node(upload.job_id), node, Relation.MADE, now)
+    return row
+
+
+def _doomed(state: ServerState, who: Identity, upload_id: str) -> dict[str, set[str]]:
+    """Versions that this one is to replace, and what their manifests name: read before the transaction."""
+    with state.database.reading() as session:
+        upload = find(session, who, upload_id)
+        there = artifacts.find_artifact(session, upload.project_id, upload.name) if upload.replaces else None
+        rows = artifacts.list_versions(session, there.number, before=None, limit=10_000) if there is not None else ()
+    return {row.id: service.contents(state, row) for row in rows}
+
+
+def _committed(session: Session, who: Identity, upload_id: str) -> VersionOut | None:
+    """The version that an earlier try has made of this upload: its answer was lost."""
+    row = artifacts.get_version(session, upload_id)
+    if row is None:
+        return None
+    service.check_visible(session, who, row)
+    return version_out(session, row)
+
+
+def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None:
+    wanted = manifest.chunks()
+    known = blobs.known_sizes(session, project_id, wanted)
+    missing = wanted.keys() - known.keys()
+    if missing:
+        raise Conflict(
+            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is lacking, "
+            "and send it"
+        )
+    for digest, size in wanted.items():
+        if known[digest] != size:
+            told = f"the chunk {digest} has {known[digest]} bytes, not {size}"
+            raise InvalidInput(f"manifest: {told}", fields={"manifest": told})
+
+
+def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
+    try:
+        asked = CommitArtifact.model_validate_json(body)
+        return asked, manifests.manifest_of(asked.manifest)
+    except ValidationError as error:
+        one = error.errors()[0]
+        raise bad(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
+    except ValueError as error:
+        raise bad("manifest", str(error)) from error
+
+
+def _unpack(body: bytes) -> list[tuple[str, bytes]]:
+    """The chunks of a pack, their digests checked."""
+    try:
+        header, rest = unpack(body)
+        sizes = [int(item["size"]) for item in header]
+        digests = [str(item["sha256"]) for item in header]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"the pack cannot be read: {error}; sha256 and size of each chunk would be right") from error
+    if sum(sizes) != len(rest) or any(not 0 < size <= MAX_CHUNK_BYTES for size in sizes):
+        raise InvalidInput(
+            f"the pack's chunks have {sum(sizes)} bytes by its header, and {len(rest)} came; a chunk has 1 to "
+            f"{MAX_CHUNK_BYTES} bytes"
+        )
+    if len(rest) > MAX_PACK_BYTES:
+        raise TooLarge(f"a pack holds up to {MAX_PACK_BYTES} bytes; send several")
+    found, begin = {}, 0
+    for digest, size in zip(digests, sizes, strict=True):
+        _check_digest(digest)
+        found[digest] = bytes(rest[begin : begin + size])
+        begin += size
+    return list(found.items())
+
+
+def _check_digest(digest: str) -> None:
+    if not _DIGEST.fullmatch(digest):
+        raise bad("digests", f"{digest[:80]!r} is not a digest; 64 hexadecimal digits would be right")
+
+
+def _name_in(field: str, name: str) -> str:
+    try:
+        return check_artifact_name(name)
+    except ValueError as error:
+        raise bad(field, str(error)) from error
+
+
+def _belongs(session: Session, who: Identity, project: str | None) -> tuple[int, int, str | None]:
+    """Project, owner and job of an upload."""
+    if isinstance(who, JobIdentity):
+        job = jobs.get_job(session, who.job_id)
+        if job is None:
+            raise NotFound(f"no job {who.job_id!r}")
+        return job.project_id, job.owner_id, job.id
+    return project_of(session, who, project), who.user_id, None
+
+
+def _out(session: Session, row: ArtifactVersionRow, name: str) -> ArtifactUploadOut:
+    return ArtifactUploadOut(id=row.id, name=name, version=version_out(session, row))

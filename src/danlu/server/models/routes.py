@@ -1,0 +1,181 @@
+"""Models over HTTP: register, list, compare, alias, change, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from danlu.server.identity import CurrentUser
+from danlu.server.models import service
+from danlu.server.models.sources import bad
+from danlu.server.models.view import compare as side_by_side
+from danlu.server.models.view import model_out, models_out, version_out, versions_out
+from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.people.service import project_ids_for
+from danlu.server.state import State
+from danlu.store import models, projects
+from danlu.wire.base import Page
+from danlu.wire.models import (
+    MAX_COMPARED,
+    ChangeModel,
+    ChangeModelVersion,
+    DeletedModel,
+    ModelComparison,
+    ModelOut,
+    ModelVersionOut,
+    RegisterModel,
+    SetAlias,
+)
+
+router = APIRouter(tags=["models"])
+Project = Annotated[Optional[str], Query(max_length=100)]
+
+
+@router.post("/models", status_code=201)
+def register(body: RegisterModel, who: CurrentUser, state: State) -> ModelVersionOut:
+    """Register a new version, and the model with its first one. The server gives the number."""
+    version_id = service.register(state, who, body)
+    with state.database.reading() as session:
+        return version_out(session, service.get_version(session, who, version_id))
+
+
+@router.get("/models")
+def list_models(
+    who: CurrentUser,
+    state: State,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    project: Project = None,
+    name: Annotated[str, Query(max_length=100)] = "",
+    tag: Annotated[Optional[list[str]], Query(max_length=10)] = None,
+) -> Page[ModelOut]:
+    """Newest first. `name` is a part of the name; `tag` is written key=value."""
+    with state.database.reading() as session:
+        project_ids = project_ids_for(who)
+        if project is not None:
+            found = projects.project_by_name(session, project)
+            is_seen = found is not None and (project_ids is None or found.id in project_ids)
+            project_ids = [found.id] if found is not None and is_seen else []
+        wanted = models.ModelFilter(project_ids, name, [_tag(text) for text in tag or ()])
+        rows = models.list_models(session, wanted, before=_number(cursor), limit=limit + 1)
+        items = models_out(session, rows[:limit])
+    return Page(items=items, next=str(rows[limit - 1].number) if len(rows) > limit else None)
+
+
+@router.get("/models/{model}")
+def get_model(model: str, who: CurrentUser, state: State, project: Project = None) -> ModelOut:
+    with state.database.reading() as session:
+        return model_out(session, service.find_model(session, who, model, project))
+
+
+@router.patch("/models/{model}")
+def change_model(model: str, body: ChangeModel, who: CurrentUser, state: State, project: Project = None) -> ModelOut:
+    """Describe or tag a model."""
+    with state.database.writing() as session:
+        row = service.find_model(session, who, model, project)
+        service.change_model(session, state, who, row, body)
+        return model_out(session, row)
+
+
+@router.delete("/models/{model}")
+def delete_model(
+    model: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
+) -> DeletedModel:
+    """Forget a model with its versions. Files stay; with `files`, those that versions have of their own go too."""
+    return service.delete_model(state, who, model, project, with_files=files)
+
+
+@router.get("/models/{model}/versions")
+def list_versions(
+    model: str, who: CurrentUser, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
+) -> Page[ModelVersionOut]:
+    """Newest first."""
+    with state.database.reading() as session:
+        row = service.find_model(session, who, model, project)
+        found = models.list_versions(session, row.number, before=_number(cursor), limit=limit + 1)
+        items = versions_out(session, found[:limit])
+    return Page(items=items, next=str(found[limit - 1].version) if len(found) > limit else None)
+
+
+@router.get("/models/{model}/compare")
+def compare(
+    model: str,
+    who: CurrentUser,
+    state: State,
+    version: Annotated[list[str], Query(min_length=1, max_length=MAX_COMPARED)],
+    project: Project = None,
+) -> ModelComparison:
+    """Versions side by side: numbers, aliases or `latest`."""
+    with state.database.reading() as session:
+        row = service.find_model(session, who, model, project)
+        found = [service.find_version(session, row, which) for which in version]
+        return side_by_side(versions_out(session, found))
+
+
+@router.get("/models/{model}/versions/{which}")
+def get_version(model: str, which: str, who: CurrentUser, state: State, project: Project = None) -> ModelVersionOut:
+    """A number, an alias, or `latest`."""
+    with state.database.reading() as session:
+        row = service.find_model(session, who, model, project)
+        return version_out(session, service.find_version(session, row, which))
+
+
+@router.patch("/models/{model}/versions/{which}")
+def change_version(
+    model: str, which: str, body: ChangeModelVersion, who: CurrentUser, state: State, project: Project = None
+) -> ModelVersionOut:
+    """Describe, tag, or say what it takes to run it. Files and metrics stay what they were."""
+    with state.database.writing() as session:
+        row = service.find_version(session, service.find_model(session, who, model, project), which)
+        service.change_version(session, state, who, row, body)
+        return version_out(session, row)
+
+
+@router.delete("/models/{model}/versions/{which}")
+def delete_version(
+    model: str, which: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
+) -> DeletedModel:
+    """Forget a version. Its files stay; with `files`, they go if they are its own."""
+    with state.database.reading() as session:
+        row = service.find_version(session, service.find_model(session, who, model, project), which)
+    return service.delete_version(state, who, row.id, with_files=files)
+
+
+@router.put("/models/{model}/aliases/{alias}")
+def set_alias(
+    model: str, alias: str, body: SetAlias, who: CurrentUser, state: State, project: Project = None
+) -> ModelVersionOut:
+    """Point an alias at a version; it leaves the one that had it in the same moment."""
+    with state.database.writing() as session:
+        row = service.find_model(session, who, model, project)
+        return version_out(session, service.set_alias(session, state, who, row, alias, body))
+
+
+@router.delete("/models/{model}/aliases/{alias}", status_code=204)
+def delete_alias(model: str, alias: str, who: CurrentUser, state: State, project: Project = None) -> Response:
+    with state.database.writing() as session:
+        service.delete_alias(session, state, who, service.find_model(session, who, model, project), alias)
+    return Response(status_code=204)
+
+
+@router.get("/model-versions/{version_id}")
+def get_version_by_id(version_id: str, who: CurrentUser, state: State) -> ModelVersionOut:
+    with state.database.reading() as session:
+        return version_out(session, service.get_version(session, who, version_id))
+
+
+def _number(cursor: Optional[str]) -> Optional[int]:
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise bad_cursor(cursor)
+    return int(cursor)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise bad("tag", f"{text[:100]!r} is not a tag; write key=value")
+    return key, value

@@ -1,0 +1,175 @@
+"""What a model is registered from: a job's output, an artifact, or a path in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import DanluError, InvalidInput, NotFound
+from danlu.server.artifacts import service as artifacts_service
+from danlu.server.jobs import service as jobs_service
+from danlu.server.runs import service as runs_service
+from danlu.server.state import ServerState
+from danlu.spec.flow import NodeRef, store_node
+from danlu.spec.paths import StorePath, check_key, parse_store_path
+from danlu.spec.runs import SYSTEM
+from danlu.store import people, runs
+from danlu.store.metrics.journals import journals_of
+from danlu.store.run_tables import RunRow
+from danlu.wire.models import RegisterModel
+
+MODEL_FOLDER = "model/"
+MAX_RUNS = 20
+MAX_METRICS = 1000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of a model by the runs it comes from."""
+
+    run_id: str | None = None
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    hparams: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a version comes from."""
+
+    text: str
+    """As people name it."""
+
+    node: NodeRef
+    """What data flows from."""
+
+    path: StorePath | None = None
+    """Where the files are; None when they are those of the artifact."""
+
+    whole: StorePath | None = None
+    """What to take instead when nothing is at `path`."""
+
+    project_id: int | None = None
+    """Of the path's bucket."""
+
+    job_id: str | None = None
+    artifact_id: str | None = None
+    manifest: str | None = None
+    runs: Sequence[RunRow] = ()
+    """Whose metrics count, the newest last."""
+
+    hparams: dict[str, Any] = field(default_factory=dict)
+    image: str | None = None
+
+
+def find_source(session: Session, who: UserIdentity, body: RegisterModel) -> Source:
+    """Refuse what is not there or not for them to read, before anything is stored."""
+    if body.job is not None:
+        found = _job(session, who, body.job, body.folder)
+    elif body.artifact is not None:
+        found = _artifact(session, who, body.artifact, body.project)
+    else:
+        assert body.path is not None  # the body has one of them
+        found = _path(session, who, body.path)
+    if body.run is None:
+        return found
+    return Source(**{**vars(found), "runs": [runs_service.find(session, who, body.run)]})
+
+
+def measure(state: ServerState, source: Source) -> Measured:
+    """The last values of all metrics, and the hyperparameters, as they are now."""
+    for run in source.runs:
+        with state.database.reading() as session:
+            journals = [journal.name for journal in journals_of(session, run.number)]
+        for journal in journals:  # what has arrived counts, though nobody may have got round to it
+            state.metrics.count(run.number, run.id, journal)
+    metrics: dict[str, float | None] = {}
+    hparams = dict(source.hparams)
+    with state.database.reading() as session:
+        fresh = [row for run in source.runs if (row := runs.get_run(session, run.id)) is not None]
+        series = runs.rolled_up(session, [row.number for row in fresh], without=SYSTEM, most=MAX_METRICS)
+    for row in fresh:
+        metrics.update({key: value for key, value in row.summary.items() if _is_number(value)})
+        metrics.update({f"{one.type}/{one.name}".lstrip("/"): one.last for one in series[row.number]})
+        hparams.update(row.hparams)
+    return Measured(fresh[-1].id if fresh else None, metrics, hparams)
+
+
+def _job(session: Session, who: UserIdentity, name: str, folder: str | None) -> Source:
+    row = jobs_service.find(session, who, name)
+    output = parse_store_path(row.output)
+    made = runs.list_runs(session, runs.RunFilter(job_id=row.id), before=None, limit=MAX_RUNS)
+    project_id = _readable(session, who, output, "job")
+    inner = MODEL_FOLDER if folder is None else _inside(folder)
+    return Source(
+        text=f"job:{row.id}",
+        node=store_node(str(output)),
+        path=StorePath(output.bucket, f"{output.key}{inner}"),
+        whole=output if folder is None else None,
+        project_id=project_id,
+        job_id=row.id,
+        # the newest run wins; the job's own one, which metrics are pushed to, before all
+        runs=sorted(made, key=lambda run: (run.is_own, run.number)),
+        hparams=dict(row.spec.get("hyperparameters") or {}),
+        image=row.spec.get("image"),
+    )
+
+
+def _artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> Source:
+    try:
+        row = artifacts_service.find_named(session, who, name, None)
+    except DanluError:
+        if project is None:
+            raise
+        row = artifacts_service.find_named(session, who, name, project)
+    made_by = runs.get_run(session, row.run_id) if row.run_id is not None else None
+    return Source(
+        text=f"artifact:{row.id}",
+        node=artifacts_service.node_of(row),
+        job_id=row.job_id,
+        artifact_id=row.id,
+        manifest=row.manifest,
+        runs=[made_by] if made_by is not None else (),
+    )
+
+
+def _path(session: Session, who: UserIdentity, text: str) -> Source:
+    try:
+        path = parse_store_path(text)
+    except ValueError as error:
+        raise bad("path", str(error)) from error
+    if not path.key:
+        raise bad("path", f"{text!r} is a whole bucket; name a folder or an object in it")
+    project_id = _readable(session, who, path, "path")
+    return Source(text=str(path), node=store_node(str(path)), path=path, project_id=project_id)
+
+
+def _readable(session: Session, who: UserIdentity, path: StorePath, name: str) -> int | None:
+    bucket = people.get_bucket(session, path.bucket)
+    project_id = None if bucket is None else bucket.project_id
+    try:
+        rights.check_read_object(who, path, project_id)
+    except NotFound as error:
+        raise NotFound(f"{name}: {error.message}") from error
+    return project_id
+
+
+def _inside(folder: str) -> str:
+    inner = folder.strip("/")
+    try:
+        check_key(inner, allow_folder=True)
+    except ValueError as error:
+        raise bad("folder", f"{error}; a folder of the job's output would be right, such as model") from error
+    return f"{inner}/" if inner else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def bad(name: str, problem: str) -> InvalidInput:
+    return InvalidInput(f"{name}: {problem}", fields={name: problem})
