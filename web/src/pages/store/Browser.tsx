@@ -329,7 +329,7 @@ function EmptyFolder(props: { bucket: string; prefix: string }) {
       }
     >
       <p>{texts.emptyText}</p>
-      <Code text={`danlu store cp data store://${props.bucket}/${props.prefix}`} />
+      <Code text={`danlu store cp -r data store://${props.bucket}/${props.prefix}`} />
     </Empty>
   );
 }
