@@ -1,12 +1,15 @@
 import { admin } from "./admin";
+import { artifacts } from "./artifacts";
 import { chart } from "./chart";
 import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
+import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
+import { models } from "./models";
 import { overview } from "./overview";
 import { profile } from "./profile";
 import { runs } from "./runs";
@@ -17,14 +20,17 @@ import { values } from "./values";
 
 export const texts = {
   admin,
+  artifacts,
   chart,
   cluster,
   common,
   entry,
+  flow,
   frame,
   job,
   jobs,
   log,
+  models,
   overview,
   profile,
   runs,
