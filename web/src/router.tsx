@@ -15,7 +15,8 @@ import { Frame } from "@/frame/Frame";
 import { Loading, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
 import { moreRoutes } from "@/pages/routes";
-import { flagIn, numberIn, textIn } from "@/search";
+import { chartViewIn } from "@/parts/chart/view";
+import { addressPartOf, flagIn, numberIn, searchOf, textIn } from "@/search";
 
 type Context = { client: QueryClient };
 
@@ -104,6 +105,13 @@ const jobLogs = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
 });
 
+const jobMetrics = createRoute({
+  getParentRoute: () => job,
+  path: "/metrics",
+  validateSearch: (search: Record<string, unknown>) => chartViewIn(search),
+  component: lazyRouteComponent(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
+});
+
 const jobTasks = createRoute({
   getParentRoute: () => job,
   path: "/tasks",
@@ -123,7 +131,7 @@ const jobEvents = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
 });
 
-const jobTabs = [jobOverview, jobLogs, jobTasks, jobSpec, jobEvents];
+const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobSpec, jobEvents];
 
 const submit = createRoute({
   getParentRoute: () => inside,
@@ -153,6 +161,8 @@ export function makeRouter(client: QueryClient) {
     defaultPendingMs: 250,
     defaultErrorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
     scrollRestoration: true,
+    parseSearch: searchOf,
+    stringifySearch: addressPartOf,
   });
 }
 

@@ -94,6 +94,7 @@ function Tabs() {
   const tabs = [
     ["/jobs/$id", texts.overview],
     ["/jobs/$id/logs", texts.logs],
+    ["/jobs/$id/metrics", texts.metrics],
     ["/jobs/$id/tasks", texts.tasks],
     ["/jobs/$id/spec", texts.spec],
     ["/jobs/$id/events", texts.events],

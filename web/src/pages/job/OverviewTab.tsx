@@ -44,7 +44,7 @@ function Why(props: { job: Job }) {
   return (
     <Notice kind={kind} icon={isQueued ? "clock" : undefined}>
       <div className={styles.why}>
-        <strong>{isQueued && why ? why.sentence : job.reason.message}</strong>
+        <strong>{isQueued && why ? withoutName(why.sentence, job.id) : job.reason.message}</strong>
         {isQueued && why && why.would_help.length > 0 && (
           <div>
             {texts.wouldHelp}
@@ -68,6 +68,11 @@ function Why(props: { job: Job }) {
       </div>
     </Notice>
   );
+}
+
+/** The page has the name already. */
+function withoutName(sentence: string, id: string): string {
+  return sentence.startsWith(`${id} waits: `) ? sentence.slice(id.length + 8) : sentence;
 }
 
 function LastLines(props: { job: Job }) {

@@ -27,13 +27,9 @@ export function RunsPanel() {
         <ul className={styles.runs}>
           {runs.map((run) => (
             <li key={run.id}>
-              {run.job ? (
-                <Link to="/jobs/$id" params={{ id: run.job }} className="row-name wrap">
-                  {run.name}
-                </Link>
-              ) : (
-                <span className="wrap">{run.name}</span>
-              )}
+              <Link to="/experiments/$id" params={{ id: run.id }} className="row-name wrap">
+                {run.name}
+              </Link>
               <span className="muted small">
                 <Ago at={run.created_at} />
               </span>

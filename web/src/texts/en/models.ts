@@ -59,5 +59,5 @@ export const models = {
   copied: "It has files of its own",
   notCopied: "Its files are those of its source",
   none: "All versions were deleted.",
-  use: "Use it in a job",
+  use: "Download it",
 };

@@ -62,5 +62,5 @@ export const models: Same<typeof en> = {
   copied: "拥有自己的文件",
   notCopied: "文件与来源相同",
   none: "所有版本都已删除。",
-  use: "在任务中使用",
+  use: "下载",
 };

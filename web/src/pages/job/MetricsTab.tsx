@@ -1,0 +1,76 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { isOver } from "@/api/jobs";
+import { runsQuery, type RunRow } from "@/api/runs";
+import { SYSTEM } from "@/parts/chart/groups";
+import { MetricCharts } from "@/parts/chart/MetricCharts";
+import { Code } from "@/parts/Code";
+import { Empty, Loading, Problem } from "@/parts/Empty";
+import { useTexts } from "@/texts/language";
+import { useLoadedJob } from "./loaded";
+
+const EVERY_MS = 2_000;
+const MOST_RUNS = 50;
+const EXAMPLE = `from danlu import track
+
+run = track.start()
+run.log("train", {"loss": loss}, step=step)`;
+
+/** The metrics of the runs that the job has made. */
+export function MetricsTab() {
+  const job = useLoadedJob();
+  const { job: texts } = useTexts();
+  const view = useSearch({ from: "/inside/jobs/$id/metrics" });
+  const navigate = useNavigate({ from: "/jobs/$id/metrics" });
+  const isOpen = !isOver(job.state);
+  const found = useQuery({
+    ...runsQuery({ job: job.id }),
+    staleTime: 0,
+    refetchInterval: isOpen ? EVERY_MS : false,
+  });
+  const runs = useMemo(() => (found.data?.items ?? []).slice(0, MOST_RUNS), [found.data]);
+  const series = useMemo(() => seriesOf(runs), [runs]);
+  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (!found.data) return <Loading />;
+  if (!series.length) {
+    return (
+      <div className="panel">
+        <Empty icon="chart" title={texts.noMetricsTitle}>
+          <p>{texts.noMetrics}</p>
+          <Code text={EXAMPLE} />
+        </Empty>
+      </div>
+    );
+  }
+  const numPoints = runs
+    .flatMap((run) => run.metrics ?? [])
+    .reduce((sum, metric) => sum + metric.num_points, 0);
+  return (
+    <>
+      <div className="toolbar">
+        {runs.slice(0, 5).map((run) => (
+          <Link key={run.id} to="/experiments/$id" params={{ id: run.id }}>
+            {texts.openRun} {runs.length > 1 ? run.name : ""}
+          </Link>
+        ))}
+      </div>
+      <MetricCharts
+        runs={runs}
+        series={series}
+        view={view}
+        onView={(next) => void navigate({ search: () => next, replace: true })}
+        version={numPoints}
+        hasBranches={job.attempt > 1}
+      />
+    </>
+  );
+}
+
+function seriesOf(runs: readonly RunRow[]) {
+  const found = new Map<string, { type: string; name: string }>();
+  for (const { type, name } of runs.flatMap((run) => run.metrics ?? [])) {
+    if (type !== SYSTEM) found.set(`${type}/${name}`, { type, name });
+  }
+  return [...found.values()];
+}
