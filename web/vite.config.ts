@@ -8,7 +8,9 @@ const OUT = fileURLToPath(new URL("../src/danlu/console", import.meta.url));
 const SERVER = process.env.DANLU_URL ?? "http://127.0.0.1:8400";
 
 const API = fileURLToPath(new URL("../docs/reference/openapi.json", import.meta.url));
-interface Described { components: { schemas: { Action: { enum: string[] } } } }
+interface Described {
+  components: { schemas: { Action: { enum: string[] } } };
+}
 const ACTIONS = (JSON.parse(readFileSync(API, "utf8")) as Described).components.schemas.Action.enum;
 
 export default defineConfig({
