@@ -13,7 +13,7 @@ demo: $(VENV)/.demo-ready  ## run the main job on the embedded default and show 
 web: web/.built  ## the console, which `danlu up` serves; needs Node 20.19 or newer
 
 test: $(VENV)/.dev-ready web/.built  ## the tests, at most 15 minutes on 2 cores
-	cd web && npm test
+	scripts/npm.sh test
 	$(BIN)/pytest -q -m "not long" -n 2 --dist loadfile
 
 test-long: $(VENV)/.dev-ready web/.built  ## the campaigns: faults, fuzzing, thousands of histories
@@ -24,7 +24,8 @@ lint: $(VENV)/.dev-ready web/.ready
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py
-	cd web && npm run -s types && npm run -s lint
+	scripts/npm.sh run -s types
+	scripts/npm.sh run -s lint
 
 screenshots: $(VENV)/.dev-ready web/.built  ## the pictures of the guide, made anew
 	$(BIN)/python scripts/screenshots.py
@@ -52,10 +53,10 @@ $(VENV)/.dev-ready: $(VENV)/.demo-ready requirements-dev.txt compat/pyproject.to
 	$(PIP) install -c constraints.txt --no-deps torchvision  # its Python transforms, to compare ours with
 	touch $@
 
-web/.ready: web/package.json web/package-lock.json
-	cd web && npm ci --no-progress
+web/.ready: $(VENV)/bin/pip web/package.json web/package-lock.json
+	scripts/npm.sh ci --no-progress
 	touch $@
 
 web/.built: web/.ready web/index.html web/vite.config.ts docs/reference/openapi.json $(shell find web/src web/public web/build -type f -not -name schema.d.ts)
-	cd web && npm run -s build
+	scripts/npm.sh run -s build
 	touch $@

@@ -87,7 +87,7 @@ def measure_checkpoints(folder: Path, size: int, *, with_peers: bool) -> list[di
         figure("first_upload_seconds", ours["first"]["seconds"], None, None),
         figure("next_upload_seconds", seconds, None, None),
         figure("download_seconds", ours["download"]["seconds"], None, None),
-        figure("client_memory_mib", memory, 256, 128),
+        figure("client_memory_mib", memory, 384, 256),
     ]
     if with_peers:
         theirs = _mlflow(folder / "mlflow", files)

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
@@ -6,7 +7,14 @@ import { compress } from "./build/compress.ts";
 const OUT = fileURLToPath(new URL("../src/danlu/console", import.meta.url));
 const SERVER = process.env.DANLU_URL ?? "http://127.0.0.1:8400";
 
+const API = fileURLToPath(new URL("../docs/reference/openapi.json", import.meta.url));
+interface Described {
+  components: { schemas: { Action: { enum: string[] } } };
+}
+const ACTIONS = (JSON.parse(readFileSync(API, "utf8")) as Described).components.schemas.Action.enum;
+
 export default defineConfig({
+  define: { __ACTIONS__: JSON.stringify(ACTIONS) },
   plugins: [react(), compress(OUT)],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {

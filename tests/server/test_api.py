@@ -312,8 +312,8 @@ class TestFailures:
         assert set(body) == {"error", "message", "fields"}
         assert all(isinstance(value, str) for value in body["fields"].values())
 
-    def test_a_missing_page_outside_the_api_as_well(self, api: Api) -> None:
-        response = api.http.get(str(api.http.base_url).replace("/api/v1/", "/nope"))
+    def test_a_missing_page_of_an_unknown_version_as_well(self, api: Api) -> None:
+        response = api.http.get(str(api.http.base_url).replace("/api/v1/", "/api/v9/jobs"))
         assert (response.status_code, response.json()["error"]) == (404, "NotFound")
 
     def test_nodes_and_their_devices(self, world: World, api: Api) -> None:

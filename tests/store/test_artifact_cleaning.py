@@ -73,7 +73,9 @@ def read(world: World, version: str, *chunks: bytes) -> bytes:
 
 
 class TestVersions:
-    def test_what_a_version_keeps_stays_until_it_is_deleted(self, world: World, places: Places) -> None:
+    def test_what_a_version_keeps_stays_until_it_is_deleted(
+        self, world: World, places: Places, caplog: pytest.LogCaptureFixture
+    ) -> None:
         first, second = begin(world), begin(world)
         take(world, first, b"shared", b"old")
         take(world, second, b"new")
@@ -88,6 +90,7 @@ class TestVersions:
         assert b"shared" in read(world, second, b"shared", b"new")
         with pytest.raises(NotFound):
             world.database.read(service.find, world.admin, first)
+        assert caplog.text == "", "the counts alone were enough"
 
     def test_a_count_that_is_wrong_costs_nobody_bytes(
         self, world: World, places: Places, caplog: pytest.LogCaptureFixture

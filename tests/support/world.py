@@ -24,6 +24,7 @@ from danlu.auth.secrets import Sealer
 from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.parts import Parts
 from danlu.server.app import MAX_HEAD_BYTES, create_app
+from danlu.server.console.files import Console
 from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
@@ -106,6 +107,7 @@ class World:
                 LocalObjects(self.settings.server_dir),
             ),
             sealer=self.sealer,
+            console=Console(self.settings.server_dir / "none"),  # tests do not depend on whether it was built
             now=self.clock,
             wake_scheduler=self.scheduler.wake,
             passwords=CHEAP,

@@ -16,7 +16,7 @@ import { Loading, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
 import { moreRoutes } from "@/pages/routes";
 import { chartViewIn } from "@/parts/chart/view";
-import { flagIn, numberIn, textIn } from "@/search";
+import { addressPartOf, flagIn, numberIn, searchOf, textIn } from "@/search";
 
 type Context = { client: QueryClient };
 
@@ -161,6 +161,8 @@ export function makeRouter(client: QueryClient) {
     defaultPendingMs: 250,
     defaultErrorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
     scrollRestoration: true,
+    parseSearch: searchOf,
+    stringifySearch: addressPartOf,
   });
 }
 

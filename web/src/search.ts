@@ -1,5 +1,31 @@
 // Reading what an address says after the question mark. What it says wrongly is passed over.
 
+/** What follows the question mark, as people would write it: no quotes around words and numbers. */
+export function searchOf(text: string): Record<string, unknown> {
+  return Object.fromEntries(
+    [...new URLSearchParams(text)].map(([name, value]) => [name, listOr(value)]),
+  );
+}
+
+export function addressPartOf(search: Record<string, unknown>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(search)) {
+    if (value === undefined || value === null) continue;
+    params.set(name, typeof value === "object" ? JSON.stringify(value) : String(value as string));
+  }
+  const text = params.toString();
+  return text && `?${text}`;
+}
+
+function listOr(value: string): unknown {
+  if (!value.startsWith("[")) return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return value;
+  }
+}
+
 export function textIn<Name extends string>(
   search: Record<string, unknown>,
   name: Name,

@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future
 from typing import NamedTuple, Optional
 
 MIN_BYTES, NORMAL_BYTES, MAX_BYTES = 128 << 10, 512 << 10, 2 << 20
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 4 << 20
 _WINDOW = 32
 _RARE, _COMMON = (1 << 11) - 1, (1 << 9) - 1
 """Up to the normal size few places count, behind it more: sizes lie close together."""

@@ -9,7 +9,6 @@ The lines are in `docs/formats/artifacts.md`.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -105,27 +104,48 @@ def parse(data: bytes) -> Optional[Draft]:
         return None
     header = lines[0]
     about: dict[str, Any] = {name: header[name] for name in ("labels", "description", "aliases") if name in header}
-    files: dict[str, int] = {}
-    references: dict[str, Reference] = {}
-    links: dict[Link, bool] = {}
-    is_sealed, uploaded = False, None
+    found = _Found(about)
     for line in lines[1:]:
-        if isinstance(line.get("file"), str) and _is_path(line["file"]):
-            files[line["file"]] = int(line.get("size") or 0)
-        elif isinstance(line.get("reference"), dict):
+        try:
+            found.take(line)
+        except (TypeError, ValueError):
+            continue  # of a newer version, or damaged
+    known = tuple(link for link, is_known in found.links.items() if is_known)
+    return Draft(
+        header, found.files, found.references, about, tuple(found.links), known, found.is_sealed, found.uploaded
+    )
+
+
+class _Found:
+    """What was read so far."""
+
+    def __init__(self, about: dict[str, Any]) -> None:
+        self.about = about
+        self.files: dict[str, int] = {}
+        self.references: dict[str, Reference] = {}
+        self.links: dict[Link, bool] = {}
+        self.is_sealed = False
+        self.uploaded: Optional[dict[str, Any]] = None
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Raise TypeError or ValueError when the line makes no sense."""
+        if "file" in line:
+            check_path(line["file"])
+            self.files[line["file"]] = int(line["size"])
+        elif "reference" in line:
             one = Reference(**line["reference"])
-            references[one.path] = one
-        elif isinstance(line.get("set"), dict):
-            about.update(line["set"])
-        elif isinstance(line.get("link"), dict):
-            links.setdefault(Link(**line["link"]), False)
-        elif isinstance(line.get("linked"), dict):
-            links[Link(**line["linked"])] = True
-        elif isinstance(line.get("uploaded"), dict):
-            uploaded = line["uploaded"]
-        is_sealed = is_sealed or "sealed" in line
-    known = tuple(link for link, is_known in links.items() if is_known)
-    return Draft(header, files, references, about, tuple(links), known, is_sealed, uploaded)
+            check_path(one.path)
+            self.references[one.path] = one
+        elif "set" in line:
+            self.about.update(line["set"])
+        elif "link" in line:
+            self.links.setdefault(Link(**line["link"]), False)
+        elif "linked" in line:
+            self.links[Link(**line["linked"])] = True
+        elif "uploaded" in line:
+            self.uploaded = {**line["uploaded"], "version": int(line["uploaded"]["version"])}
+        elif "sealed" in line:
+            self.is_sealed = True
 
 
 def find_drafts(folder: str) -> Iterator[str]:
@@ -141,13 +161,19 @@ def find_drafts(folder: str) -> Iterator[str]:
 def alone(folder: str) -> Iterator[bool]:
     """Try to be the only one on this machine who sends this artifact; False when another one is at it."""
     with open(os.path.join(folder, RECORD), "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            # a file system without locks: both send, and the server keeps one
-            yield not isinstance(error, BlockingIOError)
-            return
-        yield True
+        yield _lock(file.fileno())
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True  # no locks here: both send, and the server keeps one
+    return True
 
 
 def _line(data: bytes) -> Optional[dict[str, Any]]:
@@ -156,11 +182,3 @@ def _line(data: bytes) -> Optional[dict[str, Any]]:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def _is_path(path: str) -> bool:
-    try:
-        check_path(path)
-    except ValueError:
-        return False
-    return True

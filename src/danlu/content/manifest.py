@@ -102,7 +102,7 @@ def check_path(path: str) -> None:
     """Raise ValueError unless it is a path below a folder that every system can hold."""
     wrong = _wrong_path(path)
     if wrong:
-        raise ValueError(f"{path[:200]!r} cannot be a path in an artifact: {wrong}")
+        raise ValueError(f"{path!r:.200} cannot be a path in an artifact: {wrong}")
 
 
 def check_paths(paths: Sequence[str]) -> None:

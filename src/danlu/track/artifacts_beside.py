@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Callable, Optional
 
-from danlu.content.drafts import find_drafts, read_draft
+from danlu.content.drafts import RECORD, find_drafts, read_draft
 from danlu.track.address import Address, connected
 from danlu.track.syncing import AWAY, sync_artifact
 
@@ -20,7 +21,7 @@ class ArtifactsBeside:
     def __init__(self, folder: str, say: Callable[[str], None]) -> None:
         self._folder = folder
         self._say = say
-        self._done: set[str] = set()
+        self._done: dict[str, int] = {}
         self._is_last = threading.Event()
         self._give_up_at: Optional[float] = None
         self._thread: Optional[threading.Thread] = None
@@ -57,14 +58,15 @@ class ArtifactsBeside:
 
     def _send(self, address: Address) -> None:
         for folder in find_drafts(self._folder):
-            draft = read_draft(folder) if folder not in self._done else None
+            size = os.path.getsize(os.path.join(folder, RECORD))
+            if self._done.get(folder) == size:  # a link that comes later makes the record longer
+                continue
+            draft = read_draft(folder)
             if draft is None or not draft.is_sealed:
                 continue
             with connected(address) as server:
                 done = sync_artifact(server, folder)
             if done is not None:
-                # links that come later make it one to be sent again
-                if done.problem or (draft.is_done and time.time() - float(draft.header.get("created_at") or 0) > 3600):
-                    self._done.add(folder)
+                self._done[folder] = os.path.getsize(os.path.join(folder, RECORD))
                 if done.problem:
                     self._say(f"{done.name} is not synced: {done.problem}")

@@ -7,7 +7,6 @@ kernel copies.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 
@@ -34,8 +33,10 @@ def copy(source: str, target: str) -> int:
 
 def _share(old: int, new: int) -> bool:
     try:
+        import fcntl
+
         fcntl.ioctl(new, _FICLONE, old)
-    except OSError:  # another file system, or one that cannot
+    except (ImportError, OSError):  # another system, another file system, or one that cannot
         return False
     return True
 
@@ -53,6 +54,6 @@ def _step(old: int, new: int, at: int, left: int) -> int:
     """Let the kernel copy a stretch, without passing it through this process where it can."""
     try:
         return os.sendfile(new, old, at, min(left, 1 << 30))
-    except OSError:
+    except (AttributeError, OSError):
         data = os.pread(old, min(left, 1 << 20), at)
         return os.write(new, data)

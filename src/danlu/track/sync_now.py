@@ -19,7 +19,7 @@ if __name__ == "__main__":
 
 from danlu.track.address import connected, find_address
 from danlu.track.artifact_orders import carry_out
-from danlu.track.syncing import AWAY, Wish, sync_run
+from danlu.track.syncing import AWAY, Wish, sync_artifacts_of, sync_run
 
 
 def sync(order: dict[str, Any]) -> dict[str, Any]:
@@ -33,11 +33,12 @@ def sync(order: dict[str, Any]) -> dict[str, Any]:
     try:
         with connected(address) as server:
             done = sync_run(server, order["run"], wish)
+            problem = "" if done is None or done.problem or done.is_skipped else sync_artifacts_of(server, done)
     except AWAY as error:
         return {"is_there": False, "message": f"no server answers at {address.url} ({error}); `danlu sync` later"}
     if done is None:
         return {"is_there": False, "message": f"there is no journal in {order['run']}"}
-    return {"is_there": not done.problem, "message": done.problem}
+    return {"is_there": not (done.problem or problem), "message": done.problem or problem}
 
 
 def main() -> int:

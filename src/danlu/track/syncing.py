@@ -9,7 +9,8 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from danlu import journal
 from danlu.content.carrier import Damaged
-from danlu.content.drafts import read_draft
+from danlu.content.drafts import FOLDER as ARTIFACTS
+from danlu.content.drafts import find_drafts, read_draft
 from danlu.node.artifacts import SentArtifact, send_folder
 from danlu.node.http import Refused, Server
 from danlu.node.journals import announce, move, send_journal
@@ -91,6 +92,19 @@ def sync_artifact(
     draft = read_draft(folder)
     name, own_id = ("", "") if draft is None else (str(draft.header.get("name")), draft.id)
     return SyncedArtifact(folder, own_id, name, None, 0, problem)
+
+
+def sync_artifacts_of(server: Server, run: Synced) -> str:
+    """Sync the artifacts that a run has read or made; return why one is not there, empty when all are."""
+    problem = ""
+    for folder in find_drafts(os.path.join(os.path.dirname(os.path.abspath(run.folder)), ARTIFACTS)):
+        draft = read_draft(folder)
+        if draft is None or not draft.is_sealed or run.run_id not in [link.run for link in draft.links]:
+            continue
+        done = sync_artifact(server, folder)
+        if done is not None and done.problem:
+            problem = f"artifact {done.name}: {done.problem}"
+    return problem
 
 
 def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:

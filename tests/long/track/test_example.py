@@ -56,9 +56,11 @@ def test_in_a_job(client: Client, server: RunningServer) -> None:
         time.sleep(0.1)
     (run,) = runs_of(server, job=job.id)
     assert (run["state"], run["folder"], series_of(run)) == ("finished", "examples", WANTED)
+    made = client.artifacts.get("examples/images_ddp")
+    assert (made.run, made.job, made.num_files) == (run["id"], job.id, 1)
 
 
-def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, tmp_path: Path) -> None:
+def test_without_a_server_and_synced_it_is_the_same_run(client: Client, server: RunningServer, tmp_path: Path) -> None:
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("DANLU_")},
         "PYTHONPATH": SOURCE,
@@ -71,7 +73,8 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
         [sys.executable, *launch], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=200
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    (folder,) = (tmp_path / ".danlu" / "runs").iterdir()  # rank 1 was silent
+    runs = tmp_path / ".danlu" / "runs"
+    (folder,) = (path for path in runs.iterdir() if path.name != "artifacts")  # rank 1 was silent
     keyed = {**env, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
     outputs = []
     for _ in range(2):
@@ -89,3 +92,7 @@ def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, t
     assert (run["state"], run["folder"], run["hparams"]["epochs"]) == ("finished", "examples", 2)
     assert series_of(run) == WANTED
     assert run["summary"]["accuracy"] > 0.5
+    made = client.artifacts.get("examples/images_ddp")
+    assert (made.run, made.labels) == (run["id"], ["ddp"])
+    (back,) = client.artifacts.download(made, tmp_path / "back")
+    assert back.read_bytes() == (tmp_path / "model.pt").read_bytes()

@@ -25,6 +25,8 @@ type RunList = { items: RunRow[]; next: string | null };
 
 const FIRST_PAGE = 100;
 const PAGE = 1000;
+const NEWEST = 30;
+const AGAIN_MS = 4_000;
 export const MOST_RUNS = 20_000;
 
 function fetchRuns(wanted: RunsWanted, limit: number, cursor?: string) {
@@ -65,7 +67,43 @@ export function useRuns(wanted: RunsWanted = {}) {
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
   }, [client, name, next, isFull]);
+  useNewest(wanted, found.data !== undefined && !found.isPlaceholderData);
   return { ...found, isComplete: found.data !== undefined && found.data.next === null };
+}
+
+/** Looks for new runs, and for news of the newest ones, every few seconds; the others are not fetched again. */
+function useNewest(wanted: RunsWanted, isEnabled: boolean): void {
+  const client = useQueryClient();
+  const { data } = useQuery({
+    queryKey: ["newest runs", wanted],
+    queryFn: () => fetchRuns(wanted, NEWEST),
+    refetchInterval: AGAIN_MS,
+    enabled: isEnabled,
+    gcTime: 0,
+  });
+  const name = JSON.stringify(wanted);
+  useEffect(() => {
+    if (!data) return;
+    client.setQueryData<RunList>(runsQuery(wanted).queryKey, (before) =>
+      before ? { ...before, items: withNewest(before.items, data.items) } : before,
+    );
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
+  }, [client, name, data]);
+}
+
+/** Known runs are replaced where they stand, new ones come first. What has not changed stays the same object. */
+export function withNewest(before: RunRow[], newest: readonly RunRow[]): RunRow[] {
+  const news = new Map(newest.map((run) => [run.id, run]));
+  let isChanged = false;
+  const kept = before.map((run) => {
+    const now = news.get(run.id);
+    news.delete(run.id);
+    if (!now || JSON.stringify(now) === JSON.stringify(run)) return run;
+    isChanged = true;
+    return now;
+  });
+  if (!isChanged && !news.size) return before;
+  return [...news.values(), ...kept];
 }
 
 export function runQuery(id: string) {

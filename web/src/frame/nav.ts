@@ -13,4 +13,10 @@ export const NAV: readonly NavEntry[] = [
   { to: "/", icon: "overview", label: (texts) => texts.frame.overview },
   { to: "/jobs", icon: "jobs", label: (texts) => texts.frame.jobs },
   { to: "/experiments", icon: "experiments", label: (texts) => texts.runs.title },
+  { to: "/artifacts", icon: "file", label: (texts) => texts.artifacts.title },
+  { to: "/models", icon: "models", label: (texts) => texts.models.title },
+  { to: "/store", icon: "store", label: (texts) => texts.store.title },
+  { to: "/cluster", icon: "cluster", label: (texts) => texts.cluster.title },
+  { to: "/projects", icon: "user", label: (texts) => texts.admin.projectsTitle },
+  { to: "/admin", icon: "admin", label: (texts) => texts.admin.title, isAdminOnly: true },
 ];

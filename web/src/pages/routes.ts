@@ -1,14 +1,16 @@
 // Routes of what runs leave behind and of what they run on. Each page is loaded when it is first shown.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { DIRECTIONS } from "@/api/flow";
+import { nodesQuery } from "@/api/nodes";
 import { foldersQuery, runQuery, runsQuery } from "@/api/runs";
 import { chartViewIn } from "@/parts/chart/view";
 import { inside } from "@/router";
-import { choiceIn, flagIn, listIn, textIn } from "@/search";
+import { choiceIn, flagIn, listIn, numberIn, textIn } from "@/search";
 import { wantedOf } from "./experiments/filter";
 
 type Search = Record<string, unknown>;
 
-export const RUN_TABS = ["charts", "details", "system", "output", "media"] as const;
+export const RUN_TABS = ["charts", "details", "system", "output", "media", "flow"] as const;
 export const COMPARE_TABS = ["charts", "values", "parallel", "scatter"] as const;
 
 const experiments = createRoute({
@@ -60,4 +62,115 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/pages/run/RunPage"), "RunPage"),
 });
 
-export const moreRoutes = [experiments, compare, run] as const;
+const cluster = createRoute({
+  getParentRoute: () => inside,
+  path: "/cluster",
+  loader: ({ context }) => {
+    void context.client.prefetchQuery(nodesQuery);
+  },
+  component: lazyRouteComponent(() => import("@/pages/cluster/ClusterPage"), "ClusterPage"),
+});
+
+const store = createRoute({
+  getParentRoute: () => inside,
+  path: "/store",
+  validateSearch: (search: Search) => ({
+    ...textIn(search, "bucket"),
+    ...textIn(search, "path"),
+    ...textIn(search, "file"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/store/StorePage"), "StorePage"),
+});
+
+const auditIn = (search: Search) => ({
+  ...textIn(search, "person"),
+  ...textIn(search, "object"),
+  ...textIn(search, "action"),
+  ...textIn(search, "since"),
+  ...textIn(search, "until"),
+});
+
+const projects = createRoute({
+  getParentRoute: () => inside,
+  path: "/projects",
+  component: lazyRouteComponent(() => import("@/pages/projects/ProjectsPage"), "ProjectsPage"),
+});
+
+const project = createRoute({
+  getParentRoute: () => inside,
+  path: "/projects/$name",
+  validateSearch: (search: Search) => ({
+    ...choiceIn(search, "tab", ["members", "quotas", "audit"]),
+    ...auditIn(search),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/projects/ProjectPage"), "ProjectPage"),
+});
+
+const admin = createRoute({
+  getParentRoute: () => inside,
+  path: "/admin",
+  validateSearch: (search: Search) => ({
+    ...choiceIn(search, "tab", ["people", "audit"]),
+    ...auditIn(search),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/admin/AdminPage"), "AdminPage"),
+});
+
+const artifacts = createRoute({
+  getParentRoute: () => inside,
+  path: "/artifacts",
+  validateSearch: (search: Search) => textIn(search, "q"),
+  component: lazyRouteComponent(() => import("@/pages/artifacts/ArtifactsPage"), "ArtifactsPage"),
+});
+
+const artifact = createRoute({
+  getParentRoute: () => inside,
+  path: "/artifacts/$id",
+  validateSearch: (search: Search) => choiceIn(search, "tab", ["files", "versions", "flow"]),
+  component: lazyRouteComponent(() => import("@/pages/artifacts/ArtifactPage"), "ArtifactPage"),
+});
+
+const models = createRoute({
+  getParentRoute: () => inside,
+  path: "/models",
+  validateSearch: (search: Search) => textIn(search, "q"),
+  component: lazyRouteComponent(() => import("@/pages/models/ModelsPage"), "ModelsPage"),
+});
+
+const model = createRoute({
+  getParentRoute: () => inside,
+  path: "/models/$name",
+  validateSearch: (search: Search) => ({
+    ...choiceIn(search, "tab", ["versions", "details", "flow", "compare"]),
+    ...textIn(search, "version"),
+    ...textIn(search, "with"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/models/ModelPage"), "ModelPage"),
+});
+
+const flow = createRoute({
+  getParentRoute: () => inside,
+  path: "/flow",
+  validateSearch: (search: Search) => ({
+    ...textIn(search, "node"),
+    ...choiceIn(search, "direction", DIRECTIONS),
+    ...numberIn(search, "depth"),
+  }),
+  component: lazyRouteComponent(() => import("@/pages/flow/FlowPage"), "FlowPage"),
+});
+
+export const moreRoutes = [
+  artifacts,
+  artifact,
+  models,
+  model,
+  flow,
+  experiments,
+  compare,
+  run,
+  cluster,
+  store,
+  projects,
+  project,
+  admin,
+] as const;

@@ -5,8 +5,10 @@ export function Tabs<Tab extends string>(props: {
   label: string;
   tabs: readonly (readonly [tab: Tab, label: string])[];
   shown: Tab;
+  /** Where another part may be shown without a word, the first one has one too. */
+  isFirstNamed?: boolean;
 }) {
-  const first = props.tabs[0]?.[0];
+  const first = props.isFirstNamed ? undefined : props.tabs[0]?.[0];
   return (
     <nav className="tabs" aria-label={props.label}>
       {props.tabs.map(([tab, label]) => (
@@ -14,8 +16,9 @@ export function Tabs<Tab extends string>(props: {
           key={tab}
           to="."
           search={(before) => ({ ...before, tab: tab === first ? undefined : tab }) as never}
+          // the shown one is marked here, not by comparing addresses
+          activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
           aria-current={tab === props.shown ? "page" : undefined}
-          activeProps={{}}
           resetScroll={false}
         >
           {label}

@@ -29,7 +29,7 @@ export function Scatter(props: {
     const { hparams, metrics, summary } = keysOf(runs);
     return { all: [...hparams, ...metrics, ...summary], hparams, metrics };
   }, [runs]);
-  const x = props.x ?? differing(runs, keys.hparams)[0] ?? keys.all[0];
+  const x = props.x ?? numericFirst(runs, differing(runs, keys.hparams)) ?? keys.all[0];
   const y =
     props.y ??
     keys.metrics.find((key) => /^metrics\.(val|test)\./.test(key)) ??
@@ -130,5 +130,14 @@ export function Scatter(props: {
         </div>
       </div>
     </>
+  );
+}
+
+/** The first value that is a number: it spreads the dots better than a name does. */
+function numericFirst(runs: readonly ComparedRun[], keys: readonly string[]): string | undefined {
+  const isNumber = (key: string) =>
+    runs.some((run) => typeof valuesOf(run)[key] === "number" && !key.endsWith("seed"));
+  return (
+    keys.find((key) => /(^|\.)(lr|learning_rate)$/.test(key)) ?? keys.find(isNumber) ?? keys[0]
   );
 }

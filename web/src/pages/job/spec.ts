@@ -1,13 +1,11 @@
+import { shellLine } from "@/parts/shell";
+
 /** The command in words, of one that is a list as well. */
 export function commandOf(spec: Record<string, unknown>): string {
   const { command } = spec;
   if (typeof command === "string") return command;
-  if (Array.isArray(command)) return command.map((word) => quoted(String(word))).join(" ");
+  if (Array.isArray(command)) return shellLine(command.map(String));
   return "";
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A job file that says the same as a stored spec: what is left out or empty there is left out here. */

@@ -6,6 +6,8 @@ import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { SYSTEM } from "@/parts/chart/groups";
 import type { ChartView } from "@/parts/chart/view";
 import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { Facts } from "@/parts/Facts";
+import { Flow } from "@/parts/flow/Flow";
 import { Live } from "@/parts/Live";
 import { showNumber } from "@/parts/numbers";
 import { RunBadge } from "@/parts/RunBadge";
@@ -16,7 +18,6 @@ import { Details } from "./Details";
 import { MediaGallery } from "./MediaGallery";
 import { Output } from "./Output";
 import { RunMenu } from "./RunMenu";
-import styles from "./run.module.css";
 
 const NO_SERIES: Metric[] = [];
 
@@ -35,7 +36,8 @@ export function RunPage() {
         <RunMenu run={run} />
       </div>
       {run.deleted_at && <Notice icon="trash">{texts.inBin}</Notice>}
-      <Facts run={run} />
+      <RunFacts run={run} />
+      {run.reason && run.state !== "finished" && <Notice kind="bad">{run.reason}</Notice>}
       {run.description && <p className="wrap">{run.description}</p>}
       <Parts run={run} />
     </div>
@@ -44,7 +46,7 @@ export function RunPage() {
 
 function Parts(props: { run: Run }) {
   const { run } = props;
-  const { runs: texts } = useTexts();
+  const { runs: texts, flow } = useTexts();
   const search = useSearch({ from: "/inside/experiments/$id" });
   const navigate = useNavigate({ from: "/experiments/$id" });
   // rolled up anew whenever more was counted
@@ -59,6 +61,7 @@ function Parts(props: { run: Run }) {
     ...(system.length ? [["system", texts.tabs.system] as const] : []),
     ...(output.length ? [["output", texts.tabs.output] as const] : []),
     ...(media?.items.length ? [["media", texts.tabs.media] as const] : []),
+    ["flow", flow.title],
   ] as const;
   const tab = search.tab ?? "charts";
   const runs = useMemo(() => [run], [run]);
@@ -92,6 +95,7 @@ function Parts(props: { run: Run }) {
         ))}
       {tab === "details" && <Details run={run} />}
       {tab === "output" && <Output run={run} />}
+      {tab === "flow" && <Flow node={`run:${run.id}`} />}
       {tab === "media" && <MediaGallery run={run.id} />}
     </>
   );
@@ -104,91 +108,58 @@ function known(series: readonly Metric[], run: Run): Metric[] {
   return [...series, ...fresh];
 }
 
-function Facts(props: { run: Run }) {
+function RunFacts(props: { run: Run }) {
   const { run } = props;
   const { runs: texts } = useTexts();
   return (
-    <dl className={styles.facts}>
-      <div>
-        <dt>{texts.folder}</dt>
-        <dd>
-          <Link to="/experiments" search={{ folder: run.folder || undefined }}>
+    <Facts
+      items={[
+        [
+          texts.folder,
+          <Link key="folder" to="/experiments" search={{ folder: run.folder || undefined }}>
             {run.folder || texts.allFolders}
-          </Link>
-        </dd>
-      </div>
-      <div>
-        <dt>{texts.owner}</dt>
-        <dd>{run.owner}</dd>
-      </div>
-      {run.job && (
-        <div>
-          <dt>{texts.job}</dt>
-          <dd>
-            <Link to="/jobs/$id" params={{ id: run.job }}>
-              {run.job}
-            </Link>
-          </dd>
-        </div>
-      )}
-      <div>
-        <dt>{texts.started}</dt>
-        <dd>
-          <Ago at={run.started_at} />
-        </dd>
-      </div>
-      <div>
-        <dt>{texts.duration}</dt>
-        <dd>
-          <Duration from={run.started_at} to={run.ended_at} />
-        </dd>
-      </div>
-      {run.step != null && (
-        <div>
-          <dt>{texts.step}</dt>
-          <dd className="number">
-            {run.step}
-            {run.total_steps != null && ` / ${String(run.total_steps)}`}
-            {run.progress != null && run.state === "running" && (
-              <span className="bar" role="presentation">
-                <span style={{ width: `${String(Math.min(1, run.progress) * 100)}%` }} />
-              </span>
-            )}
-          </dd>
-        </div>
-      )}
-      {run.epoch != null && (
-        <div>
-          <dt>{texts.epoch}</dt>
-          <dd className="number">{showNumber(run.epoch)}</dd>
-        </div>
-      )}
-      {run.state === "running" && (
-        <div>
-          <dt>{texts.seen}</dt>
-          <dd>
-            <Ago at={run.seen_at} />
-          </dd>
-        </div>
-      )}
-      {run.reason && run.state !== "finished" && (
-        <div className={styles.reason}>
-          <dt>{texts.reason}</dt>
-          <dd>{run.reason}</dd>
-        </div>
-      )}
-      {(run.labels ?? []).length > 0 && (
-        <div>
-          <dt>{texts.labels}</dt>
-          <dd className="toolbar">
+          </Link>,
+        ],
+        [texts.owner, run.owner],
+        run.job && [
+          texts.job,
+          <Link key="job" to="/jobs/$id" params={{ id: run.job }}>
+            {run.job}
+          </Link>,
+        ],
+        [texts.started, <Ago key="started" at={run.started_at} />],
+        [texts.duration, <Duration key="duration" from={run.started_at} to={run.ended_at} />],
+        run.step != null && [texts.step, <Progress key="step" run={run} />],
+        run.epoch != null && [texts.epoch, showNumber(run.epoch)],
+        run.state === "running" && [texts.seen, <Ago key="seen" at={run.seen_at} />],
+        (run.labels ?? []).length > 0 && [
+          texts.labels,
+          <span key="labels" className="toolbar">
             {run.labels?.map((label) => (
               <span key={label} className="tag">
                 {label}
               </span>
             ))}
-          </dd>
-        </div>
+          </span>,
+        ],
+      ]}
+    />
+  );
+}
+
+function Progress(props: { run: Run }) {
+  const { step, total_steps: total, progress, state } = props.run;
+  return (
+    <>
+      <span className="number">
+        {step}
+        {total != null && ` / ${String(total)}`}
+      </span>
+      {progress != null && state === "running" && (
+        <span className="bar" role="presentation">
+          <span style={{ width: `${String(Math.min(1, progress) * 100)}%` }} />
+        </span>
       )}
-    </dl>
+    </>
   );
 }

@@ -4,6 +4,7 @@ import type { Plan } from "@/api/plan";
 import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
 import styles from "./submit.module.css";
+import { shellLine } from "@/parts/shell";
 
 /** What would be started, and the same as a file. */
 export function PlanPanel(props: {
@@ -25,7 +26,7 @@ export function PlanPanel(props: {
           <div className={`panel-body ${styles.seen ?? ""}`}>
             <div>
               <h3>{texts.planRuns}</h3>
-              <Code text={task.command.join(" ")} isWrapped label={texts.planRuns} />
+              <Code text={shellLine(task.command)} isWrapped label={texts.planRuns} />
               <p className="muted small wrap">
                 {texts.planIn} <code>{task.workdir}</code>
               </p>
@@ -73,7 +74,7 @@ export function PlanPanel(props: {
         ) : props.isChecking && !props.isBlank ? (
           <Loading lines={5} />
         ) : (
-          <p className="panel-body muted">{texts.planEmpty}</p>
+          <p className="panel-body muted">{props.isBlank ? texts.planEmpty : texts.planWrong}</p>
         )}
       </section>
       <section className="panel">

@@ -1,5 +1,6 @@
 // The form, and the job that it means. The rules are the server's; here is only the way there and back.
 import type { Schemas } from "@/api/client";
+import { shellLine } from "@/parts/shell";
 
 export type Pair = { key: string; value: string };
 export type Kind = "regular" | "distributed";
@@ -212,7 +213,7 @@ function text(value: unknown): string {
 }
 
 function commandText(command: unknown): string {
-  return Array.isArray(command) ? command.map(String).join(" ") : text(command);
+  return Array.isArray(command) ? shellLine(command.map(String)) : text(command);
 }
 
 function pairs(value: unknown): Pair[] {

@@ -1,29 +1,43 @@
+import { admin } from "./admin";
+import { artifacts } from "./artifacts";
 import { chart } from "./chart";
+import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
+import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
+import { models } from "./models";
 import { overview } from "./overview";
 import { profile } from "./profile";
+import { reasons } from "./reasons";
 import { runs } from "./runs";
 import { states } from "./states";
+import { store } from "./store";
 import { submit } from "./submit";
 import { values } from "./values";
 
 export const texts = {
+  admin,
+  artifacts,
   chart,
+  cluster,
   common,
   entry,
+  flow,
   frame,
   job,
   jobs,
   log,
+  models,
   overview,
   profile,
+  reasons,
   runs,
   states,
+  store,
   submit,
   values,
 };

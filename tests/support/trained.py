@@ -1,0 +1,62 @@
+"""A training script that logs a run and leaves an artifact, as a person would start it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import danlu
+from danlu.testing.serving import RunningServer
+
+SCRIPT = """
+import json, math, sys, time
+from danlu import track
+
+name, lr, num_steps, pause = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+run = track.start(name, folder="vision/mnist", hparams={"lr": lr, "optimizer": {"name": "<b>sgd</b>"}})
+run.total_steps(num_steps)
+data = track.artifact("mnist-data").add_reference("s3://bucket/mnist/", "mnist")
+run.mark_input(data)
+for step in range(num_steps):
+    loss = 2.3 * math.exp(-step * lr / num_steps)
+    run.log("train", {"loss": loss}, step=step, epoch=step / 10)
+    if step % 10 == 9:
+        run.log("val", {"loss": loss * 1.1, "accuracy": 1 - loss / 3}, step=step, epoch=step / 10)
+    time.sleep(pause)
+print("trained", name)
+with open("model.pt", "wb") as file:
+    file.write(bytes(range(256)) * 40)
+with open("labels.csv", "w") as file:
+    file.write("digit,count\\n0,5923\\n1,6742\\n")
+model = track.artifact("mnist-model").add_file("model.pt").add_file("labels.csv")
+run.mark_output(model)
+run.summary["best"] = 1 - loss / 3
+run.finish()
+print(run.id)
+"""
+
+
+def start_training(
+    folder: Path, server: RunningServer, name: str, *, lr: float = 3.0, steps: int = 40, pause: float = 0.0
+) -> subprocess.Popen[str]:
+    """Start it beside the server; what it prints last is the id of its run."""
+    outer = {key: value for key, value in os.environ.items() if not key.startswith("DANLU_")}
+    env = {
+        **outer,
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(danlu.__file__).parents[1]), outer.get("PYTHONPATH")))),
+        "DANLU_CONFIG": str(folder / "none.yml"),
+        "DANLU_URL": server.url,
+        "DANLU_API_KEY": server.api_key,
+    }
+    (folder / "train.py").write_text(SCRIPT)
+    command = [sys.executable, "train.py", name, str(lr), str(steps), str(pause)]
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish_training(process: subprocess.Popen[str]) -> str:
+    """Wait for its end and return the id of its run."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out.split()[-1]

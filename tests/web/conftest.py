@@ -1,0 +1,59 @@
+"""A browser and a server with people, for the journeys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+from tests.conftest import end_server
+from tests.support.browser import Tab, running_browser
+
+from danlu.testing.serving import RunningServer
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[RunningServer]:
+    """A server that pretends to have 4 NPUs. Its admin signs in with PASSWORD."""
+    running = RunningServer(tmp_path_factory.mktemp("console") / "data", "--simulate", "npu:910b:4").start()
+    with running.client() as client:
+        client.set_password(PASSWORD)
+    yield running
+    end_server(running)
+
+
+@pytest.fixture
+def open_tab(browser: Browser, console: RunningServer) -> Iterator[Callable[..., Tab]]:
+    """Open a tab in a browser that nobody used before."""
+    made: list[Tab] = []
+
+    def make(**options: Any) -> Tab:
+        made.append(Tab(browser, console.url, **options))
+        return made[-1]
+
+    yield make
+    for tab in made:
+        tab.close()
+
+
+@pytest.fixture
+def admin(open_tab: Callable[..., Tab]) -> Tab:
+    tab = open_tab()
+    tab.sign_in("admin", PASSWORD)
+    return tab
+
+
+def new_link(server: RunningServer) -> str:
+    """A fresh sign-in link for the admin."""
+    with server.client() as client:
+        return re.sub(r"^https?://[^/]+", "", client.people.reset("admin").url)

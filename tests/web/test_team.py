@@ -1,0 +1,100 @@
+"""What a team does in a browser: files into the store, people let in, quotas, the queue, and who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+from tests.support.browser import Tab
+from tests.web.conftest import PASSWORD
+
+from danlu.testing.serving import RunningServer
+
+
+class TestStore:
+    def test_files_go_up_are_looked_at_and_go(self, console: RunningServer, admin: Tab, tmp_path: Path) -> None:
+        (tmp_path / "notes.json").write_text('{"note": "<script>alert(1)</script>"}')
+        (tmp_path / "weights.bin").write_bytes(bytes(range(256)) * 4000)
+        page = admin.go("/store")
+        page.get_by_role("button", name="Make a bucket").click()
+        page.get_by_label("Name").fill("Data!")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.locator("dialog .wrong, dialog .notice")).to_be_visible()
+        page.get_by_label("Name").fill("team-data")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_role("heading", name="team-data")).to_be_visible()
+        expect(page.get_by_text("Nothing is in here")).to_be_visible()
+        admin.check("store-empty")
+        page.locator("input[type=file]").first.set_input_files([tmp_path / "notes.json", tmp_path / "weights.bin"])
+        expect(page.get_by_text("2 files uploaded")).to_be_visible()
+        with console.client() as client:
+            assert client.store.size("store://team-data/weights.bin") == 256 * 4000
+        page.get_by_role("link", name="notes.json").click()
+        expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+        admin.check("store-preview")
+        page.get_by_role("button", name="Close").last.click()
+        page.get_by_role("checkbox", name="Select weights.bin").check()
+        page.get_by_role("button", name="Delete").click()
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_text("1 file deleted")).to_be_visible()
+        expect(page.get_by_role("link", name="weights.bin")).to_have_count(0)
+        admin.check("store")
+
+
+class TestPeople:
+    def test_an_admin_lets_somebody_in_who_then_sees_what_is_theirs(
+        self, console: RunningServer, admin: Tab, open_tab: Callable[..., Tab]
+    ) -> None:
+        with console.client() as client:
+            client.people.register("grace", PASSWORD, note="compilers, <i>mostly</i>")
+        page = admin.go("/admin")
+        expect(page.get_by_text("compilers, <i>mostly</i>")).to_be_visible()
+        admin.check("admin-waiting")
+        page.get_by_role("button", name="Let in").click()
+        page.get_by_label("Project").last.select_option("default")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_text("grace can sign in now")).to_be_visible()
+        expect(page.get_by_text("Nobody waits.")).to_be_visible()
+        grace = open_tab()
+        grace.sign_in("grace", PASSWORD)
+        expect(grace.page.get_by_role("link", name="Admin")).to_have_count(0)
+        grace.go("/admin")
+        expect(grace.page.get_by_role("alert")).to_be_visible()
+        page.get_by_role("link", name="Audit").click()
+        expect(page.get_by_text("registration.approve").first).to_be_visible()
+        page.get_by_label("What").select_option("registration.approve")
+        expect(page.get_by_role("row")).to_have_count(2)
+        admin.check("audit")
+
+    def test_a_project_gets_members_and_quotas(self, admin: Tab) -> None:
+        page = admin.go("/projects")
+        page.get_by_role("button", name="Make a project").click()
+        page.get_by_label("Name").fill("vision")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_role("heading", name="vision")).to_be_visible()
+        admin.check("project")
+        page.get_by_role("link", name="Quotas").click()
+        page.get_by_role("button", name="Set quotas").click()
+        page.get_by_label("Amounts").fill("npu eight")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("npu eight is not like npu = 8")).to_be_visible()
+        page.get_by_label("Amounts").fill("npu = 8\nmemory = 64GB")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("row", name="npu")).to_contain_text("8")
+        expect(page.get_by_role("row", name="memory")).to_contain_text("64 GB")
+        admin.check("quotas")
+
+
+class TestCluster:
+    def test_who_has_what_and_who_waits(self, console: RunningServer, admin: Tab) -> None:
+        with console.client() as client:
+            holder = client.jobs.submit(name="holder", command="sleep 60", resources={"device": "npu:4"})
+            waiter = client.jobs.submit(name="waiter", command="sleep 60", resources={"device": "npu:2"})
+            page = admin.go("/cluster")
+            expect(page.get_by_role("link", name=f"npu:910b 0, used by {holder.id}")).to_be_visible(timeout=20_000)
+            queue = page.get_by_role("region", name="Queue")
+            expect(queue.get_by_role("link", name="waiter")).to_be_visible()
+            admin.check("cluster")
+            for job in (waiter, holder):
+                job.stop()

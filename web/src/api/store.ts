@@ -1,0 +1,145 @@
+// Buckets and what is in them.
+import {
+  infiniteQueryOptions,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { addressOf, api, csrfHeaders, ok, type Schemas } from "./client";
+import { ApiProblem, problemOf } from "./problem";
+
+export type Bucket = Schemas["BucketOut"];
+export type StoredObject = Schemas["ObjectOut"];
+
+export const bucketsQuery = queryOptions({
+  queryKey: ["buckets"],
+  queryFn: async () => (await ok(api.GET("/api/v1/buckets"))).items,
+});
+
+/** What lies directly in a folder, page by page. */
+export function folderQuery(bucket: string, prefix: string) {
+  return infiniteQueryOptions({
+    queryKey: ["objects", bucket, prefix],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) =>
+      ok(
+        api.GET("/api/v1/buckets/{bucket}/objects", {
+          params: {
+            path: { bucket },
+            query: { prefix, delimiter: "/", cursor: pageParam, limit: 1000 },
+          },
+        }),
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function objectAddress(bucket: string, key: string): string {
+  return addressOf("/api/v1/buckets/{bucket}/objects/{key}", { bucket, key });
+}
+
+/** The first bytes of an object. */
+export async function readStart(bucket: string, key: string, most: number): Promise<ArrayBuffer> {
+  const answered = await fetch(objectAddress(bucket, key), {
+    headers: { Range: `bytes=0-${String(most - 1)}` },
+  });
+  if (answered.status === 416) return new ArrayBuffer(0); // nothing is in it
+  if (!answered.ok) throw problemOf(answered, await answered.json().catch(() => undefined));
+  return answered.arrayBuffer();
+}
+
+export type Sending = { done: Promise<void>; stop: () => void };
+
+/** Send a file to its place, as the SDK does with a single object. fetch() does not tell how far it is; this does. */
+export function sendObject(
+  bucket: string,
+  key: string,
+  file: File,
+  onProgress: (bytes: number) => void,
+): Sending {
+  const request = new XMLHttpRequest();
+  const done = new Promise<void>((resolve, reject) => {
+    request.open("PUT", objectAddress(bucket, key));
+    for (const [name, value] of Object.entries(csrfHeaders()))
+      request.setRequestHeader(name, value);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => {
+      onProgress(event.loaded);
+    };
+    request.onload = () => {
+      if (request.status < 300) {
+        resolve();
+        return;
+      }
+      reject(
+        problemOf(new Response(null, { status: request.status }), asJson(request.responseText)),
+      );
+    };
+    request.onerror = () => {
+      reject(new ApiProblem(0, "Unreachable", "", {}));
+    };
+    request.onabort = () => {
+      reject(new DOMException("stopped", "AbortError"));
+    };
+    request.send(file);
+  });
+  return {
+    done,
+    stop: () => {
+      request.abort();
+    },
+  };
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function useStoreChange<Body, Answer>(change: (body: Body) => Promise<Answer>) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSettled: async () => {
+      await Promise.all(
+        ["buckets", "objects"].map((name) => client.invalidateQueries({ queryKey: [name] })),
+      );
+    },
+  });
+}
+
+export function useMakeBucket() {
+  return useStoreChange((body: Schemas["MakeBucket"]) => ok(api.POST("/api/v1/buckets", { body })));
+}
+
+export function useDeleteBucket() {
+  return useStoreChange((bucket: string) =>
+    ok(api.DELETE("/api/v1/buckets/{bucket}", { params: { path: { bucket } } })),
+  );
+}
+
+/** Files by their keys; folders, which end in a slash, with all that is in them. */
+export function useDeleteObjects() {
+  return useStoreChange(async ({ bucket, keys }: { bucket: string; keys: readonly string[] }) => {
+    let count = 0;
+    for (const key of keys) {
+      const path = { bucket };
+      const gone = key.endsWith("/")
+        ? await ok(
+            api.DELETE("/api/v1/buckets/{bucket}/objects", {
+              params: { path, query: { prefix: key } },
+            }),
+          )
+        : await ok(
+            api.DELETE("/api/v1/buckets/{bucket}/objects/{key}", {
+              params: { path: { ...path, key } },
+            }),
+          );
+      count += gone.num_objects;
+    }
+    return count;
+  });
+}

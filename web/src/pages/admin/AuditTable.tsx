@@ -1,0 +1,172 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { auditQuery, type AuditEvent, type AuditWanted } from "@/api/people";
+import type { Schemas } from "@/api/client";
+import { Button } from "@/parts/Button";
+import { DataTable, type Column } from "@/parts/DataTable";
+import { Loading, Problem } from "@/parts/Empty";
+import { SelectField, TextField } from "@/parts/Field";
+import { Ago } from "@/parts/time";
+import { useTexts, type Texts } from "@/texts/language";
+import { ACTIONS } from "./actions";
+import styles from "./admin.module.css";
+
+/** Changes, newest first. The filters are in the address. */
+export function AuditTable(props: { project?: string }) {
+  const all = useTexts();
+  const { admin: texts } = all;
+  const search = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const wanted: AuditWanted = {
+    person: search.person,
+    object: search.object,
+    action: ACTIONS.find((one) => one === search.action),
+    since: search.since === undefined ? undefined : startOf(search.since),
+    until: search.until === undefined ? undefined : endOf(search.until),
+    project: props.project,
+  };
+  const found = useInfiniteQuery(auditQuery(wanted));
+  const change = (to: Record<string, string | undefined>) => {
+    void navigate({
+      to: ".",
+      search: (before: Record<string, unknown>) => ({ ...before, ...to }) as never,
+      replace: true,
+    });
+  };
+  const rows = (found.data?.pages ?? []).flatMap((page) => page.items);
+  return (
+    <>
+      <p className="muted">{texts.auditText}</p>
+      <div className={styles.filters}>
+        <TextField
+          label={texts.person}
+          placeholder={texts.anyPerson}
+          defaultValue={search.person ?? ""}
+          onBlur={(event) => {
+            change({ person: event.target.value.trim() || undefined });
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter")
+              change({ person: event.currentTarget.value.trim() || undefined });
+          }}
+        />
+        <SelectField
+          label={texts.action}
+          value={wanted.action ?? ""}
+          choices={[["", texts.anyAction], ...ACTIONS.map((one) => [one, one] as const)]}
+          onChange={(event) => {
+            change({ action: event.target.value || undefined });
+          }}
+        />
+        <TextField
+          label={texts.object}
+          placeholder="job/train-12"
+          defaultValue={search.object ?? ""}
+          onBlur={(event) => {
+            change({ object: event.target.value.trim() || undefined });
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter")
+              change({ object: event.currentTarget.value.trim() || undefined });
+          }}
+        />
+        <TextField
+          label={texts.since}
+          type="date"
+          value={search.since ?? ""}
+          onChange={(event) => {
+            change({ since: event.target.value || undefined });
+          }}
+        />
+        <TextField
+          label={texts.until}
+          type="date"
+          value={search.until ?? ""}
+          onChange={(event) => {
+            change({ until: event.target.value || undefined });
+          }}
+        />
+      </div>
+      {found.error ? (
+        <Problem error={found.error} onRetry={() => void found.refetch()} />
+      ) : found.isPending ? (
+        <Loading lines={8} />
+      ) : rows.length ? (
+        <DataTable
+          label={texts.audit}
+          rows={rows}
+          columns={auditColumns(all)}
+          rowId={(event) => String(event.id)}
+        />
+      ) : (
+        <p className="muted">{texts.noEvents}</p>
+      )}
+      {found.hasNextPage && (
+        <div>
+          <Button isBusy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            {texts.more}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function auditColumns({ admin: texts }: Texts): Column<AuditEvent>[] {
+  return [
+    { id: "at", title: texts.at, cell: (event) => <Ago at={event.at} /> },
+    { id: "actor", title: texts.actor, cell: (event) => event.actor || "–" },
+    {
+      id: "action",
+      title: texts.action,
+      cell: (event) => (
+        <>
+          <code>{event.action}</code>{" "}
+          {event.count > 1 && <span className="tag">{texts.times(event.count)}</span>}
+        </>
+      ),
+    },
+    {
+      id: "object",
+      title: texts.object,
+      isClipped: true,
+      cell: (event) => <span title={event.object}>{event.object}</span>,
+    },
+    {
+      id: "project",
+      title: texts.project,
+      isWideOnly: true,
+      cell: (event) => event.project ?? "–",
+    },
+    { id: "address", title: texts.address, isWideOnly: true, cell: (event) => event.address },
+    {
+      id: "details",
+      title: texts.details,
+      isClipped: true,
+      isWideOnly: true,
+      cell: (event) => {
+        const told = detailsOf(event.details);
+        return (
+          <span className="muted" title={told}>
+            {told || "–"}
+          </span>
+        );
+      },
+    },
+  ];
+}
+
+function detailsOf(details: Schemas["AuditOut"]["details"]): string {
+  return Object.entries(details)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}
+
+/** Days are those of the person who looks. */
+function startOf(day: string): string {
+  return new Date(`${day}T00:00:00`).toISOString();
+}
+
+function endOf(day: string): string {
+  return new Date(`${day}T23:59:59.999`).toISOString();
+}

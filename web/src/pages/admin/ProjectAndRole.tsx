@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import { ROLES } from "@/api/people";
+import { projectsQuery } from "@/frame/ProjectPicker";
+import { SelectField } from "@/parts/Field";
+import { useTexts } from "@/texts/language";
+
+/** Which project somebody comes into, and as what: the fields `project` and `role` of a form. */
+export function ProjectAndRole(props: { wrong?: string }) {
+  const { admin: texts } = useTexts();
+  const { data } = useQuery(projectsQuery);
+  const names = (data?.items ?? []).filter((one) => !one.is_archived).map((one) => one.name);
+  return (
+    <>
+      <SelectField
+        label={texts.project}
+        name="project"
+        wrong={props.wrong}
+        choices={[["", texts.noProject], ...names.map((name) => [name, name] as const)]}
+      />
+      <SelectField
+        label={texts.role}
+        name="role"
+        defaultValue="member"
+        choices={ROLES.map((role) => [role, texts.roles[role]] as const)}
+      />
+    </>
+  );
+}

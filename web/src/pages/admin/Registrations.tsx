@@ -1,0 +1,162 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import {
+  registrationsQuery,
+  useApprove,
+  useReject,
+  type Registration,
+  type Role,
+} from "@/api/people";
+import { asProblem } from "@/api/problem";
+import { Button } from "@/parts/Button";
+import { Confirm, Dialog } from "@/parts/Dialog";
+import { Loading, Notice, Problem } from "@/parts/Empty";
+import { TextField } from "@/parts/Field";
+import { useMessages } from "@/parts/Messages";
+import { Ago } from "@/parts/time";
+import { useTexts } from "@/texts/language";
+import { ProjectAndRole } from "./ProjectAndRole";
+import styles from "./admin.module.css";
+
+/** Those who asked for an account. */
+export function Registrations() {
+  const { admin: texts } = useTexts();
+  const { say, complain } = useMessages();
+  const { data, error, refetch } = useQuery(registrationsQuery);
+  const [approving, setApproving] = useState<Registration>();
+  const [rejecting, setRejecting] = useState<Registration>();
+  const reject = useReject();
+  return (
+    <section className="panel">
+      <div className="panel-head">
+        <h2>{texts.requests}</h2>
+        {data && data.length > 0 && <span className="badge wait">{data.length}</span>}
+      </div>
+      {error ? (
+        <Problem error={error} onRetry={() => void refetch()} />
+      ) : !data ? (
+        <Loading lines={2} />
+      ) : data.length ? (
+        <ul className={styles.requests}>
+          {data.map((one) => (
+            <li key={one.id}>
+              <div className={styles.who}>
+                <p>
+                  <strong>{one.name}</strong>{" "}
+                  <span className="muted">
+                    {[one.full_name, one.email].filter(Boolean).join(" · ")}
+                  </span>
+                </p>
+                {one.note && <p className="wrap">{one.note}</p>}
+                <p className="faint small">
+                  <Ago at={one.created_at} /> · {texts.from} {one.issuer ?? one.address}
+                </p>
+                {one.is_name_taken && <p className="small">{texts.nameTaken}</p>}
+              </div>
+              <div className="toolbar">
+                <Button
+                  kind="primary"
+                  icon="check"
+                  onClick={() => {
+                    setApproving(one);
+                  }}
+                >
+                  {texts.approve}
+                </Button>
+                <Button
+                  onClick={() => {
+                    setRejecting(one);
+                  }}
+                >
+                  {texts.reject}
+                </Button>
+              </div>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p className="panel-body muted">{texts.noRequests}</p>
+      )}
+      {approving && (
+        <ApproveDialog
+          registration={approving}
+          onClose={() => {
+            setApproving(undefined);
+          }}
+        />
+      )}
+      {rejecting && (
+        <Confirm
+          title={texts.rejectTitle(rejecting.name)}
+          text={texts.rejectText}
+          action={texts.reject}
+          isDanger
+          isBusy={reject.isPending}
+          onClose={() => {
+            setRejecting(undefined);
+          }}
+          onConfirm={() => {
+            reject.mutate(rejecting.id, {
+              onSuccess: () => {
+                say(texts.rejected(rejecting.name));
+                setRejecting(undefined);
+              },
+              onError: complain,
+            });
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function ApproveDialog(props: { registration: Registration; onClose: () => void }) {
+  const { registration } = props;
+  const { admin: texts, common } = useTexts();
+  const { say } = useMessages();
+  const approve = useApprove();
+  const problem = approve.error ? asProblem(approve.error) : undefined;
+  const fields = problem?.fields ?? {};
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? "");
+    const name = text("name");
+    approve.mutate(
+      {
+        id: registration.id,
+        name: name === registration.name ? undefined : name,
+        project: text("project") || undefined,
+        role: text("role") as Role,
+      },
+      {
+        onSuccess: (person) => {
+          say(texts.approved(person.name));
+          props.onClose();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog title={texts.approveTitle(registration.name)} onClose={props.onClose}>
+      <form onSubmit={submit}>
+        <TextField
+          label={texts.name}
+          name="name"
+          defaultValue={registration.name}
+          required
+          hint={registration.is_name_taken ? texts.nameTaken : undefined}
+          wrong={fields.name}
+        />
+        <ProjectAndRole wrong={fields.project} />
+        {problem && !Object.keys(fields).length && <Notice kind="bad">{problem.message}</Notice>}
+        <div className="actions">
+          <Button onClick={props.onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" isBusy={approve.isPending}>
+            {texts.approve}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

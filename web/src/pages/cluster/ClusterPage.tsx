@@ -1,0 +1,151 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useJobChanges } from "@/api/jobs";
+import { nodesQuery, type Node } from "@/api/nodes";
+import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Icon } from "@/parts/Icon";
+import { Live } from "@/parts/Live";
+import { showBytes } from "@/parts/numbers";
+import { Ago } from "@/parts/time";
+import { useTexts } from "@/texts/language";
+import { Meter } from "../overview/Meter";
+import { Queue, Running } from "./Queue";
+import styles from "./cluster.module.css";
+
+export function ClusterPage() {
+  const { cluster: texts } = useTexts();
+  const stream = useJobChanges();
+  const { data: nodes, error, refetch } = useQuery(nodesQuery);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>{texts.title}</h1>
+        <Live state={stream} />
+        {nodes && <span className="muted number">{texts.nodes(nodes.length)}</span>}
+      </div>
+      {error ? (
+        <Problem error={error} onRetry={() => void refetch()} />
+      ) : !nodes ? (
+        <Loading />
+      ) : nodes.length ? (
+        <div className={styles.nodes}>
+          {nodes.map((node) => (
+            <NodeCard key={node.name} node={node} />
+          ))}
+        </div>
+      ) : (
+        <div className="panel">
+          <Empty icon="cluster" title={texts.noNodes}>
+            <p>{texts.noNodesText}</p>
+          </Empty>
+        </div>
+      )}
+      <Queue />
+      <Running />
+    </div>
+  );
+}
+
+function NodeCard(props: { node: Node }) {
+  const { node } = props;
+  const { cluster: texts } = useTexts();
+  return (
+    <section className="panel" aria-label={node.name}>
+      <div className="panel-head">
+        <h2 className="wrap">{node.name}</h2>
+        <span className="tag">{node.engine}</span>
+        <span className={node.is_reachable ? "badge ok" : "badge bad"}>
+          {node.is_reachable ? texts.reachable : texts.unreachable}
+        </span>
+      </div>
+      <div className={`panel-body ${styles.node ?? ""}`}>
+        <Meter
+          name={texts.cores}
+          told={`${String(node.cpus_reserved)} / ${String(node.cpus)}`}
+          part={node.cpus ? node.cpus_reserved / node.cpus : 0}
+        />
+        <Meter
+          name={texts.memory}
+          told={`${showBytes(node.memory_reserved_bytes)} / ${showBytes(node.memory_bytes)}`}
+          part={node.memory_bytes ? node.memory_reserved_bytes / node.memory_bytes : 0}
+        />
+        <Devices node={node} />
+        <ul className={styles.facts}>
+          <li>
+            <Icon name="jobs" />
+            {texts.tasks(node.num_tasks ?? 0)}
+          </li>
+          {node.has_sandbox && (
+            <li>
+              <Icon name="check" />
+              {texts.sandbox}
+            </li>
+          )}
+          {node.has_own_network && (
+            <li>
+              <Icon name="check" />
+              {texts.ownNetwork}
+            </li>
+          )}
+          <li title={node.image_problem}>
+            <Icon name={node.image_tool ? "check" : "info"} />
+            {node.image_tool ? texts.images(node.image_tool) : texts.noImages}
+          </li>
+          {(node.missing ?? []).length > 0 && (
+            <li>
+              <Icon name="warning" />
+              {texts.missing}: {node.missing?.join(", ")}
+            </li>
+          )}
+          <li>
+            <Icon name="clock" />
+            <span>
+              {texts.seen} <Ago at={node.seen_at} />
+            </span>
+          </li>
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** Each device a square: who has it is told on pointing, and a click leads there. */
+function Devices(props: { node: Node }) {
+  const { cluster: texts } = useTexts();
+  const devices = props.node.devices ?? [];
+  if (!devices.length) return <p className="faint small">{texts.noDevices}</p>;
+  const kinds = new Map<string, typeof devices>();
+  for (const device of devices) {
+    const kind = [device.type, device.model].filter(Boolean).join(":");
+    kinds.set(kind, [...(kinds.get(kind) ?? []), device]);
+  }
+  return [...kinds].map(([kind, members]) => (
+    <div key={kind}>
+      <p className={styles.kind}>
+        <span>
+          {kind}
+          {members[0]?.is_simulated && <span className="faint"> ({texts.simulated})</span>}
+        </span>
+        <span className="muted number">
+          {members.filter((device) => device.job).length} / {members.length}
+        </span>
+      </p>
+      <ul className={styles.devices}>
+        {members.map((device) => {
+          const told = `${kind} ${String(device.id)}, ${device.job ? texts.usedBy(device.job) : texts.free}`;
+          return (
+            <li key={device.id}>
+              {device.job ? (
+                <Link to="/jobs/$id" params={{ id: device.job }} title={told} aria-label={told}>
+                  {device.id}
+                </Link>
+              ) : (
+                <span title={told}>{device.id}</span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  ));
+}

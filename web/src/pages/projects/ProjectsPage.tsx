@@ -1,0 +1,151 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState, type FormEvent } from "react";
+import { useMakeProject } from "@/api/people";
+import { asProblem } from "@/api/problem";
+import { useMe } from "@/api/session";
+import { projectsQuery } from "@/frame/ProjectPicker";
+import { Button } from "@/parts/Button";
+import { DataTable } from "@/parts/DataTable";
+import { Dialog } from "@/parts/Dialog";
+import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { AreaField, TextField } from "@/parts/Field";
+import { useMessages } from "@/parts/Messages";
+import { Ago } from "@/parts/time";
+import { useTexts } from "@/texts/language";
+
+export function ProjectsPage() {
+  const { admin: texts } = useTexts();
+  const me = useMe();
+  const { data, error, refetch } = useQuery(projectsQuery);
+  const [isMaking, setIsMaking] = useState(false);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>{texts.projectsTitle}</h1>
+        {me.is_admin && (
+          <div className="actions">
+            <Button
+              icon="plus"
+              kind="primary"
+              onClick={() => {
+                setIsMaking(true);
+              }}
+            >
+              {texts.makeProject}
+            </Button>
+          </div>
+        )}
+      </div>
+      {error ? (
+        <Problem error={error} onRetry={() => void refetch()} />
+      ) : !data ? (
+        <Loading />
+      ) : data.items.length ? (
+        <DataTable
+          label={texts.projectsTitle}
+          rows={data.items}
+          rowId={(row) => row.name}
+          columns={[
+            {
+              id: "name",
+              title: texts.projectName,
+              cell: (row) => (
+                <Link className="row-name" to="/projects/$name" params={{ name: row.name }}>
+                  {row.name}
+                </Link>
+              ),
+            },
+            {
+              id: "description",
+              title: texts.description,
+              isClipped: true,
+              isWideOnly: true,
+              cell: (row) => <span title={row.description}>{row.description || "–"}</span>,
+            },
+            {
+              id: "role",
+              title: texts.role,
+              cell: (row) => (
+                <>
+                  {row.role ? texts.roles[row.role] : "–"}{" "}
+                  {row.is_archived && <span className="tag">{texts.archived}</span>}
+                </>
+              ),
+            },
+            {
+              id: "created",
+              title: texts.at,
+              isWideOnly: true,
+              cell: (row) => <Ago at={row.created_at} />,
+            },
+          ]}
+        />
+      ) : (
+        <div className="panel">
+          <Empty icon="user" title={texts.noProjects}>
+            <p>{texts.noProjectsText}</p>
+          </Empty>
+        </div>
+      )}
+      {isMaking && (
+        <MakeDialog
+          onClose={() => {
+            setIsMaking(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function MakeDialog(props: { onClose: () => void }) {
+  const { admin: texts, common } = useTexts();
+  const { say } = useMessages();
+  const make = useMakeProject();
+  const navigate = useNavigate();
+  const problem = make.error ? asProblem(make.error) : undefined;
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const name = String(form.get("name"));
+    make.mutate(
+      { name, description: String(form.get("description")) },
+      {
+        onSuccess: () => {
+          say(texts.made(name));
+          void navigate({ to: "/projects/$name", params: { name } });
+        },
+      },
+    );
+  };
+  return (
+    <Dialog title={texts.makeProject} onClose={props.onClose}>
+      <form onSubmit={submit}>
+        <TextField
+          label={texts.projectName}
+          name="name"
+          required
+          autoCapitalize="none"
+          wrong={problem?.fields.name}
+        />
+        <AreaField
+          label={texts.description}
+          name="description"
+          rows={3}
+          isOptional
+          wrong={problem?.fields.description}
+        />
+        {problem && !Object.keys(problem.fields).length && (
+          <Notice kind="bad">{problem.message}</Notice>
+        )}
+        <div className="actions">
+          <Button onClick={props.onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" isBusy={make.isPending}>
+            {texts.makeProject}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,114 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import {
+  Background,
+  Controls,
+  MarkerType,
+  ReactFlow,
+  type Edge,
+  type NodeTypes,
+} from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { useMemo } from "react";
+import { flowQuery, type Direction } from "@/api/flow";
+import { Button } from "@/parts/Button";
+import { Empty, Loading, Problem } from "@/parts/Empty";
+import { useIsDark } from "@/parts/theme";
+import { useTexts } from "@/texts/language";
+import { Card, type CardNode } from "./Card";
+import "./flow.css";
+import { place } from "./layout";
+
+const TYPES: NodeTypes = { card: Card };
+const NARROW_PX = 700;
+
+export type FlowGraphProps = {
+  /** `kind:key` or an id: a run, a job, a version of an artifact or a model, or a path in the store. */
+  node: string;
+  direction?: Direction;
+  depth?: number;
+  height?: string;
+};
+
+/** What something comes from and what became of it, as a graph that one can walk through. */
+export function FlowGraph(props: FlowGraphProps) {
+  const { node, direction = "both", depth = 5 } = props;
+  const { flow: texts } = useTexts();
+  const isDark = useIsDark();
+  const found = useInfiniteQuery(flowQuery(node, direction, depth));
+  const pages = found.data?.pages;
+  const isNarrow = window.innerWidth < NARROW_PX;
+  const { nodes, edges } = useMemo(() => {
+    const flowNodes = (pages ?? []).flatMap((page) => page.nodes);
+    const flowEdges = (pages ?? []).flatMap((page) => page.edges);
+    const root = pages?.[0]?.node;
+    return {
+      nodes: place(flowNodes, flowEdges, isNarrow).map((placed): CardNode => ({
+        id: placed.node.id,
+        type: "card",
+        position: { x: placed.x, y: placed.y },
+        data: { node: placed.node, isRoot: placed.node.id === root, isNarrow },
+      })),
+      edges: flowEdges.map((edge): Edge => ({
+        id: `${edge.source} ${edge.target} ${edge.relation}`,
+        source: edge.source,
+        target: edge.target,
+        label: texts.relations[edge.relation],
+        markerEnd: { type: MarkerType.ArrowClosed },
+      })),
+    };
+  }, [pages, isNarrow, texts]);
+  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (!pages) return <Loading lines={6} />;
+  if (nodes.length < 2)
+    return (
+      <div className="panel">
+        <Empty icon="link" title={texts.alone}>
+          <p>{texts.aloneText}</p>
+        </Empty>
+      </div>
+    );
+  return (
+    <>
+      <div
+        className="panel flow"
+        style={{ height: props.height ?? "min(70vh, 40rem)" }}
+        role="group"
+        aria-label={texts.graph}
+      >
+        <ReactFlow
+          key={`${node} ${direction} ${String(depth)} ${String(nodes.length)}`}
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={TYPES}
+          colorMode={isDark ? "dark" : "light"}
+          fitView
+          fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+          minZoom={0.1}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          nodesFocusable={false}
+          edgesFocusable={false}
+          elementsSelectable={false}
+          zoomOnScroll={false}
+          preventScrolling={false}
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      </div>
+      <div className="toolbar">
+        <span className="muted small">{texts.shown(nodes.length)}</span>
+        {found.hasNextPage && (
+          <Button
+            isSmall
+            isBusy={found.isFetchingNextPage}
+            onClick={() => void found.fetchNextPage()}
+          >
+            {texts.more}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
