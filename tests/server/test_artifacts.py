@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.databases import KINDS
+from tests.support.stores import S3Servers, make_objects
 from tests.support.world import Api, World
 
 from danlu.content.ids import new_artifact_id
 from danlu.content.packs import pack, unpack
+from danlu.store.blobs import Blobs
 
 
 def digest(data: bytes) -> str:
@@ -142,6 +145,16 @@ class TestReading:
         header, rest = unpack(api("POST", f"/artifacts/versions/{upload}/chunks", json=asked).content)
         assert [item["sha256"] for item in header] == asked["digests"][:10], "32 MiB at most"
         assert rest[: 3 << 20] == chunks[0]
+
+    def test_chunks_may_lie_in_s3(self, world: World, api: Api, s3_servers: S3Servers, tmp_path: Path) -> None:
+        object.__setattr__(world.state, "blobs", Blobs(make_objects("rclone", s3_servers, tmp_path)))
+        upload = begin(api)
+        chunks = [bytes([number]) * 300_000 for number in range(8)]
+        api.json("POST", f"/artifacts/uploads/{upload}/chunks", content=packed(*chunks))
+        assert commit(api, upload, *chunks).status_code == 200
+        asked = {"digests": [digest(data) for data in chunks]}
+        assert api("POST", f"/artifacts/versions/{upload}/chunks", json=asked).content == packed(*chunks)
+        assert api("DELETE", f"/artifacts/versions/{upload}").status_code == 204
 
     def test_what_the_project_never_sent_cannot_be_read(self, api: Api) -> None:
         upload = begin(api)
