@@ -22,9 +22,7 @@ def runs(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> It
     folder = tmp_path_factory.mktemp("trained")
     names = ("baseline", "wider", "<img src=x onerror=alert(1)>")
     # one after the other: versions of one artifact are counted
-    yield [
-        finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)
-    ]
+    yield [finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)]
 
 
 class TestRuns:
