@@ -60,3 +60,37 @@ def finish_training(process: subprocess.Popen[str]) -> str:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     return out.split()[-1]
+
+
+def pages_of_runs(server: RunningServer, folder: Path) -> dict[str, str]:
+    """Addresses of pages by name, about runs that a script made, what they left, and who is here."""
+    long_name = "a-name-of-a-run-that-is-much-longer-than-anybody-would-like-to-read-in-a-table"
+    runs = [finish_training(start_training(folder, server, name)) for name in ("first", long_name)]
+    with server.client() as client:
+        client.people.register("grace", "correct horse", note="compilers")
+        client.models.register("digits", artifact="mnist-model:1", aliases=["champion"])
+        version = next(iter(client.artifacts.versions("mnist-model"))).id
+    compared = f"/experiments/compare?runs={','.join(runs)}"
+    return {
+        "experiments": "/experiments",
+        "experiments-wrong": "/experiments?q=hparams.lr+%3C",
+        "run": f"/experiments/{runs[1]}",
+        "run-details": f"/experiments/{runs[1]}?tab=details",
+        "run-output": f"/experiments/{runs[1]}?tab=output",
+        "compare": compared,
+        **{f"compare-{tab}": f"{compared}&tab={tab}" for tab in ("values", "parallel", "scatter")},
+        "artifacts": "/artifacts",
+        "artifact": f"/artifacts/{version}",
+        "artifact-versions": f"/artifacts/{version}?tab=versions",
+        "flow": f"/flow?node=artifact:{version}",
+        "models": "/models",
+        "model": "/models/digits",
+        "model-details": "/models/digits?version=1",
+        "store": "/store?bucket=main",
+        "cluster": "/cluster",
+        "projects": "/projects",
+        "project": "/projects/default",
+        "quotas": "/projects/default?tab=quotas",
+        "admin": "/admin",
+        "audit": "/admin?tab=audit",
+    }

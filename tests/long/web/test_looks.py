@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 from tests.conftest import end_server
 from tests.support.browser import Tab, running_browser
+from tests.support.trained import pages_of_runs
 
 from danlu.testing.serving import RunningServer
 
@@ -49,6 +50,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "waits": f"/jobs/{waits.id}",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
+        **pages_of_runs(running, tmp_path_factory.mktemp("trained")),
     }
     yield running.url, paths
     end_server(running)

@@ -110,26 +110,6 @@ function personColumns({ admin: texts }: Texts): Column<Person>[] {
       ),
     },
     {
-      id: "projects",
-      title: texts.projects,
-      isClipped: true,
-      isWideOnly: true,
-      cell: (person) => {
-        const told = Object.entries(person.projects ?? {})
-          .map(([project, role]) => `${project} (${texts.roles[role]})`)
-          .join(", ");
-        return <span title={told}>{told || "–"}</span>;
-      },
-    },
-    {
-      id: "jobs",
-      title: texts.openJobs,
-      isEnd: true,
-      isWideOnly: true,
-      sort: (person) => person.num_open_jobs,
-      cell: (person) => person.num_open_jobs ?? "–",
-    },
-    {
       id: "signed_in",
       title: texts.signedIn,
       isWideOnly: true,
