@@ -324,8 +324,9 @@ class TestFailures:
         assert set(body) == {"error", "message", "fields"}
         assert all(isinstance(value, str) for value in body["fields"].values())
 
-    def test_a_missing_page_outside_the_api_as_well(self, api: Api) -> None:
-        response = api.http.get(str(api.http.base_url).replace("/api/v1/", "/nope"))
+    def test_outside_the_api_as_well(self, api: Api) -> None:
+        """Pages there are the console's, which says itself what it has not got: tests/server/test_console.py."""
+        response = api.http.post(str(api.http.base_url).replace("/api/v1/", "/nope"))
         assert (response.status_code, response.json()["error"]) == (404, "NotFound")
 
     def test_nodes_and_their_devices(self, world: World, api: Api) -> None:
