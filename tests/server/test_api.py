@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import select
 from tests.support.world import Api, World
 
+from danlu.server.logs.routes import FOLLOW_SECONDS
+from danlu.server.logs.service import compile_pattern
 from danlu.spec.states import JobState
 from danlu.store import jobs
 from danlu.store.tables import JobRow
@@ -249,6 +251,16 @@ class TestLogs:
         assert text("from=0:782") == "step 99\n"
         assert text("rank=0&tail=0") == ""
 
+    def test_a_search_does_not_rest_where_nothing_matches(self, world: World, api: Api) -> None:
+        job_id = world.started()
+        world.engine.task(job_id).log += b"nothing here\n" * 800_000 + b"the needle\n"  # 40 pieces
+        world.engine.finish(job_id)
+        world.tick(3)
+        begun = time.monotonic()
+        found = self.lines(api, f"/jobs/{job_id}/logs?grep=needle")
+        assert [data["text"] for name, data in found if name == "log"] == ["the needle\n"]
+        assert time.monotonic() - begun < 40 * FOLLOW_SECONDS  # a rest at each piece would take longer
+
     def test_raw_bytes_by_offset(self, world: World, api: Api) -> None:
         job_id = world.started()
         world.engine.task(job_id).log += bytes(range(256))
@@ -321,3 +333,12 @@ class TestFailures:
         (node,) = api.json("GET", "/nodes")["items"]
         assert [device["job"] for device in node["devices"]] == [job_id, job_id, *[None] * 6]
         assert (node["cpus_reserved"], node["num_tasks"]) == (3.0, 1)
+
+
+@pytest.mark.parametrize("pattern", ["^b", "b$", "^$", r"\Ab", "a|c$", "(?i)B", "[^a]", r"\bbc\b", "(?-s)c", "x"])
+def test_a_search_of_many_lines_is_a_search_of_each(pattern: str) -> None:
+    compiled = compile_pattern(pattern)
+    assert compiled is not None
+    lines = ["abc", "b", "", "bc", "a", "cab bc"]
+    each = [line for line in lines if compiled.in_line.search(line)]
+    assert compiled.lines_of("\n".join(lines) + "\n") == "".join(f"{line}\n" for line in each)

@@ -93,6 +93,7 @@ async def _lines(
 ) -> AsyncIterator[bytes]:
     spoke_at = time.monotonic()
     while not (follow and state.stopping.is_set()) and await access.goes_on():
+        before = place
         try:
             events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
         except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there
@@ -103,7 +104,7 @@ async def _lines(
         if end is not None:
             yield sse.event("end", end)
             return
-        if not events:
+        if not events and not _has_moved(before, place):  # lines that do not match were read, and there may be more
             await asyncio.sleep(FOLLOW_SECONDS)
         if time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
             yield sse.KEEP_ALIVE
@@ -130,7 +131,11 @@ def _look(
         cursors.append(after)
         if chunk is not None and chunk.text:
             events.append(sse.event("log", chunk))
-    moved = any(after.offset != before.offset for after, before in zip(cursors, place.cursors, strict=True))
-    place = LogPlace(place.job_id, place.attempt, tuple(cursors))
+    before, place = place, LogPlace(place.job_id, place.attempt, tuple(cursors))
+    moved = _has_moved(before, place)
     all_read = not moved and (over or not follow)
     return events, place, LogEnd(attempt=place.attempt, state=job_state) if all_read else None
+
+
+def _has_moved(before: LogPlace, after: LogPlace) -> bool:
+    return any(new.offset != old.offset for new, old in zip(after.cursors, before.cursors, strict=True))

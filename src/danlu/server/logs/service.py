@@ -24,8 +24,23 @@ CHUNK_BYTES = 256 << 10
 MAX_HELD = 4
 
 
-class Pattern(Protocol):
+class _Compiled(Protocol):
     def search(self, text: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What lines are searched for."""
+
+    in_line: _Compiled
+    in_text: _Compiled | None
+    """Finds something in every text that has a line which matches; None where there is no such pattern."""
+
+    def lines_of(self, text: str) -> str:
+        """The lines that match. Most of a log does not, and is passed over in one look."""
+        if self.in_text is not None and not self.in_text.search(text):
+            return ""
+        return "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if self.in_line.search(line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,7 @@ def read_chunk(
     after = LogCursor(cursor.rank, cursor.offset + len(whole))
     text = whole.decode("utf-8", errors="replace")
     if pattern is not None:
-        text = "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if pattern.search(line))
+        text = pattern.lines_of(text)
     chunk = LogChunk(attempt=place.attempt, rank=cursor.rank, offset=cursor.offset, next_offset=after.offset, text=text)
     return chunk, after
 
@@ -129,7 +144,13 @@ def compile_pattern(text: str | None) -> Pattern | None:
     options = re2.Options()
     options.log_errors = False
     try:
-        return cast("Pattern", re2.compile(text, options)) if text else None
+        if not text:
+            return None
+        in_line = cast("_Compiled", re2.compile(text, options))
+        # lines begin and end inside of a text; \A and the like, or flags that are taken back, would not see that
+        is_plain = re.search(r"\\[AzQ]|\(\?[a-zA-Z]*-", text) is None
+        in_text = cast("_Compiled", re2.compile(f"(?m){text}", options)) if is_plain else None
+        return Pattern(in_line, in_text)
     except re2.error as error:
         problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         told = f"{text!r} is not a regular expression: {problem}"

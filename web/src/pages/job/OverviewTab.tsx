@@ -32,7 +32,8 @@ export function OverviewTab() {
 /** Why it waits, or why it ended: the cause, and what to do. */
 function Why(props: { job: Job }) {
   const { job } = props;
-  const { job: texts } = useTexts();
+  const { job: texts, reasons: translated } = useTexts();
+  const own = translated[job.reason.code];
   const isQueued = job.state === "queued";
   const { data: why } = useQuery({ ...whyQuery(job.id, job.reason.message), enabled: isQueued });
   const { data: reasons } = useQuery(reasonsQuery);
@@ -44,7 +45,10 @@ function Why(props: { job: Job }) {
   return (
     <Notice kind={kind} icon={isQueued ? "clock" : undefined}>
       <div className={styles.why}>
-        <strong>{isQueued && why ? withoutName(why.sentence, job.id) : job.reason.message}</strong>
+        {own && <strong>{own.cause}</strong>}
+        <Told isStrong={!own}>
+          {isQueued && why ? withoutName(why.sentence, job.id) : job.reason.message}
+        </Told>
         {isQueued && why && why.would_help.length > 0 && (
           <div>
             {texts.wouldHelp}
@@ -62,12 +66,16 @@ function Why(props: { job: Job }) {
         )}
         {hasRemedy && job.state === "failed" && (
           <div>
-            {texts.whatToDo}: {entry.remedy}
+            {texts.whatToDo}: {own?.remedy ?? entry.remedy}
           </div>
         )}
       </div>
     </Notice>
   );
+}
+
+function Told(props: { isStrong: boolean; children: string }) {
+  return props.isStrong ? <strong>{props.children}</strong> : <div lang="en">{props.children}</div>;
 }
 
 /** The page has the name already. */

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { JobRow } from "@/api/jobs";
 import type { Column } from "@/parts/DataTable";
+import { Reason } from "@/parts/Reason";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import type { Texts } from "@/texts/language";
@@ -32,8 +33,8 @@ export function jobColumns({ jobs: texts, job }: Texts): Column<JobRow>[] {
       isClipped: true,
       isWideOnly: true,
       cell: (row) => (
-        <span className="muted" title={row.reason.message}>
-          {row.reason.message}
+        <span className="muted">
+          <Reason reason={row.reason} />
         </span>
       ),
     },

@@ -7,6 +7,7 @@ import { Code } from "@/parts/Code";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
+import { Reason } from "@/parts/Reason";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -96,7 +97,9 @@ function JobLines(props: { jobs: readonly JobRow[] }) {
             <Link to="/jobs/$id" params={{ id: job.id }} className="row-name wrap">
               {job.name}
             </Link>
-            <p className="muted small wrap">{job.reason.message}</p>
+            <p className="muted small wrap">
+              <Reason reason={job.reason} />
+            </p>
           </div>
           <div className={`${styles.when ?? ""} muted small`}>
             {isOver(job.state) ? (

@@ -73,7 +73,7 @@ export function PlanPanel(props: {
         ) : props.isChecking && !props.isBlank ? (
           <Loading lines={5} />
         ) : (
-          <p className="panel-body muted">{texts.planEmpty}</p>
+          <p className="panel-body muted">{props.isBlank ? texts.planEmpty : texts.planWrong}</p>
         )}
       </section>
       <section className="panel">

@@ -12,6 +12,7 @@ import { log } from "./log";
 import { models } from "./models";
 import { overview } from "./overview";
 import { profile } from "./profile";
+import { reasons } from "./reasons";
 import { runs } from "./runs";
 import { states } from "./states";
 import { store } from "./store";
@@ -33,6 +34,7 @@ export const texts = {
   models,
   overview,
   profile,
+  reasons,
   runs,
   states,
   store,

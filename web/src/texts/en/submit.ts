@@ -84,6 +84,7 @@ export const submit = {
   ready: "The server accepts this job.",
   plan: "What rank 0 will see",
   planEmpty: "Give a name and a command, and this shows what would be started.",
+  planWrong: "What would be started is shown here once nothing is wrong.",
   planRuns: "Runs",
   planIn: "in",
   planSucceeds: "Succeeds",

@@ -82,6 +82,7 @@ export const submit: Same<typeof en> = {
   ready: "服务器接受此任务。",
   plan: "Rank 0 将看到的内容",
   planEmpty: "填写名称和命令后，这里会显示将要启动的内容。",
+  planWrong: "修正错误后，这里会显示将要启动的内容。",
   planRuns: "运行",
   planIn: "目录",
   planSucceeds: "成功条件",

@@ -1,0 +1,90 @@
+import type { reasons as en } from "../en/reasons";
+
+/** The catalogue of reasons; a code that is missing here is shown in the server's words. */
+export const reasons: typeof en = {
+  submitted: { cause: "调度器尚未处理该任务。", remedy: "请稍候。" },
+  no_capacity: {
+    cause: "所需资源正在使用中。",
+    remedy: "请等待，停止占用资源的任务，或减少请求。",
+  },
+  quota_project: {
+    cause: "项目配额不足。",
+    remedy: "等待项目中的任务结束，向管理员申请更大配额，或以可抢占方式提交。",
+  },
+  quota_user: {
+    cause: "所有者在该项目中的配额不足。",
+    remedy: "等待自己的任务结束，向项目负责人申请更大配额，或以可抢占方式提交。",
+  },
+  making_room: {
+    cause: "可抢占的任务正在为其让出资源。",
+    remedy: "请等待：它们有宽限时间保存进度。",
+  },
+  reserved: {
+    cause: "任务等待已久，空出的节点将为其保留。",
+    remedy: "请等待：这些节点上的任务结束后即启动。",
+  },
+  preempted: {
+    cause: "任务已为其他任务让出资源，稍后重新运行。",
+    remedy: "请等待。保存检查点的脚本会从原处继续。",
+  },
+  no_such_node: {
+    cause: "没有节点（即使空闲）满足该任务的请求。",
+    remedy: "减少请求，或增加节点。",
+  },
+  no_nodes: { cause: "当前没有可用节点。", remedy: "请查看节点和服务器日志。" },
+  retry_wait: { cause: "任务将在暂停后重试。", remedy: "请稍候。" },
+  paused: { cause: "任务已被暂停。", remedy: "点击“继续”可重新排队。" },
+  starting: { cause: "正在启动进程并下载输入。", remedy: "请稍候。" },
+  running: { cause: "命令正在所有节点上运行。", remedy: "可在“日志”中实时查看。" },
+  finishing: { cause: "决定成败的进程已成功，其余进程正在结束。", remedy: "请稍候。" },
+  stopping: { cause: "任务正在停止，处于宽限时间内。", remedy: "请稍候。" },
+  unreachable: {
+    cause: "节点没有应答。任务并未结束，可能仍在运行。",
+    remedy: "请检查节点；节点恢复后任务会被重新找到。",
+  },
+  done: { cause: "命令在所有节点上正常结束。", remedy: "请查看结果。" },
+  exit_code: { cause: "命令以非 0 退出码结束。", remedy: "请阅读所示 Rank 的最后几行日志。" },
+  killed_by_signal: {
+    cause: "命令被信号终止。",
+    remedy: "请阅读所示 Rank 的最后几行日志；SIGSEGV 和 SIGABRT 表示程序崩溃。",
+  },
+  out_of_memory: { cause: "命令使用的内存超过请求量。", remedy: "增大内存请求，或减少用量。" },
+  setup_failed: { cause: "准备脚本以非 0 退出码结束。", remedy: "请阅读日志开头的准备脚本输出。" },
+  pre_start_failed: {
+    cause: "ma-pre-start.sh 以非 0 退出码结束。",
+    remedy: "请阅读日志开头的脚本输出。",
+  },
+  command_not_found: {
+    cause: "命令不存在或不可执行。",
+    remedy: "请检查拼写、代码目录和执行权限。",
+  },
+  input_missing: { cause: "存储中缺少任务的代码或数据。", remedy: "请重新上传。" },
+  image_missing: {
+    cause: "镜像不存在或无权拉取。",
+    remedy: "请检查名称；私有镜像需提供登录信息。",
+  },
+  image_failed: { cause: "镜像无法送达节点。", remedy: "请重试；若仍失败，可在节点上手动拉取。" },
+  staging_failed: { cause: "无法从存储下载输入。", remedy: "请重试；若仍失败，请查看服务器日志。" },
+  upload_failed: {
+    cause: "命令已结束，但结果无法上传到存储。",
+    remedy: "文件保留在节点的任务目录中，直到任务被删除。",
+  },
+  disk_full: { cause: "磁盘空间不足。", remedy: "请清理所示磁盘。" },
+  start_failed: { cause: "引擎无法启动进程。", remedy: "请阅读说明。" },
+  start_timeout: { cause: "进程未能按时启动。", remedy: "请检查节点和输入的大小。" },
+  lost: {
+    cause: "监视进程已消失，且没有留下结束记录。",
+    remedy: "节点可能重启过。请重新启动任务，或设置重试。",
+  },
+  stopped_outside: {
+    cause: "进程被外部终止。",
+    remedy: "机器可能被关闭。请重新启动任务，或设置重试。",
+  },
+  queue_timeout: {
+    cause: "排队时间超过最长等待时间。",
+    remedy: "延长最长等待时间或减少请求后重新提交。",
+  },
+  max_duration: { cause: "运行时间超过最长运行时间。", remedy: "请延长最长运行时间。" },
+  stopped_by_user: { cause: "任务已被停止。", remedy: "点击“重新启动”可再次运行。" },
+  cannot_plan: { cause: "任务按当前配置无法规划。", remedy: "请阅读说明。" },
+};
