@@ -21,7 +21,9 @@ def runs(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> li
     folder = tmp_path_factory.mktemp("trained")
     names = ("baseline", "wider", "<img src=x onerror=alert(1)>")
     # one after the other: versions of one artifact are counted
-    made = [finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)]
+    made = [
+        finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)
+    ]
     wait_for_models(console, len(made))
     return made
 
