@@ -1,8 +1,8 @@
 """Runs in the console, in Chromium: a table of ten thousand, and fifty of them with ten thousand points each in one
 chart. Each figure is the median of five (three with --quick). The last line printed is JSON.
 
-The clock is the page's own. It starts when the page asks for its data, and stops in the first frame in which the table has
-rows, or the chart has been drawn: what the server takes is counted in.
+The clock is the page's own. It starts when the page asks for its data, and stops in the first frame in which the table
+has rows, or the chart has been drawn: what the server takes is counted in.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ CLOCK = """(() => {
   const real = window.fetch;
   window.fetch = (...given) => {
     const address = String(given[0]?.url ?? given[0]);
-    if (window.asked === undefined && address.includes(window.sessionStorage.getItem('timed'))) window.asked = performance.now();
+    const timed = window.sessionStorage.getItem('timed');
+    if (window.asked === undefined && address.includes(timed)) window.asked = performance.now();
     return real(...given);
   };
 })()"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import danlu
@@ -62,10 +63,23 @@ def finish_training(process: subprocess.Popen[str]) -> str:
     return out.split()[-1]
 
 
+def wait_for_models(server: RunningServer, count: int) -> None:
+    """Artifacts arrive a moment after the script has ended."""
+    deadline = time.monotonic() + 60
+    with server.client() as client:
+        while (
+            sum(one.latest.version for one in client.artifacts.list() if one.name == "mnist-model" and one.latest)
+            < count
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
 def pages_of_runs(server: RunningServer, folder: Path) -> dict[str, str]:
     """Addresses of pages by name, about runs that a script made, what they left, and who is here."""
     long_name = "a-name-of-a-run-that-is-much-longer-than-anybody-would-like-to-read-in-a-table"
     runs = [finish_training(start_training(folder, server, name)) for name in ("first", long_name)]
+    wait_for_models(server, len(runs))
     with server.client() as client:
         client.people.register("grace", "correct horse", note="compilers")
         client.models.register("digits", artifact="mnist-model:1", aliases=["champion"])

@@ -1,15 +1,14 @@
-"""What a researcher does in a browser: watch a run, compare, see its artifact and where it came from, register a model."""
+"""What a researcher does in a browser: watch a run, compare, see what it left and where that came from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from tests.support.browser import Tab
-from tests.support.trained import finish_training, start_training
+from tests.support.trained import finish_training, start_training, wait_for_models
 
 from danlu.testing.serving import RunningServer
 
@@ -17,12 +16,16 @@ SLOW = 20_000
 
 
 @pytest.fixture(scope="module")
-def runs(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+def runs(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Three runs that are over, made by a script; the name of one is HTML."""
     folder = tmp_path_factory.mktemp("trained")
     names = ("baseline", "wider", "<img src=x onerror=alert(1)>")
     # one after the other: versions of one artifact are counted
-    yield [finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)]
+    made = [
+        finish_training(start_training(folder, console, name, lr=2.0 + number)) for number, name in enumerate(names)
+    ]
+    wait_for_models(console, len(made))
+    return made
 
 
 class TestRuns:

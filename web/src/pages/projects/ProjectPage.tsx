@@ -6,6 +6,7 @@ import { useMe } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Dialog";
 import { Loading, Problem } from "@/parts/Empty";
+import { Facts } from "@/parts/Facts";
 import { useMessages } from "@/parts/Messages";
 import { Tabs } from "@/parts/Tabs";
 import { useTexts } from "@/texts/language";
@@ -30,19 +31,25 @@ export function ProjectPage() {
         {isOwner && <ProjectActions name={project.name} isArchived={project.is_archived} />}
       </div>
       {project.description && <p className="wrap">{project.description}</p>}
-      <p className="muted">
-        {texts.jobs(project.num_jobs, project.num_open_jobs)} · {texts.buckets}:{" "}
-        {project.buckets.length
-          ? project.buckets.map((bucket, index) => (
-              <span key={bucket}>
-                {index > 0 && ", "}
-                <Link to="/store" search={{ bucket }}>
-                  {bucket}
-                </Link>
+      <Facts
+        items={[
+          [texts.projectJobs, texts.jobs(project.num_jobs, project.num_open_jobs)],
+          [
+            texts.buckets,
+            project.buckets.length ? (
+              <span key="buckets" className="toolbar">
+                {project.buckets.map((bucket) => (
+                  <Link key={bucket} to="/store" search={{ bucket }}>
+                    {bucket}
+                  </Link>
+                ))}
               </span>
-            ))
-          : "–"}
-      </p>
+            ) : (
+              "–"
+            ),
+          ],
+        ]}
+      />
       <Tabs
         label={project.name}
         tabs={[

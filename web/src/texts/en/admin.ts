@@ -78,6 +78,7 @@ export const admin = {
   buckets: "Buckets",
   jobs: (count: number, open: number) =>
     `${String(count)} jobs, ${String(open)} of them wait or run`,
+  projectJobs: "Jobs",
   addMember: "Add a member",
   added: (name: string) => `${name} is a member`,
   remove: "Remove",

@@ -80,6 +80,7 @@ export const admin: Same<typeof en> = {
   quotas: "配额",
   buckets: "存储桶",
   jobs: (count, open) => `${String(count)} 个任务，其中 ${String(open)} 个等待或运行中`,
+  projectJobs: "任务",
   addMember: "添加成员",
   added: (name) => `${name} 已成为成员`,
   remove: "移除",
