@@ -83,7 +83,9 @@ export function FilterProblem(props: { error: unknown }) {
     <div role="alert" className="notice bad">
       <div>
         <p>{texts.filterBad}</p>
-        <pre className="mono">{message.replace(/^filter: /, "")}</pre>
+        <pre className={styles.wrong} tabIndex={0} aria-label={texts.filterBad} role="region">
+          {message.replace(/^filter: /, "")}
+        </pre>
       </div>
     </div>
   );
