@@ -105,6 +105,20 @@ class TestSubmitting:
         expect(page.get_by_label("Name", exact=True)).to_have_value("tf115_npu_2p")
         expect(page.get_by_label("Devices per node")).to_have_value("2")
 
+    def test_the_results_of_a_job_become_a_model(self, console: RunningServer, admin: Tab) -> None:
+        with console.client() as client:
+            job = client.jobs.submit(name="makes-weights", command='echo weights > "$DANLU_OUTPUT_DIR/model.bin"')
+            assert job.wait(timeout=60).state.value == "succeeded", [line.text for line in job.logs()]
+        page = admin.go(f"/jobs/{job.id}")
+        page.get_by_role("button", name="Register a model").click()
+        expect(page.locator("dialog input[name=of]")).to_have_value(job.id)
+        admin.check("register")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_role("heading", name="makes-weights")).to_be_visible()
+        page = admin.go(f"/jobs/{job.id}/flow")
+        expect(page.locator(".flow-card").filter(has_text="makes-weights:1")).to_be_visible(timeout=SLOW)
+        admin.check("job-flow")
+
 
 class TestFailing:
     def test_the_page_says_why_and_shows_the_line(self, console: RunningServer, admin: Tab) -> None:

@@ -119,6 +119,12 @@ const jobTasks = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/TasksTab"), "TasksTab"),
 });
 
+const jobFlow = createRoute({
+  getParentRoute: () => job,
+  path: "/flow",
+  component: lazyRouteComponent(() => import("@/pages/job/FlowTab"), "FlowTab"),
+});
+
 const jobSpec = createRoute({
   getParentRoute: () => job,
   path: "/spec",
@@ -131,7 +137,7 @@ const jobEvents = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
 });
 
-const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobSpec, jobEvents];
+const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobFlow, jobSpec, jobEvents];
 
 const submit = createRoute({
   getParentRoute: () => inside,

@@ -9,6 +9,7 @@ import { Confirm } from "@/parts/Dialog";
 import { Icon } from "@/parts/Icon";
 import { Menu, MenuItem } from "@/parts/Menu";
 import { useMessages } from "@/parts/Messages";
+import { RegisterModel } from "@/parts/RegisterModel";
 import { useTexts } from "@/texts/language";
 
 const CHANGES = {
@@ -22,12 +23,12 @@ type Change = keyof typeof CHANGES;
 /** What can be done with a job in its state, by those who may. */
 export function JobActions(props: { job: Job }) {
   const { job } = props;
-  const { job: texts, common } = useTexts();
+  const { job: texts, models, common } = useTexts();
   const me = useMe();
   const client = useQueryClient();
   const navigate = useNavigate();
   const { say, complain } = useMessages();
-  const [asked, setAsked] = useState<"stop" | "delete">();
+  const [asked, setAsked] = useState<"stop" | "delete" | "register">();
   const remove = useDeleteJobs();
   const change = useMutation({
     mutationFn: (what: Change) =>
@@ -82,6 +83,16 @@ export function JobActions(props: { job: Job }) {
           {texts.clone}
         </Link>
       )}
+      {maySubmit && job.state === "succeeded" && (
+        <Button
+          icon="models"
+          onClick={() => {
+            setAsked("register");
+          }}
+        >
+          {models.register}
+        </Button>
+      )}
       {mayChange && isDone && (
         <Menu label={common.more} icon="more">
           <MenuItem
@@ -94,6 +105,17 @@ export function JobActions(props: { job: Job }) {
             {common.delete}
           </MenuItem>
         </Menu>
+      )}
+      {asked === "register" && (
+        <RegisterModel
+          name={job.name}
+          source="job"
+          of={job.id}
+          project={job.project}
+          onClose={() => {
+            setAsked(undefined);
+          }}
+        />
       )}
       {asked === "stop" && (
         <Confirm
