@@ -75,6 +75,18 @@ def wait_for_models(server: RunningServer, count: int) -> None:
             time.sleep(0.1)
 
 
+def model_of(server: RunningServer, run: str) -> str:
+    """The version of mnist-model that a run has left. It arrives a moment after the script has ended."""
+    deadline = time.monotonic() + 60
+    with server.client() as client:
+        while time.monotonic() < deadline:
+            made = client.flow(f"run:{run}", direction="down").of_kind("artifact")
+            if made:
+                return made[0].label
+            time.sleep(0.1)
+    raise AssertionError(f"{run} has left nothing")
+
+
 def pages_of_runs(server: RunningServer, folder: Path) -> dict[str, str]:
     """Addresses of pages by name, about runs that a script made, what they left, and who is here."""
     long_name = "a-name-of-a-run-that-is-much-longer-than-anybody-would-like-to-read-in-a-table"
