@@ -105,6 +105,9 @@ template <typename Work> Status Decoder::attempt(const uint8_t *jpeg, size_t siz
         const bool unsupported = why == JERR_BAD_PRECISION || why == JERR_SOF_UNSUPPORTED || why == JERR_CONVERSION_NOTIMPL;
         return unsupported ? Status::unsupported : Status::broken;
     }
+    // libjpeg keeps the tables of the last image for one that brings none; what comes out must not depend on that
+    jpeg_destroy_decompress(&c);
+    jpeg_create_decompress(&c);
     jpeg_mem_src(&c, jpeg, size);
     jpeg_read_header(&c, TRUE);
     const bool is_rgb_like = c.num_components == 1 ||

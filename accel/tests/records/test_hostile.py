@@ -35,6 +35,16 @@ def load(image: bytes) -> int:
     return status
 
 
+def without_tables(image: bytes) -> bytes:
+    """The same JPEG without its quantisation tables."""
+    kept, at = image[:2], 2
+    while image[at + 1] != 0xDA:  # the scan begins
+        size = 2 + int.from_bytes(image[at + 2 : at + 4], "big")
+        kept += b"" if image[at + 1] == 0xDB else image[at : at + size]
+        at += size
+    return kept + image[at:]
+
+
 @needs_core
 class TestImages:
     @pytest.mark.parametrize(
@@ -81,6 +91,11 @@ class TestImages:
             damaged[position] ^= 0x55
             own, theirs = core.decode(bytes(damaged), True), core.decode(bytes(damaged), False)
             assert own == theirs
+
+    def test_an_image_without_tables_does_not_get_those_of_the_image_before(self, photo: Callable[..., bytes]) -> None:
+        whole = photo(80, 60)
+        assert load(whole) == OK
+        assert load(without_tables(whole)) != OK
 
     def test_wrong_output_sizes_are_refused(self, photo: Callable[..., bytes]) -> None:
         out = np.empty(10, np.float32)
