@@ -60,7 +60,7 @@ class _Shared:
     @classmethod
     def empty(cls) -> tuple[Path, Database]:
         if cls.folder is None:
-            cls.folder = Path(tempfile.mkdtemp(prefix="danlu-history-", dir=_FAST)) / "data"
+            cls.folder = Path(tempfile.mkdtemp(prefix="history-", dir=_FAST)) / "data"
             atexit.register(shutil.rmtree, cls.folder.parent, ignore_errors=True)
             with make_world(cls.folder) as world:
                 world.add_user("ann", "vision")
