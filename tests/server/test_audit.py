@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
-from tests.support.rights import API, RULES, Case, expected, path_of
+from tests.support.cases import Case
+from tests.support.rights import API, RULES, expected, path_of
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.rights import API, CHANGE_JOB, OPEN, PAGES, RULES, Case, Rule, batch_of, expected, job_of, path_of
+from tests.support.cases import Case, batch_of, job_of
+from tests.support.rights import API, CHANGE_JOB, OPEN, PAGES, RULES, Rule, expected, path_of
 from tests.support.scene import NOBODIES, PEOPLE, Scene, make_scene
 
 
