@@ -1,6 +1,8 @@
 import { useEffect, useId, useRef, type FormEvent, type ReactNode } from "react";
+import { asProblem } from "@/api/problem";
 import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
+import { Notice } from "./Empty";
 
 /** A window above the page. The browser keeps the focus inside and closes it with Escape. */
 export function Dialog(props: {
@@ -62,6 +64,36 @@ export function Confirm(props: {
         <Button type="submit" kind={props.isDanger ? "danger" : "primary"} isBusy={props.isBusy}>
           {props.action}
         </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A form in a window of its own. Problems that none of its `fields` shows are told above the buttons. */
+export function FormDialog(props: {
+  title: string;
+  action: string;
+  fields: readonly string[];
+  error: unknown;
+  isBusy: boolean;
+  onSubmit: (event: FormEvent<HTMLFormElement>) => void;
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  const { common } = useTexts();
+  const problem = props.error ? asProblem(props.error) : undefined;
+  const isShown = props.fields.some((field) => problem?.fields[field] !== undefined);
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <form onSubmit={props.onSubmit}>
+        {props.children}
+        {problem && !isShown && <Notice kind="bad">{problem.message}</Notice>}
+        <div className="actions">
+          <Button onClick={props.onClose}>{common.cancel}</Button>
+          <Button type="submit" kind="primary" isBusy={props.isBusy}>
+            {props.action}
+          </Button>
+        </div>
       </form>
     </Dialog>
   );

@@ -4,9 +4,7 @@ import { useRegisterModel } from "@/api/models";
 import { asProblem } from "@/api/problem";
 import { useProject } from "@/frame/ProjectPicker";
 import { useTexts } from "@/texts/language";
-import { Button } from "./Button";
-import { Dialog } from "./Dialog";
-import { Notice } from "./Empty";
+import { FormDialog } from "./Dialog";
 import { AreaField, SelectField, TextField } from "./Field";
 import { useMessages } from "./Messages";
 
@@ -21,7 +19,7 @@ export function RegisterModel(props: {
   project?: string;
   onClose: () => void;
 }) {
-  const { models: texts, common } = useTexts();
+  const { models: texts } = useTexts();
   const { say } = useMessages();
   const navigate = useNavigate();
   const looked = useProject();
@@ -61,74 +59,60 @@ export function RegisterModel(props: {
   };
   const hints = { job: texts.jobHint, artifact: texts.artifactHint, path: texts.pathHint };
   const labels = { job: texts.fromJob, artifact: texts.fromArtifact, path: texts.fromPath };
-  const known = [
-    "name",
-    "job",
-    "artifact",
-    "path",
-    "framework",
-    "format",
-    "aliases",
-    "description",
-  ];
-  const isOther = problem && !Object.keys(fields).some((field) => known.includes(field));
   return (
-    <Dialog title={texts.register} onClose={props.onClose}>
+    <FormDialog
+      title={texts.register}
+      action={texts.register}
+      fields={["name", "job", "artifact", "path", "framework", "format", "aliases", "description"]}
+      error={register.error}
+      isBusy={register.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
       <p className="muted">{texts.registerText}</p>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.name}
-          name="name"
-          required
-          defaultValue={props.name}
-          autoCapitalize="none"
-          wrong={fields.name}
+      <TextField
+        label={texts.name}
+        name="name"
+        required
+        defaultValue={props.name}
+        autoCapitalize="none"
+        wrong={fields.name}
+      />
+      {props.of === undefined && (
+        <SelectField
+          label={texts.sourceKind}
+          value={source}
+          choices={(["job", "artifact", "path"] as const).map((one) => [one, labels[one]] as const)}
+          onChange={(event) => {
+            setSource(event.target.value as Source);
+          }}
         />
-        {props.of === undefined && (
-          <SelectField
-            label={texts.sourceKind}
-            value={source}
-            choices={(["job", "artifact", "path"] as const).map(
-              (one) => [one, labels[one]] as const,
-            )}
-            onChange={(event) => {
-              setSource(event.target.value as Source);
-            }}
-          />
-        )}
-        <TextField
-          label={labels[source]}
-          name="of"
-          required
-          defaultValue={props.of}
-          readOnly={props.of !== undefined}
-          hint={props.of === undefined ? hints[source] : undefined}
-          wrong={fields[source]}
-        />
-        <TextField label={texts.framework} name="framework" isOptional wrong={fields.framework} />
-        <TextField label={texts.format} name="format" isOptional wrong={fields.format} />
-        <TextField
-          label={texts.aliases}
-          name="aliases"
-          isOptional
-          hint={texts.aliasesHint}
-          wrong={fields.aliases}
-        />
-        <AreaField
-          label={texts.description}
-          name="description"
-          rows={2}
-          isOptional
-          wrong={fields.description}
-        />
-        {isOther && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={register.isPending}>
-            {texts.register}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      <TextField
+        label={labels[source]}
+        name="of"
+        required
+        defaultValue={props.of}
+        readOnly={props.of !== undefined}
+        hint={props.of === undefined ? hints[source] : undefined}
+        wrong={fields[source]}
+      />
+      <TextField label={texts.framework} name="framework" isOptional wrong={fields.framework} />
+      <TextField label={texts.format} name="format" isOptional wrong={fields.format} />
+      <TextField
+        label={texts.aliases}
+        name="aliases"
+        isOptional
+        hint={texts.aliasesHint}
+        wrong={fields.aliases}
+      />
+      <AreaField
+        label={texts.description}
+        name="description"
+        rows={2}
+        isOptional
+        wrong={fields.description}
+      />
+    </FormDialog>
   );
 }

@@ -1,16 +1,14 @@
 import type { FormEvent } from "react";
 import { useInvite, type Role } from "@/api/people";
 import { asProblem } from "@/api/problem";
-import { Button } from "@/parts/Button";
-import { Dialog } from "@/parts/Dialog";
-import { Notice } from "@/parts/Empty";
+import { FormDialog } from "@/parts/Dialog";
 import { CheckField, TextField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
 import { LinkDialog } from "./LinkDialog";
 import { ProjectAndRole } from "./ProjectAndRole";
 
 export function InviteDialog(props: { onClose: () => void }) {
-  const { admin: texts, common } = useTexts();
+  const { admin: texts } = useTexts();
   const invite = useInvite();
   const problem = invite.error ? asProblem(invite.error) : undefined;
   const fields = problem?.fields ?? {};
@@ -30,29 +28,28 @@ export function InviteDialog(props: { onClose: () => void }) {
   if (invite.data)
     return <LinkDialog user={invite.data.user} url={invite.data.url} onClose={props.onClose} />;
   return (
-    <Dialog title={texts.inviteTitle} onClose={props.onClose}>
+    <FormDialog
+      title={texts.inviteTitle}
+      action={texts.invite}
+      fields={["name", "full_name", "email", "project"]}
+      error={invite.error}
+      isBusy={invite.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
       <p className="muted">{texts.inviteText}</p>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.name}
-          name="name"
-          required
-          autoCapitalize="none"
-          autoComplete="off"
-          wrong={fields.name}
-        />
-        <TextField label={texts.fullName} name="full_name" isOptional wrong={fields.full_name} />
-        <TextField label={texts.email} name="email" type="email" isOptional wrong={fields.email} />
-        <ProjectAndRole wrong={fields.project} />
-        <CheckField label={texts.isAdmin} name="is_admin" />
-        {problem && !Object.keys(fields).length && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={invite.isPending}>
-            {texts.invite}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField
+        label={texts.name}
+        name="name"
+        required
+        autoCapitalize="none"
+        autoComplete="off"
+        wrong={fields.name}
+      />
+      <TextField label={texts.fullName} name="full_name" isOptional wrong={fields.full_name} />
+      <TextField label={texts.email} name="email" type="email" isOptional wrong={fields.email} />
+      <ProjectAndRole wrong={fields.project} />
+      <CheckField label={texts.isAdmin} name="is_admin" />
+    </FormDialog>
   );
 }

@@ -9,8 +9,8 @@ import {
 } from "@/api/people";
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
-import { Confirm, Dialog } from "@/parts/Dialog";
-import { Loading, Notice, Problem } from "@/parts/Empty";
+import { Confirm, FormDialog } from "@/parts/Dialog";
+import { Loading, Problem } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
@@ -112,7 +112,7 @@ export function Registrations() {
 
 function ApproveDialog(props: { registration: Registration; onClose: () => void }) {
   const { registration } = props;
-  const { admin: texts, common } = useTexts();
+  const { admin: texts } = useTexts();
   const { say } = useMessages();
   const approve = useApprove();
   const problem = approve.error ? asProblem(approve.error) : undefined;
@@ -138,25 +138,24 @@ function ApproveDialog(props: { registration: Registration; onClose: () => void 
     );
   };
   return (
-    <Dialog title={texts.approveTitle(registration.name)} onClose={props.onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.name}
-          name="name"
-          defaultValue={registration.name}
-          required
-          hint={registration.is_name_taken ? texts.nameTaken : undefined}
-          wrong={fields.name}
-        />
-        <ProjectAndRole wrong={fields.project} />
-        {problem && !Object.keys(fields).length && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={approve.isPending}>
-            {texts.approve}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.approveTitle(registration.name)}
+      action={texts.approve}
+      fields={["name", "project"]}
+      error={approve.error}
+      isBusy={approve.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField
+        label={texts.name}
+        name="name"
+        defaultValue={registration.name}
+        required
+        hint={registration.is_name_taken ? texts.nameTaken : undefined}
+        wrong={fields.name}
+      />
+      <ProjectAndRole wrong={fields.project} />
+    </FormDialog>
   );
 }

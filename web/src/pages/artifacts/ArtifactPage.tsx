@@ -11,8 +11,8 @@ import {
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
-import { Confirm, Dialog } from "@/parts/Dialog";
-import { Loading, Notice, Problem } from "@/parts/Empty";
+import { Confirm, FormDialog } from "@/parts/Dialog";
+import { Loading, Problem } from "@/parts/Empty";
 import { AreaField, TextField } from "@/parts/Field";
 import { Flow } from "@/parts/flow/Flow";
 import { useMessages } from "@/parts/Messages";
@@ -207,37 +207,36 @@ function EditDialog(props: { version: Version; onClose: () => void }) {
     );
   };
   return (
-    <Dialog title={texts.editTitle(version.name)} onClose={props.onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.aliases}
-          name="aliases"
-          defaultValue={(version.aliases ?? []).join(", ")}
-          hint={runs.labelsHint}
-          wrong={fields.aliases}
-        />
-        <TextField
-          label={texts.labels}
-          name="labels"
-          defaultValue={(version.labels ?? []).join(", ")}
-          hint={runs.labelsHint}
-          wrong={fields.labels}
-        />
-        <AreaField
-          label={texts.description}
-          name="description"
-          rows={4}
-          defaultValue={version.description}
-          wrong={fields.description}
-        />
-        {problem && !Object.keys(fields).length && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={change.isPending}>
-            {common.save}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.editTitle(version.name)}
+      action={common.save}
+      fields={["aliases", "labels", "description"]}
+      error={change.error}
+      isBusy={change.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField
+        label={texts.aliases}
+        name="aliases"
+        defaultValue={(version.aliases ?? []).join(", ")}
+        hint={runs.labelsHint}
+        wrong={fields.aliases}
+      />
+      <TextField
+        label={texts.labels}
+        name="labels"
+        defaultValue={(version.labels ?? []).join(", ")}
+        hint={runs.labelsHint}
+        wrong={fields.labels}
+      />
+      <AreaField
+        label={texts.description}
+        name="description"
+        rows={4}
+        defaultValue={version.description}
+        wrong={fields.description}
+      />
+    </FormDialog>
   );
 }

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useDeleteRuns, useMoveRuns, useRestoreRuns, type RunRow } from "@/api/runs";
 import { Button, buttonClass } from "@/parts/Button";
-import { Confirm, Dialog } from "@/parts/Dialog";
+import { Confirm, FormDialog } from "@/parts/Dialog";
 import { TextField } from "@/parts/Field";
 import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
@@ -102,36 +102,30 @@ export function RunActions(props: { runs: readonly RunRow[]; isBin: boolean; onD
 }
 
 function MoveDialog(props: { runs: readonly RunRow[]; onClose: () => void; onDone: () => void }) {
-  const { runs: texts, common } = useTexts();
-  const { complain } = useMessages();
+  const { runs: texts } = useTexts();
   const [folder, setFolder] = useState(props.runs[0]?.folder ?? "");
   const move = useMoveRuns();
   return (
-    <Dialog title={texts.moveTitle(props.runs.length)} onClose={props.onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          move.mutate(
-            { runs: props.runs.map((run) => run.id), folder },
-            { onSuccess: props.onDone, onError: complain },
-          );
+    <FormDialog
+      title={texts.moveTitle(props.runs.length)}
+      action={texts.move}
+      fields={[]}
+      error={move.error}
+      isBusy={move.isPending}
+      onClose={props.onClose}
+      onSubmit={(event) => {
+        event.preventDefault();
+        move.mutate({ runs: props.runs.map((run) => run.id), folder }, { onSuccess: props.onDone });
+      }}
+    >
+      <TextField
+        label={texts.moveTo}
+        hint={texts.moveHint}
+        value={folder}
+        onChange={(event) => {
+          setFolder(event.target.value);
         }}
-      >
-        <TextField
-          label={texts.moveTo}
-          hint={texts.moveHint}
-          value={folder}
-          onChange={(event) => {
-            setFolder(event.target.value);
-          }}
-        />
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={move.isPending}>
-            {texts.move}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      />
+    </FormDialog>
   );
 }

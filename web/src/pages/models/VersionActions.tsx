@@ -6,8 +6,7 @@ import {
   type ModelVersion,
 } from "@/api/models";
 import { asProblem } from "@/api/problem";
-import { Button } from "@/parts/Button";
-import { Confirm, Dialog } from "@/parts/Dialog";
+import { Confirm, FormDialog } from "@/parts/Dialog";
 import { CheckField, TextField } from "@/parts/Field";
 import { Menu, MenuItem } from "@/parts/Menu";
 import { useMessages } from "@/parts/Messages";
@@ -102,44 +101,42 @@ export function VersionActions(props: { version: ModelVersion }) {
 
 function AliasDialog(props: { version: ModelVersion; onClose: () => void }) {
   const { version } = props;
-  const { models: texts, common } = useTexts();
+  const { models: texts } = useTexts();
   const { say } = useMessages();
   const [alias, setAlias] = useState("");
   const set = useSetAlias();
   return (
-    <Dialog title={texts.aliasTitle(version.version)} onClose={props.onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          set.mutate(
-            { model: version.model, project: version.project, alias, version: version.version },
-            {
-              onSuccess: () => {
-                say(texts.aliasSet(alias, version.version));
-                props.onClose();
-              },
+    <FormDialog
+      title={texts.aliasTitle(version.version)}
+      action={texts.setAlias}
+      fields={["alias"]}
+      error={set.error}
+      isBusy={set.isPending}
+      onClose={props.onClose}
+      onSubmit={(event) => {
+        event.preventDefault();
+        set.mutate(
+          { model: version.model, project: version.project, alias, version: version.version },
+          {
+            onSuccess: () => {
+              say(texts.aliasSet(alias, version.version));
+              props.onClose();
             },
-          );
+          },
+        );
+      }}
+    >
+      <TextField
+        label={texts.alias}
+        value={alias}
+        required
+        autoCapitalize="none"
+        hint={texts.aliasHint}
+        wrong={set.error ? asProblem(set.error).fields.alias : undefined}
+        onChange={(event) => {
+          setAlias(event.target.value);
         }}
-      >
-        <TextField
-          label={texts.alias}
-          value={alias}
-          required
-          autoCapitalize="none"
-          hint={texts.aliasHint}
-          wrong={set.error ? asProblem(set.error).message : undefined}
-          onChange={(event) => {
-            setAlias(event.target.value);
-          }}
-        />
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={set.isPending}>
-            {texts.setAlias}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      />
+    </FormDialog>
   );
 }

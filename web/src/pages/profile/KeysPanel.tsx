@@ -4,7 +4,7 @@ import { keysQuery, useDeleteKey, useMakeKey, type Key } from "@/api/keys";
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
-import { Confirm, Dialog } from "@/parts/Dialog";
+import { Confirm, Dialog, FormDialog } from "@/parts/Dialog";
 import { Loading, Notice, Problem } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
@@ -151,27 +151,24 @@ function MakeKey(props: { onClose: () => void }) {
     });
   };
   return (
-    <Dialog title={texts.makeKey} onClose={props.onClose}>
-      <form className="fields" onSubmit={submit}>
-        <TextField label={texts.keyName} name="name" wrong={problem?.fields.name} autoFocus />
-        <TextField
-          label={texts.keyDays}
-          name="days"
-          inputMode="numeric"
-          isOptional
-          hint={texts.keyDaysHint}
-          wrong={problem?.fields.expires_in_days}
-        />
-        {problem && !Object.keys(problem.fields).length && (
-          <Notice kind="bad">{problem.message}</Notice>
-        )}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={make.isPending}>
-            {texts.makeKey}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.makeKey}
+      action={texts.makeKey}
+      fields={["name", "expires_in_days"]}
+      error={make.error}
+      isBusy={make.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField label={texts.keyName} name="name" wrong={problem?.fields.name} autoFocus />
+      <TextField
+        label={texts.keyDays}
+        name="days"
+        inputMode="numeric"
+        isOptional
+        hint={texts.keyDaysHint}
+        wrong={problem?.fields.expires_in_days}
+      />
+    </FormDialog>
   );
 }

@@ -7,8 +7,8 @@ import { useMe } from "@/api/session";
 import { projectsQuery } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
-import { Dialog } from "@/parts/Dialog";
-import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { FormDialog } from "@/parts/Dialog";
+import { Empty, Loading, Problem } from "@/parts/Empty";
 import { AreaField, TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
@@ -100,7 +100,7 @@ export function ProjectsPage() {
 }
 
 function MakeDialog(props: { onClose: () => void }) {
-  const { admin: texts, common } = useTexts();
+  const { admin: texts } = useTexts();
   const { say } = useMessages();
   const make = useMakeProject();
   const navigate = useNavigate();
@@ -120,32 +120,29 @@ function MakeDialog(props: { onClose: () => void }) {
     );
   };
   return (
-    <Dialog title={texts.makeProject} onClose={props.onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.projectName}
-          name="name"
-          required
-          autoCapitalize="none"
-          wrong={problem?.fields.name}
-        />
-        <AreaField
-          label={texts.description}
-          name="description"
-          rows={3}
-          isOptional
-          wrong={problem?.fields.description}
-        />
-        {problem && !Object.keys(problem.fields).length && (
-          <Notice kind="bad">{problem.message}</Notice>
-        )}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={make.isPending}>
-            {texts.makeProject}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.makeProject}
+      action={texts.makeProject}
+      fields={["name", "description"]}
+      error={make.error}
+      isBusy={make.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField
+        label={texts.projectName}
+        name="name"
+        required
+        autoCapitalize="none"
+        wrong={problem?.fields.name}
+      />
+      <AreaField
+        label={texts.description}
+        name="description"
+        rows={3}
+        isOptional
+        wrong={problem?.fields.description}
+      />
+    </FormDialog>
   );
 }

@@ -1,13 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type FormEvent } from "react";
 import type { Schemas } from "@/api/client";
 import { projectQuery, quotasQuery, useSetQuotas } from "@/api/people";
-import { asProblem } from "@/api/problem";
 import { useMe } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
-import { Dialog } from "@/parts/Dialog";
-import { Loading, Notice, Problem } from "@/parts/Empty";
+import { FormDialog } from "@/parts/Dialog";
+import { Loading, Problem } from "@/parts/Empty";
 import { AreaField, SelectField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { showBytes, showNumber } from "@/parts/numbers";
@@ -96,8 +95,8 @@ function SetDialog(props: { quotas: Schemas["QuotasOut"]; onClose: () => void })
     );
   const [text, setText] = useState(known(of));
   const [wrong, setWrong] = useState<string>();
-  const problem = set.error ? asProblem(set.error) : undefined;
-  const submit = () => {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
     let amounts: Amounts;
     try {
       amounts = parseAmounts(text);
@@ -119,41 +118,35 @@ function SetDialog(props: { quotas: Schemas["QuotasOut"]; onClose: () => void })
     ...people.map((name) => [name, name] as const),
   ];
   return (
-    <Dialog title={texts.setQuotas} onClose={props.onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
+    <FormDialog
+      title={texts.setQuotas}
+      action={common.save}
+      fields={[]}
+      error={set.error}
+      isBusy={set.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <SelectField
+        label={texts.quotaOf}
+        value={of}
+        choices={choices}
+        onChange={(event) => {
+          setOf(event.target.value);
+          setText(known(event.target.value));
         }}
-      >
-        <SelectField
-          label={texts.quotaOf}
-          value={of}
-          choices={choices}
-          onChange={(event) => {
-            setOf(event.target.value);
-            setText(known(event.target.value));
-          }}
-        />
-        <AreaField
-          label={texts.amounts}
-          hint={texts.amountsHint}
-          isCode
-          rows={5}
-          value={text}
-          wrong={wrong}
-          onChange={(event) => {
-            setText(event.target.value);
-          }}
-        />
-        {problem && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={set.isPending}>
-            {common.save}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      />
+      <AreaField
+        label={texts.amounts}
+        hint={texts.amountsHint}
+        isCode
+        rows={5}
+        value={text}
+        wrong={wrong}
+        onChange={(event) => {
+          setText(event.target.value);
+        }}
+      />
+    </FormDialog>
   );
 }

@@ -4,8 +4,7 @@ import { addressOf } from "@/api/client";
 import { asProblem } from "@/api/problem";
 import { useChangeRun, useDeleteRuns, useRestoreRuns, type Run } from "@/api/runs";
 import { Button, buttonClass } from "@/parts/Button";
-import { Confirm, Dialog } from "@/parts/Dialog";
-import { Notice } from "@/parts/Empty";
+import { Confirm, FormDialog } from "@/parts/Dialog";
 import { AreaField, TextField } from "@/parts/Field";
 import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
@@ -124,44 +123,43 @@ function EditDialog(props: { run: Run; onClose: () => void }) {
     );
   };
   return (
-    <Dialog title={texts.editTitle} onClose={props.onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.name}
-          name="name"
-          defaultValue={run.name}
-          required
-          wrong={fields.name}
-        />
-        <TextField
-          label={texts.folder}
-          name="folder"
-          defaultValue={run.folder}
-          hint={texts.moveHint}
-          wrong={fields.folder}
-        />
-        <TextField
-          label={texts.labels}
-          name="labels"
-          defaultValue={(run.labels ?? []).join(", ")}
-          hint={texts.labelsHint}
-          wrong={fields.labels}
-        />
-        <AreaField
-          label={texts.description}
-          name="description"
-          rows={4}
-          defaultValue={run.description}
-          wrong={fields.description}
-        />
-        {problem && !Object.keys(fields).length && <Notice kind="bad">{problem.message}</Notice>}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={change.isPending}>
-            {common.save}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.editTitle}
+      action={common.save}
+      fields={["name", "folder", "labels", "description"]}
+      error={change.error}
+      isBusy={change.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField
+        label={texts.name}
+        name="name"
+        defaultValue={run.name}
+        required
+        wrong={fields.name}
+      />
+      <TextField
+        label={texts.folder}
+        name="folder"
+        defaultValue={run.folder}
+        hint={texts.moveHint}
+        wrong={fields.folder}
+      />
+      <TextField
+        label={texts.labels}
+        name="labels"
+        defaultValue={(run.labels ?? []).join(", ")}
+        hint={texts.labelsHint}
+        wrong={fields.labels}
+      />
+      <AreaField
+        label={texts.description}
+        name="description"
+        rows={4}
+        defaultValue={run.description}
+        wrong={fields.description}
+      />
+    </FormDialog>
   );
 }

@@ -6,8 +6,8 @@ import { bucketsQuery, useMakeBucket } from "@/api/store";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
-import { Dialog } from "@/parts/Dialog";
-import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { FormDialog } from "@/parts/Dialog";
+import { Empty, Loading, Problem } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
@@ -81,7 +81,7 @@ function Buckets() {
 }
 
 function MakeBucket(props: { onClose: () => void }) {
-  const { store: texts, common } = useTexts();
+  const { store: texts } = useTexts();
   const { say } = useMessages();
   const project = useProject();
   const make = useMakeBucket();
@@ -102,26 +102,23 @@ function MakeBucket(props: { onClose: () => void }) {
     );
   };
   return (
-    <Dialog title={texts.makeBucket} onClose={props.onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label={texts.bucketName}
-          name="name"
-          hint={texts.bucketHint}
-          wrong={problem?.fields.name}
-          required
-          autoCapitalize="none"
-        />
-        {problem && problem.fields.name === undefined && (
-          <Notice kind="bad">{problem.message}</Notice>
-        )}
-        <div className="actions">
-          <Button onClick={props.onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={make.isPending}>
-            {texts.makeBucket}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={texts.makeBucket}
+      action={texts.makeBucket}
+      fields={["name"]}
+      error={make.error}
+      isBusy={make.isPending}
+      onSubmit={submit}
+      onClose={props.onClose}
+    >
+      <TextField
+        label={texts.bucketName}
+        name="name"
+        hint={texts.bucketHint}
+        wrong={problem?.fields.name}
+        required
+        autoCapitalize="none"
+      />
+    </FormDialog>
   );
 }
