@@ -85,12 +85,6 @@ class JobRow(Answer):
     ended_at: Optional[Moment] = None
 
 
-class GoneOut(Answer):
-    """A job that is not there any more, or not for you."""
-
-    id: str
-
-
 class JobOut(JobRow):
     """A job in full."""
 
