@@ -54,6 +54,7 @@ def filled(path: str) -> str:
         "which": "1",
         "version_id": "x",
         "alias": "x",
+        "template": "x",
         "project": "default",
         "registration": "x",
         "user": "admin",

@@ -315,6 +315,13 @@ RULES: dict[tuple[str, str], Rule] = {
     ),
     # the data flow
     ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
+    # templates
+    ("GET", "/templates"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/templates"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {"json": {"name": "new", "project": project_of(case, ""), "spec": {"nodes": 2}}},
+    ),
+    ("DELETE", "/templates/{template}"): Rule(CHANGE_JOB),
     # models
     ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/models"): Rule(
@@ -436,6 +443,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "which": "1",
         "version_id": scene.models.get(user_of(case), "x"),
         "alias": "champion",
+        "template": scene.templates.get(user_of(case), "999"),
         "version": artifact_of(case) if "{version}" in path else "",
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",

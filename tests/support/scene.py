@@ -31,6 +31,7 @@ from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
 from danlu.server.models import service as model_service
 from danlu.server.runs import service as run_service
+from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
 from danlu.spec.paths import StorePath
 from danlu.store import blobs, people, projects, registrations
@@ -39,6 +40,7 @@ from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
+from danlu.wire.templates import SaveTemplate
 
 PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
 TOKENS = ("job", "other_job")
@@ -76,6 +78,9 @@ class Scene:
 
     models: dict[str, str] = field(default_factory=dict)
     """Whose -> id of the first version of a model of theirs, which is called as they are."""
+
+    templates: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of a template that they share."""
 
     artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
@@ -212,6 +217,9 @@ def _things(scene: Scene) -> None:
     _runs(scene, owners)
     _models(scene, owners)
     _artifacts(scene, owners)
+    for name, who in owners.items():
+        template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
+        scene.templates[name] = world.database.write(template_service.save, world.state, who, template).id
 
 
 def _artifacts(scene: Scene, owners: dict[str, UserIdentity]) -> None:

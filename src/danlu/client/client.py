@@ -21,6 +21,7 @@ from danlu.client.projects import Projects
 from danlu.client.quotas import Quotas
 from danlu.client.runs import Runs
 from danlu.client.store import Store
+from danlu.client.templates import Templates
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
@@ -53,6 +54,7 @@ class Client:
         self.people = People(self._http)
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)
+        self.templates = Templates(self._http)
 
     @property
     def url(self) -> str:

@@ -37,6 +37,7 @@ from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.templates.routes import router as templates_router
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
@@ -67,6 +68,7 @@ ROUTERS = (
     folders_router,
     projects_router,
     quotas_router,
+    templates_router,
     reasons_router,
     terminals_router,
     trees_router,

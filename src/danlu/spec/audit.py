@@ -49,6 +49,8 @@ class Action(Word):
     RUN_RESTORE = "run.restore"
     SESSION_CLOSE = "session.close"
     SESSION_OPEN = "session.open"
+    TEMPLATE_DELETE = "template.delete"
+    TEMPLATE_SAVE = "template.save"
     USER_CHANGE = "user.change"
     USER_DISABLE = "user.disable"
     USER_ENABLE = "user.enable"
