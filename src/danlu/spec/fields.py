@@ -9,6 +9,7 @@ from typing import Annotated, Union
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_flavor_name, check_framework_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.sentences import show
 from danlu.spec.units import parse_device, parse_duration, parse_size
@@ -137,7 +138,10 @@ StorePathText = Annotated[str, AfterValidator(_store_path)]
 JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60)]
+BytesOrNone = Annotated[int, BeforeValidator(_bytes), Field(ge=0, le=2**60)]
 Device_ = Annotated[DeviceRequest, BeforeValidator(_device), PlainSerializer(str, return_type=str)]
 JobName = Annotated[str, AfterValidator(_name)]
 ImageName = Annotated[str, AfterValidator(_image)]
+FlavorName = Annotated[str, AfterValidator(check_flavor_name)]
+FrameworkName = Annotated[str, AfterValidator(check_framework_name)]
 TagText = Annotated[str, BeforeValidator(_env_value), Field(max_length=200), AfterValidator(_no_control)]
