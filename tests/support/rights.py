@@ -123,6 +123,7 @@ def one_job(kind: str) -> Request:
 RULES: dict[tuple[str, str], Rule] = {
     # jobs
     ("GET", "/changes"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/runs/changes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/jobs"): Rule(
         {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in

@@ -33,6 +33,7 @@ from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.runs.behind import Behind
+from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
 from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.push_routes import router as push_router
@@ -64,6 +65,7 @@ ROUTERS = (
     objects_router,
     people_router,
     push_router,
+    run_changes_router,
     run_data_router,  # before the runs: /runs/points is no run
     runs_router,
     folders_router,

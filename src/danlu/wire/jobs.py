@@ -98,12 +98,6 @@ class JobRow(Answer):
     """The moment up to which `cost` is counted, while it grows; None when it does not."""
 
 
-class GoneOut(Answer):
-    """A job that is not there any more, or not for you."""
-
-    id: str
-
-
 class JobOut(JobRow):
     """A job in full."""
 
