@@ -61,6 +61,8 @@ def filled(path: str) -> str:
         "upload": "x",
         "artifact": "x",
         "version": "x",
+        "flavor": "x",
+        "framework": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

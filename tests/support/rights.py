@@ -36,6 +36,7 @@ from tests.support.scene import (
     CHUNK,
     CODE,
     NO_DIGEST,
+    OFFERED,
     PASSWORD,
     PEOPLE,
     TOKENS,
@@ -100,6 +101,8 @@ SEND_ARTIFACT = {
     "foreign": "404 404 404 404 404 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+LOOK_UP = {"others": "2 2 2 2 2", "none": "404 404 404 404 404"}
+OFFER = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
 
@@ -313,6 +316,18 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # flavors and frameworks
+    ("GET", "/flavors"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/flavors"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/flavors/{flavor}"): Rule(LOOK_UP),
+    ("PATCH", "/flavors/{flavor}"): Rule(OFFER, body(price_per_hour="1")),
+    ("DELETE", "/flavors/{flavor}"): Rule(OFFER),
+    ("GET", "/flavor-suggestions"): Rule(everybody("2 403 403 403 403")),
+    ("GET", "/frameworks"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/frameworks"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/frameworks/{framework}"): Rule(LOOK_UP),
+    ("PATCH", "/frameworks/{framework}"): Rule(OFFER, body(title="new")),
+    ("DELETE", "/frameworks/{framework}"): Rule(OFFER),
     # the data flow
     ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
     # templates
@@ -448,6 +463,8 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
+        "flavor": OFFERED if relation == "others" else "nothing",
+        "framework": OFFERED if relation == "others" else "nothing",
     }
     for name, value in values.items():
         path = path.replace(f"{{{name}}}", value)

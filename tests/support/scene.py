@@ -33,8 +33,10 @@ from danlu.server.models import service as model_service
 from danlu.server.runs import service as run_service
 from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
+from danlu.spec.flavors import Flavor
+from danlu.spec.frameworks import Framework
 from danlu.spec.paths import StorePath
-from danlu.store import blobs, people, projects, registrations
+from danlu.store import blobs, menu, people, projects, registrations
 from danlu.store.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
@@ -50,6 +52,8 @@ PASSWORD = "a good password"
 CHUNK = b"weights"
 CODE = b"print('hello')\n"
 NO_DIGEST = "a" * 64
+OFFERED = "small"
+"""What the flavor and the framework are called."""
 
 
 def digest_of(data: bytes) -> str:
@@ -194,6 +198,8 @@ def _things(scene: Scene) -> None:
             bare = people.add_project(session, name, at=world.clock())
             for member in projects.members(session, where.id):
                 projects.set_member(session, bare.id, member.user_id, member.role)
+        menu.put(session, Flavor(name=OFFERED), world.clock())
+        menu.put(session, Framework(name=OFFERED), world.clock())
     mona, finn = world.identity("mona"), world.identity("finn")
     scene.running["job"] = _running(world, world.identity("max"), "vision", scene.tree["vision"])
     scene.running["other_job"] = _running(world, finn, "other", scene.tree["other"])

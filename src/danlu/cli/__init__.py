@@ -53,6 +53,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
+        "flavors": Command("danlu.cli.flavors:app", "Machine shapes that jobs ask for by name, with prices."),
+        "frameworks": Command("danlu.cli.frameworks:app", "Environments that jobs ask for by name."),
     },
     "Files": {
         "ranktable": Command("danlu.cli.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),

@@ -10,7 +10,9 @@ from typing import Optional, Union
 from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
 from danlu.client.config import load_settings
+from danlu.client.flavors import Flavors
 from danlu.client.flow import MAX_NODES, Flow, read_flow
+from danlu.client.frameworks import Frameworks
 from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
@@ -55,6 +57,8 @@ class Client:
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)
         self.templates = Templates(self._http)
+        self.flavors = Flavors(self._http)
+        self.frameworks = Frameworks(self._http)
 
     @property
     def url(self) -> str:

@@ -16,7 +16,9 @@ from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
+from danlu.server.frameworks.routes import router as frameworks_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.changes import router as changes_router
 from danlu.server.jobs.routes import reasons_router
@@ -54,7 +56,9 @@ ROUTERS = (
     audit_router,
     batches_router,
     changes_router,
+    flavors_router,
     flow_router,
+    frameworks_router,
     jobs_router,
     logs_router,
     models_router,

@@ -19,6 +19,7 @@ from danlu.errors import Conflict, InvalidInput
 from danlu.store import (  # noqa: F401  their tables are part of the whole
     artifact_tables,
     flow_tables,
+    menu_tables,
     model_tables,
     run_tables,
     template_tables,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Optional
 
@@ -60,12 +60,14 @@ def _look(state: ServerState, who: UserIdentity, before: Optional[Look]) -> Opti
         known = versions if before is None else before.versions
         moved = {job_id for job_id, version in versions.items() if known.get(job_id) != version}
         left = known.keys() - versions.keys()
-        return Look(event_id, versions, tuple(_told(session, now, happened | moved | left, left)))
+        return Look(event_id, versions, tuple(_told(session, now, happened | moved | left, left, state.now())))
 
 
-def _told(session: Session, who: UserIdentity, ids: set[str], left: set[str]) -> list[tuple[str, Answer]]:
+def _told(
+    session: Session, who: UserIdentity, ids: set[str], left: set[str], now: datetime
+) -> list[tuple[str, Answer]]:
     found = jobs.jobs_by_id(session, sorted(ids))
     seen = [row for row in found.values() if rights.can_see_project(who, row.project_id)]
-    told: list[tuple[str, Answer]] = [("job", row) for row in rows_out(session, seen)]
+    told: list[tuple[str, Answer]] = [("job", row) for row in rows_out(session, seen, now)]
     gone = left - {row.id for row in seen}
     return told + [("gone", GoneOut(id=job_id)) for job_id in sorted(gone)]

@@ -8,6 +8,7 @@ import { Notice } from "@/parts/Empty";
 import { AreaField, SelectField, TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
+import { EnvironmentField } from "./EnvironmentField";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
 import { specOf, wrongOf, type Form } from "./form";
 import { PlanPanel } from "./PlanPanel";
@@ -190,16 +191,7 @@ function WhatSection(props: { part: Part; projects: readonly string[] }) {
               set({ code: event.target.value });
             }}
           />
-          <TextField
-            label={texts.image}
-            isOptional
-            hint={texts.imageHint}
-            value={form.image}
-            wrong={wrong.image}
-            onChange={(event) => {
-              set({ image: event.target.value });
-            }}
-          />
+          <EnvironmentField part={props.part} />
         </div>
       </div>
     </section>

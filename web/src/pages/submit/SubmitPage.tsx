@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
+import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { jobQuery } from "@/api/jobs";
 import { Loading, Notice, Problem } from "@/parts/Empty";
 import { useTexts } from "@/texts/language";
@@ -13,9 +14,11 @@ export function SubmitPage() {
   const { from } = useSearch({ from: "/inside/submit" });
   const me = useMe();
   const project = useProject();
+  const offered = useQuery(flavorsQuery);
   const source = useQuery({ ...jobQuery(from ?? ""), enabled: from !== undefined });
   if (from !== undefined && source.error) return <Problem error={source.error} />;
   if (from !== undefined && !source.data) return <Loading lines={8} />;
+  if (offered.isPending) return <Loading lines={8} />;
   const cloned = source.data && formOf(source.data);
   const usable = me.projects.filter((name) => me.is_admin || me.roles[name] !== "viewer");
   const chosen = project !== undefined && usable.includes(project) ? project : (usable[0] ?? "");
@@ -28,10 +31,17 @@ export function SubmitPage() {
       {source.data && !cloned && <Notice kind="wait">{texts.cannotClone}</Notice>}
       <SubmitForm
         key={from ?? ""}
-        initial={cloned ?? { ...EMPTY, project: chosen }}
+        initial={cloned ?? { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) }}
         isClone={cloned !== undefined}
         projects={usable}
       />
     </div>
   );
+}
+
+/** Where somebody offers flavors, people begin with one of them. */
+function cheapest(flavors: readonly Flavor[]): string {
+  const usable = flavors.filter((one) => one.is_enabled && one.num_total > 0);
+  usable.sort((a, b) => Number(a.price_per_hour) - Number(b.price_per_hour));
+  return usable[0]?.name ?? "";
 }

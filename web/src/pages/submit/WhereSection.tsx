@@ -1,31 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
+import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { devicesOf, nodesQuery } from "@/api/nodes";
 import { CheckField, Segments, SelectField, TextField } from "@/parts/Field";
-import { useTexts } from "@/texts/language";
-import type { Kind } from "./form";
+import { showPrice } from "@/parts/money";
+import { useLocale, useTexts } from "@/texts/language";
+import { FlavorField } from "./FlavorField";
+import type { Form, Kind } from "./form";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
 const LAUNCHES = ["plain", "ddp", "ascend", "mpi", "horovod"] as const;
 
 export function WhereSection(props: { part: Part }) {
-  const { submit: texts } = useTexts();
+  const { submit: texts, flavors: named } = useTexts();
   const { form, wrong, set } = props.part;
-  const { data: nodes } = useQuery(nodesQuery);
-  const devices = devicesOf(nodes ?? []);
-  const chosen = devices.find((one) => one.device === form.device);
-  const names = ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
-  if (!names.includes(form.device)) names.push(form.device);
-  const numNodes = form.kind === "distributed" ? Number(form.nodes) : 1;
-  const total = numNodes * Number(form.count);
-  const free = chosen ? chosen.total - chosen.used : undefined;
+  const { data } = useQuery(flavorsQuery);
+  const offered = (data ?? []).filter((one) => one.is_enabled);
+  const flavor = offered.find((one) => one.name === form.flavor);
+  const isByFlavor = form.flavor !== "";
   return (
     <section className="panel">
       <div className="panel-head">
         <h2>{texts.where}</h2>
-        {Number.isFinite(total) && total > 0 && (
-          <span className="muted number">{texts.total(total, form.device)}</span>
-        )}
+        <Total form={form} flavor={flavor} />
       </div>
       <div className={`panel-body ${styles.fields ?? ""}`}>
         <div className="field">
@@ -39,12 +36,7 @@ export function WhereSection(props: { part: Part }) {
                 ["distributed", texts.distributed],
               ]}
               onChange={(kind) => {
-                const usual = form.device.startsWith("npu")
-                  ? "ascend"
-                  : kind === "distributed"
-                    ? "ddp"
-                    : "plain";
-                set({ kind, launch: usual });
+                set({ kind, launch: usualLaunch(flavor?.device ?? form.device, kind) });
               }}
             />
           </div>
@@ -52,39 +44,42 @@ export function WhereSection(props: { part: Part }) {
             {form.kind === "regular" ? texts.regularHint : texts.distributedHint}
           </p>
         </div>
-        <div className={styles.row}>
-          <SelectField
-            label={texts.device}
-            value={form.device}
-            hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
-            choices={names.map((name) => [name, name] as const)}
-            onChange={(event) => {
-              const device = event.target.value;
-              set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
-            }}
-          />
-          <TextField
-            label={texts.count}
-            inputMode="numeric"
-            value={form.count}
-            wrong={wrong.count}
-            hint={free !== undefined && total > free ? texts.notEnough : undefined}
-            onChange={(event) => {
-              set({ count: event.target.value });
-            }}
-          />
-          {form.kind === "distributed" && (
-            <TextField
-              label={texts.nodes}
-              inputMode="numeric"
-              value={form.nodes}
-              wrong={wrong.nodes}
-              onChange={(event) => {
-                set({ nodes: event.target.value });
+        {(offered.length > 0 || isByFlavor) && (
+          <div className="field">
+            <span className="label">{named.choose}</span>
+            <div>
+              <Segments<"flavor" | "hand">
+                label={named.choose}
+                value={isByFlavor ? "flavor" : "hand"}
+                choices={[
+                  ["flavor", named.byFlavor],
+                  ["hand", named.byHand],
+                ]}
+                onChange={(way) => {
+                  set({ flavor: way === "flavor" ? (offered[0]?.name ?? "") : "" });
+                }}
+              />
+            </div>
+          </div>
+        )}
+        {isByFlavor ? (
+          <>
+            <FlavorField
+              flavors={offered}
+              value={form.flavor}
+              wrong={wrong.flavor ?? (data && !flavor ? named.gone : undefined)}
+              onChange={(one) => {
+                set({
+                  flavor: one.name,
+                  ...(one.device.startsWith("npu") && { launch: "ascend" }),
+                });
               }}
             />
-          )}
-        </div>
+            {form.kind === "distributed" && <NodesField part={props.part} />}
+          </>
+        ) : (
+          <ByHand part={props.part} />
+        )}
         <SelectField
           label={texts.launch}
           value={form.launch}
@@ -105,4 +100,87 @@ export function WhereSection(props: { part: Part }) {
       </div>
     </section>
   );
+}
+
+/** Devices of a type, so many on each node. */
+function ByHand(props: { part: Part }) {
+  const { submit: texts } = useTexts();
+  const { form, wrong, set } = props.part;
+  const { data: nodes } = useQuery(nodesQuery);
+  const devices = devicesOf(nodes ?? []);
+  const chosen = devices.find((one) => one.device === form.device);
+  const names = ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
+  if (!names.includes(form.device)) names.push(form.device);
+  const free = chosen ? chosen.total - chosen.used : undefined;
+  return (
+    <div className={styles.row}>
+      <SelectField
+        label={texts.device}
+        value={form.device}
+        hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
+        choices={names.map((name) => [name, name] as const)}
+        onChange={(event) => {
+          const device = event.target.value;
+          set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
+        }}
+      />
+      <TextField
+        label={texts.count}
+        inputMode="numeric"
+        value={form.count}
+        wrong={wrong.count}
+        hint={
+          free !== undefined && numNodes(form) * Number(form.count) > free
+            ? texts.notEnough
+            : undefined
+        }
+        onChange={(event) => {
+          set({ count: event.target.value });
+        }}
+      />
+      {form.kind === "distributed" && <NodesField part={props.part} />}
+    </div>
+  );
+}
+
+function NodesField(props: { part: Part }) {
+  const { submit: texts } = useTexts();
+  const { form, wrong, set } = props.part;
+  return (
+    <TextField
+      label={texts.nodes}
+      inputMode="numeric"
+      value={form.nodes}
+      wrong={wrong.nodes}
+      onChange={(event) => {
+        set({ nodes: event.target.value });
+      }}
+    />
+  );
+}
+
+/** All devices together, or what all nodes cost in an hour. */
+function Total(props: { form: Form; flavor: Flavor | undefined }) {
+  const { submit: texts, flavors: named } = useTexts();
+  const locale = useLocale();
+  const { form, flavor } = props;
+  const nodes = numNodes(form);
+  if (form.flavor) {
+    if (!flavor || !(nodes > 0)) return null;
+    const price = String(Number(flavor.price_per_hour) * nodes);
+    const shown = named.perHour(showPrice(price, flavor.currency, locale));
+    return <span className="muted number">{named.allNodes(shown)}</span>;
+  }
+  const total = nodes * Number(form.count);
+  if (!Number.isFinite(total) || total <= 0) return null;
+  return <span className="muted number">{texts.total(total, form.device)}</span>;
+}
+
+function numNodes(form: Form): number {
+  return form.kind === "distributed" ? Number(form.nodes) : 1;
+}
+
+function usualLaunch(device: string, kind: Kind): string {
+  if (device.startsWith("npu")) return "ascend";
+  return kind === "distributed" ? "ddp" : "plain";
 }

@@ -9,6 +9,8 @@ export type Form = {
   project: string;
   name: string;
   kind: Kind;
+  /** Empty: devices are chosen by hand. */
+  flavor: string;
   device: string;
   count: string;
   nodes: string;
@@ -16,6 +18,8 @@ export type Form = {
   preemptible: boolean;
   command: string;
   setup: string;
+  /** Empty: an image, or the node's own Python. */
+  framework: string;
   image: string;
   contract: string;
   code: string;
@@ -36,6 +40,7 @@ export const EMPTY: Form = {
   project: "",
   name: "",
   kind: "regular",
+  flavor: "",
   device: "cpu",
   count: "1",
   nodes: "2",
@@ -43,6 +48,7 @@ export const EMPTY: Form = {
   preemptible: false,
   command: "",
   setup: "",
+  framework: "",
   image: "",
   contract: "",
   code: "",
@@ -68,16 +74,13 @@ export function specOf(form: Form): Spec {
     command: form.command,
     launch: form.launch,
     nodes: form.kind === "distributed" ? number(form.nodes) : 1,
-    resources: {
-      device: `${form.device}:${form.count.trim() || "1"}`,
-      ...(form.cpus && { cpus: number(form.cpus) }),
-      ...(form.memory && { memory: form.memory }),
-    },
+    ...(form.flavor ? { flavor: form.flavor } : { resources: resourcesOf(form) }),
     preemptible: form.preemptible,
   };
   const texts = {
     setup: form.setup,
-    image: form.image,
+    framework: form.framework,
+    image: form.framework ? "" : form.image,
     contract: form.contract,
     output: form.output,
   };
@@ -100,6 +103,14 @@ export function specOf(form: Form): Spec {
   return spec;
 }
 
+function resourcesOf(form: Form): Spec {
+  return {
+    device: `${form.device}:${form.count.trim() || "1"}`,
+    ...(form.cpus && { cpus: number(form.cpus) }),
+    ...(form.memory && { memory: form.memory }),
+  };
+}
+
 /** The form of a job that there is, for a clone; undefined when the form cannot say all of it (roles). */
 export function formOf(job: Schemas["JobOut"]): Form | undefined {
   const spec = job.spec as Spec;
@@ -114,6 +125,7 @@ export function formOf(job: Schemas["JobOut"]): Form | undefined {
     project: job.project,
     name: job.name,
     kind: nodes > 1 ? "distributed" : "regular",
+    flavor: text(spec.flavor),
     device: words.join(":"),
     count: count ?? "1",
     nodes: String(Math.max(nodes, nodes > 1 ? nodes : 2)),
@@ -121,6 +133,7 @@ export function formOf(job: Schemas["JobOut"]): Form | undefined {
     preemptible: Boolean(spec.preemptible),
     command: commandText(spec.command),
     setup: text(spec.setup),
+    framework: text(spec.framework),
     image: text(spec.image),
     contract: text(spec.contract),
     code: code?.store ?? code?.tree ?? "",
@@ -151,6 +164,8 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["resources.memory", "memory"],
   ["nodes", "nodes"],
   ["launch", "launch"],
+  ["flavor", "flavor"],
+  ["framework", "framework"],
   ["image", "image"],
   ["contract", "contract"],
   ["code", "code"],
