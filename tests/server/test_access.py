@@ -59,6 +59,7 @@ def filled(path: str) -> str:
         "user": "admin",
         "upload": "x",
         "artifact": "x",
+        "example": "hello",
         "version": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)

@@ -16,6 +16,7 @@ from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.examples.routes import router as examples_router
 from danlu.server.flow.routes import router as flow_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.changes import router as changes_router
@@ -52,6 +53,7 @@ ROUTERS = (
     audit_router,
     batches_router,
     changes_router,
+    examples_router,
     flow_router,
     jobs_router,
     logs_router,

@@ -4,6 +4,7 @@ import { chart } from "./chart";
 import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
+import { examples } from "./examples";
 import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
@@ -26,6 +27,7 @@ export const texts = {
   cluster,
   common,
   entry,
+  examples,
   flow,
   frame,
   job,
