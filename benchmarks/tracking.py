@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -31,7 +30,8 @@ from danlu.store.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
 sys.path.insert(0, str(Path(__file__).parent / "tracking"))
-from log_speed import measure_log_speed, trackers_python
+from log_speed import measure_log_speed
+from mlflow_server import Mlflow
 
 HERE = Path(__file__).parent
 NUM_RUNS = 10_000
@@ -192,7 +192,7 @@ def measure_looking(
     ]
     if peer is not None:
         peer.stop()
-        long_run = peer.fill(NUM_RUNS, NUM_LONG)
+        long_run = str(peer.fill(NUM_RUNS, NUM_LONG)["run"])
         peer.start()
         theirs = peer.ask("list", peer.url, max(3, repeats // 3))
         history = peer.ask("series", peer.url, long_run, 3)
@@ -232,53 +232,6 @@ def _request(server: RunningServer, method: str, path: str, body: bytes) -> Any:
     request = urllib.request.Request(f"{server.url}/api/v1{path}", data=body, method=method, headers=headers)
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
-
-
-class Mlflow:
-    """MLflow's HTTP server on a SQLite file."""
-
-    def __init__(self, folder: Path) -> None:
-        self._python = Path(trackers_python())
-        self._folder = folder
-        folder.mkdir(parents=True)
-        self._database = folder / "mlflow.db"
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._process: subprocess.Popen[bytes] | None = None
-        self.start()
-
-    def start(self) -> None:
-        command = [str(self._python.with_name("mlflow")), "server", "--host", "127.0.0.1", "--port", str(self._port)]
-        command += ["--backend-store-uri", f"sqlite:///{self._database}", "--workers", "4"]
-        env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-        with (self._folder / "server.log").open("ab") as output:
-            self._process = subprocess.Popen(
-                command, cwd=self._folder, stdout=output, stderr=output, env=env, start_new_session=True
-            )
-        deadline = time.monotonic() + 180
-        while time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(f"{self.url}/health", timeout=2):
-                    return
-            except OSError:
-                time.sleep(0.2)
-        raise RuntimeError(f"MLflow did not come up: {(self._folder / 'server.log').read_text()[-2000:]}")
-
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, 15)
-            self._process.wait(timeout=30)
-
-    def fill(self, num_runs: int, num_points: int) -> str:
-        return str(self.ask("fill", self._database, num_runs, num_points)["run"])
-
-    def ask(self, *words: object) -> Any:
-        said = subprocess.run(self.command(*words), stdout=subprocess.PIPE, text=True, check=True)
-        return json.loads(said.stdout.strip().splitlines()[-1])
-
-    def command(self, *words: object) -> list[str]:
-        return [str(self._python), str(HERE / "tracking" / "mlflow_peer.py"), *map(str, words)]
 
 
 def _times(repeats: int, look: Any, expected: int) -> list[float]:

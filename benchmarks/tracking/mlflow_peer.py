@@ -1,9 +1,9 @@
 """MLflow's half of benchmarks/tracking.py. Runs in a virtual environment of its own; each command prints JSON.
 
-fill DATABASE NUM_RUNS NUM_POINTS    make runs and one long series, straight in its tables
-send URL NUM_POINTS BATCH REPEATS    log_batch; waits for a line on stdin before each repeat
-list URL REPEATS                     seconds of search_runs, plain and filtered
-series URL RUN REPEATS               seconds of its own thinned history
+fill DATABASE NUM_RUNS NUM_POINTS NUM_CURVES   make runs, the newest with a long series, straight in its tables
+send URL NUM_POINTS BATCH REPEATS              log_batch; waits for a line on stdin before each repeat
+list URL REPEATS                               seconds of search_runs, plain and filtered
+series URL RUN REPEATS                         seconds of its own thinned history
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import urllib.request
 import uuid
 
 
-def fill(database: str, num_runs: int, num_points: int) -> None:
-    """As many runs as ours has, with the same values, and one series of `num_points`."""
+def fill(database: str, num_runs: int, num_points: int, num_curves: int) -> None:
+    """As many runs as ours has, with the same values; `num_curves` of them have a series of `num_points`."""
     now = int(time.time() * 1000)
     db = sqlite3.connect(database)
     db.execute("PRAGMA synchronous=OFF")
@@ -46,23 +46,31 @@ def fill(database: str, num_runs: int, num_points: int) -> None:
             f"INSERT INTO {table} (key, value, timestamp, run_uuid, step, is_nan) VALUES (?,?,?,?,?,0)",
             [(key, value, now, ids[n], 1) for n in range(num_runs) for key, value in _metrics(n)],
         )
+    # its page of runs expects the tags that its own client writes
+    tags = {"mlflow.runName": "run {}", "mlflow.user": "bench", "mlflow.source.type": "LOCAL"}
+    db.executemany(
+        "INSERT INTO tags (key, value, run_uuid) VALUES (?,?,?)",
+        [(key, value.format(n), ids[n]) for n in range(num_runs) for key, value in tags.items()],
+    )
     db.executemany(
         "INSERT INTO params (key, value, run_uuid) VALUES (?,?,?)",
         [("lr", str(10.0 ** -(n % 5)), ids[n]) for n in range(num_runs)]
         + [("optimizer", "adam" if n % 2 else "sgd", ids[n]) for n in range(num_runs)],
     )
-    db.executemany(
-        "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('long',?,?,?,?,0)",
-        ((float(step * 7 % 1000), now + step, ids[0], step) for step in range(num_points)),
-    )
-    db.execute(
-        "INSERT INTO latest_metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('long',1,?,?,?,0)",
-        (now + num_points, ids[0], num_points - 1),
-    )
+    curves = ids[-num_curves:]
+    for run in curves:
+        db.executemany(
+            "INSERT INTO metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('long',?,?,?,?,0)",
+            ((float(step * 7 % 1000), now + step, run, step) for step in range(num_points)),
+        )
+        db.execute(
+            "INSERT INTO latest_metrics (key, value, timestamp, run_uuid, step, is_nan) VALUES ('long',1,?,?,?,0)",
+            (now + num_points, run, num_points - 1),
+        )
     db.commit()
     db.execute("ANALYZE")
     db.commit()
-    print(json.dumps({"run": ids[0]}))
+    print(json.dumps({"run": curves[0], "curves": curves}))
 
 
 def _metrics(number: int) -> list[tuple[str, float]]:
@@ -117,7 +125,7 @@ def series(url: str, run: str, repeats: int) -> None:
 if __name__ == "__main__":
     command, *words = sys.argv[1:]
     if command == "fill":
-        fill(words[0], int(words[1]), int(words[2]))
+        fill(words[0], int(words[1]), int(words[2]), int(words[3]))
     elif command == "send":
         send(words[0], int(words[1]), int(words[2]), int(words[3]))
     elif command == "list":

@@ -92,6 +92,16 @@ export function DataTable<Row>(props: {
   );
 }
 
+/** An order as addresses have it: the column's name, behind a minus when it goes down. */
+export function sortText(sort: Sort): string {
+  return `${sort.isDown ? "-" : ""}${sort.by}`;
+}
+
+export function sortOf(text: string | undefined): Sort | undefined {
+  if (text === undefined) return undefined;
+  return text.startsWith("-") ? { by: text.slice(1), isDown: true } : { by: text, isDown: false };
+}
+
 /** The rows in the order that is asked for; what has no value comes last. */
 export function sorted<Row>(
   rows: readonly Row[],

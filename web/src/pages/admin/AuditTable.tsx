@@ -2,10 +2,9 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { auditQuery, type AuditEvent, type AuditWanted } from "@/api/people";
 import type { Schemas } from "@/api/client";
-import { Button } from "@/parts/Button";
 import { DataTable, type Column } from "@/parts/DataTable";
-import { Loading, Problem } from "@/parts/Empty";
 import { SelectField, TextField } from "@/parts/Field";
+import { Found, More } from "@/parts/Found";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
 import { ACTIONS } from "./actions";
@@ -87,27 +86,21 @@ export function AuditTable(props: { project?: string }) {
           }}
         />
       </div>
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={8} />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.audit}
-          rows={rows}
-          columns={auditColumns(all)}
-          rowId={(event) => String(event.id)}
-        />
-      ) : (
-        <p className="muted">{texts.noEvents}</p>
-      )}
-      {found.hasNextPage && (
-        <div>
-          <Button isBusy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            {texts.more}
-          </Button>
-        </div>
-      )}
+      <Found of={found} lines={8}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.audit}
+              rows={rows}
+              columns={auditColumns(all)}
+              rowId={(event) => String(event.id)}
+            />
+          ) : (
+            <p className="muted">{texts.noEvents}</p>
+          )
+        }
+      </Found>
+      <More of={found} />
     </>
   );
 }

@@ -3,8 +3,8 @@ import { useState } from "react";
 import { usersQuery, type Person } from "@/api/people";
 import { Button } from "@/parts/Button";
 import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
-import { Loading, Problem } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
 import { InviteDialog } from "./InviteDialog";
@@ -15,12 +15,12 @@ import { Registrations } from "./Registrations";
 export function PeopleTab() {
   const all = useTexts();
   const { admin: texts, common } = all;
-  const { data, error, refetch } = useQuery(usersQuery);
+  const found = useQuery(usersQuery);
   const [words, setWords] = useState("");
   const [isInviting, setIsInviting] = useState(false);
   const [sort, setSort] = useState<Sort>({ by: "name", isDown: false });
   const columns = personColumns(all);
-  const found = (data ?? []).filter((person) =>
+  const shown = (found.data ?? []).filter((person) =>
     `${person.name} ${person.full_name} ${person.email ?? ""}`
       .toLowerCase()
       .includes(words.trim().toLowerCase()),
@@ -47,20 +47,18 @@ export function PeopleTab() {
           {texts.invite}
         </Button>
       </div>
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Loading />
-      ) : (
-        <DataTable
-          label={texts.people}
-          rows={sorted(found, columns, sort)}
-          columns={columns}
-          rowId={(person) => person.name}
-          sort={sort}
-          onSort={setSort}
-        />
-      )}
+      <Found of={found}>
+        {() => (
+          <DataTable
+            label={texts.people}
+            rows={sorted(shown, columns, sort)}
+            columns={columns}
+            rowId={(person) => person.name}
+            sort={sort}
+            onSort={setSort}
+          />
+        )}
+      </Found>
       {isInviting && (
         <InviteDialog
           onClose={() => {

@@ -10,8 +10,8 @@ import {
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Confirm, FormDialog } from "@/parts/Dialog";
-import { Loading, Problem } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -22,7 +22,7 @@ import styles from "./admin.module.css";
 export function Registrations() {
   const { admin: texts } = useTexts();
   const { say, complain } = useMessages();
-  const { data, error, refetch } = useQuery(registrationsQuery);
+  const found = useQuery(registrationsQuery);
   const [approving, setApproving] = useState<Registration>();
   const [rejecting, setRejecting] = useState<Registration>();
   const reject = useReject();
@@ -30,53 +30,53 @@ export function Registrations() {
     <section className="panel">
       <div className="panel-head">
         <h2>{texts.requests}</h2>
-        {data && data.length > 0 && <span className="badge wait">{data.length}</span>}
+        {Boolean(found.data?.length) && <span className="badge wait">{found.data?.length}</span>}
       </div>
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Loading lines={2} />
-      ) : data.length ? (
-        <ul className={styles.requests}>
-          {data.map((one) => (
-            <li key={one.id}>
-              <div className={styles.who}>
-                <p>
-                  <strong>{one.name}</strong>{" "}
-                  <span className="muted">
-                    {[one.full_name, one.email].filter(Boolean).join(" · ")}
-                  </span>
-                </p>
-                {one.note && <p className="wrap">{one.note}</p>}
-                <p className="faint small">
-                  <Ago at={one.created_at} /> · {texts.from} {one.issuer ?? one.address}
-                </p>
-                {one.is_name_taken && <p className="small">{texts.nameTaken}</p>}
-              </div>
-              <div className="toolbar">
-                <Button
-                  kind="primary"
-                  icon="check"
-                  onClick={() => {
-                    setApproving(one);
-                  }}
-                >
-                  {texts.approve}
-                </Button>
-                <Button
-                  onClick={() => {
-                    setRejecting(one);
-                  }}
-                >
-                  {texts.reject}
-                </Button>
-              </div>
-            </li>
-          ))}
-        </ul>
-      ) : (
-        <p className="panel-body muted">{texts.noRequests}</p>
-      )}
+      <Found of={found} lines={2}>
+        {(data) =>
+          data.length ? (
+            <ul className={styles.requests}>
+              {data.map((one) => (
+                <li key={one.id}>
+                  <div className={styles.who}>
+                    <p>
+                      <strong>{one.name}</strong>{" "}
+                      <span className="muted">
+                        {[one.full_name, one.email].filter(Boolean).join(" · ")}
+                      </span>
+                    </p>
+                    {one.note && <p className="wrap">{one.note}</p>}
+                    <p className="faint small">
+                      <Ago at={one.created_at} /> · {texts.from} {one.issuer ?? one.address}
+                    </p>
+                    {one.is_name_taken && <p className="small">{texts.nameTaken}</p>}
+                  </div>
+                  <div className="toolbar">
+                    <Button
+                      kind="primary"
+                      icon="check"
+                      onClick={() => {
+                        setApproving(one);
+                      }}
+                    >
+                      {texts.approve}
+                    </Button>
+                    <Button
+                      onClick={() => {
+                        setRejecting(one);
+                      }}
+                    >
+                      {texts.reject}
+                    </Button>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p className="panel-body muted">{texts.noRequests}</p>
+          )
+        }
+      </Found>
       {approving && (
         <ApproveDialog
           registration={approving}

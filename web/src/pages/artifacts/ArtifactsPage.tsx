@@ -3,11 +3,11 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useDeferredValue } from "react";
 import { artifactsQuery, type Artifact } from "@/api/artifacts";
 import { useProject } from "@/frame/ProjectPicker";
-import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { DataTable, type Column } from "@/parts/DataTable";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
+import { Found, More } from "@/parts/Found";
 import { showBytes } from "@/parts/numbers";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
@@ -44,36 +44,30 @@ export function ArtifactsPage() {
           }}
         />
       </div>
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={8} />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.title}
-          rows={rows}
-          columns={columnsOf(all)}
-          rowId={(row) => `${row.project}/${row.name}`}
-        />
-      ) : (
-        <div className="panel">
-          {search.q === undefined ? (
-            <Empty icon="file" title={texts.emptyTitle}>
-              <p>{texts.emptyText}</p>
-              <Code text={EXAMPLE} />
-            </Empty>
+      <Found of={found} lines={8}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.title}
+              rows={rows}
+              columns={columnsOf(all)}
+              rowId={(row) => `${row.project}/${row.name}`}
+            />
           ) : (
-            <Empty icon="filter" title={texts.noMatch} />
-          )}
-        </div>
-      )}
-      {found.hasNextPage && (
-        <div>
-          <Button isBusy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            {texts.more}
-          </Button>
-        </div>
-      )}
+            <div className="panel">
+              {search.q === undefined ? (
+                <Empty icon="file" title={texts.emptyTitle}>
+                  <p>{texts.emptyText}</p>
+                  <Code text={EXAMPLE} />
+                </Empty>
+              ) : (
+                <Empty icon="filter" title={texts.noMatch} />
+              )}
+            </div>
+          )
+        }
+      </Found>
+      <More of={found} />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { api, ok, type Schemas } from "@/api/client";
 import { useJobs, type JobRow } from "@/api/jobs";
 import { useProject } from "@/frame/ProjectPicker";
 import { DataTable, type Column } from "@/parts/DataTable";
-import { Loading, Problem } from "@/parts/Empty";
+import { Found } from "@/parts/Found";
 import { Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { inOrder } from "./order";
@@ -74,21 +74,21 @@ export function Queue() {
         <h2>{texts.queue}</h2>
         <span className="muted small">{texts.queueText}</span>
       </div>
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={3} />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.queue}
-          rows={rows}
-          columns={columns}
-          rowId={(row) => row.id}
-          maxHeight="26rem"
-        />
-      ) : (
-        <p className="panel-body muted">{texts.queueEmpty}</p>
-      )}
+      <Found of={found} lines={3}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.queue}
+              rows={rows}
+              columns={columns}
+              rowId={(row) => row.id}
+              maxHeight="26rem"
+            />
+          ) : (
+            <p className="panel-body muted">{texts.queueEmpty}</p>
+          )
+        }
+      </Found>
     </section>
   );
 }
@@ -108,32 +108,37 @@ export function Running() {
       <div className="panel-head">
         <h2>{texts.running}</h2>
       </div>
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={3} />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.running}
-          rows={rows}
-          rowId={(row) => row.id}
-          maxHeight="26rem"
-          columns={[
-            nameColumn(texts.job),
-            { id: "project", title: texts.project, isWideOnly: true, cell: (row) => row.project },
-            { id: "owner", title: texts.owner, cell: (row) => row.owner },
-            { id: "holds", title: texts.holds, cell: askedFor },
-            {
-              id: "runs",
-              title: texts.runs,
-              isEnd: true,
-              cell: (row) => <Duration from={row.started_at} />,
-            },
-          ]}
-        />
-      ) : (
-        <p className="panel-body muted">{texts.runningEmpty}</p>
-      )}
+      <Found of={found} lines={3}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.running}
+              rows={rows}
+              rowId={(row) => row.id}
+              maxHeight="26rem"
+              columns={[
+                nameColumn(texts.job),
+                {
+                  id: "project",
+                  title: texts.project,
+                  isWideOnly: true,
+                  cell: (row) => row.project,
+                },
+                { id: "owner", title: texts.owner, cell: (row) => row.owner },
+                { id: "holds", title: texts.holds, cell: askedFor },
+                {
+                  id: "runs",
+                  title: texts.runs,
+                  isEnd: true,
+                  cell: (row) => <Duration from={row.started_at} />,
+                },
+              ]}
+            />
+          ) : (
+            <p className="panel-body muted">{texts.runningEmpty}</p>
+          )
+        }
+      </Found>
     </section>
   );
 }

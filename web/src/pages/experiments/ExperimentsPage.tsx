@@ -4,8 +4,9 @@ import { useRuns, type RunRow } from "@/api/runs";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
-import { DataTable, sorted, type Sort } from "@/parts/DataTable";
-import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { DataTable, sorted, sortOf, sortText } from "@/parts/DataTable";
+import { Empty, Notice } from "@/parts/Empty";
+import { Found } from "@/parts/Found";
 import { useTexts } from "@/texts/language";
 import { ColumnPicker } from "./ColumnPicker";
 import { ownColumns, usualColumns, valueColumn } from "./columns";
@@ -97,38 +98,36 @@ export function ExperimentsPage() {
             )}
           </div>
           {isWrong && <FilterProblem error={found.error} />}
-          {found.isPending ? (
-            <div className="panel">
-              <Loading lines={10} />
-            </div>
-          ) : isWrong ? null : found.error ? (
-            <div className="panel">
-              <Problem error={found.error} onRetry={() => void found.refetch()} />
-            </div>
-          ) : rows.length ? (
-            <DataTable
-              label={texts.title}
-              rows={rows}
-              columns={columns}
-              rowId={(run) => run.id}
-              sort={sort}
-              onSort={(next) => {
-                change({ sort: `${next.isDown ? "-" : ""}${next.by}` });
-              }}
-              selection={{
-                ids: chosen,
-                onChange: setChosen,
-                nameOf: (id) => rows.find((run) => run.id === id)?.name ?? id,
-              }}
-            />
-          ) : (
-            <div className="panel">
-              <NoRuns
-                isFiltered={Boolean(search.q ?? search.folder ?? project)}
-                isBin={isBin}
-                onClear={() => void navigate({ search: {} })}
-              />
-            </div>
+          {!isWrong && (
+            <Found of={found} lines={10}>
+              {() =>
+                rows.length ? (
+                  <DataTable
+                    label={texts.title}
+                    rows={rows}
+                    columns={columns}
+                    rowId={(run) => run.id}
+                    sort={sort}
+                    onSort={(next) => {
+                      change({ sort: sortText(next) });
+                    }}
+                    selection={{
+                      ids: chosen,
+                      onChange: setChosen,
+                      nameOf: (id) => rows.find((run) => run.id === id)?.name ?? id,
+                    }}
+                  />
+                ) : (
+                  <div className="panel">
+                    <NoRuns
+                      isFiltered={Boolean(search.q ?? search.folder ?? project)}
+                      isBin={isBin}
+                      onClear={() => void navigate({ search: {} })}
+                    />
+                  </div>
+                )
+              }
+            </Found>
           )}
         </div>
       </div>
@@ -155,9 +154,4 @@ function NoRuns(props: { isFiltered: boolean; isBin: boolean; onClear: () => voi
       <Code text={EXAMPLE} />
     </Empty>
   );
-}
-
-function sortOf(text: string | undefined): Sort | undefined {
-  if (text === undefined) return undefined;
-  return text.startsWith("-") ? { by: text.slice(1), isDown: true } : { by: text, isDown: false };
 }

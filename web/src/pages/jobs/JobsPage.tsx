@@ -5,9 +5,10 @@ import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button, buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
-import { DataTable, sorted, type Sort } from "@/parts/DataTable";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { DataTable, sorted, sortOf, sortText, type Sort } from "@/parts/DataTable";
+import { Empty } from "@/parts/Empty";
 import { CheckField, SearchField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Menu } from "@/parts/Menu";
@@ -32,7 +33,7 @@ export function JobsPage() {
   const columns = useMemo(() => jobColumns(all), [all]);
   const shownIds = search.columns?.split(",") ?? SHOWN_AT_FIRST;
   const shown = columns.filter((column) => shownIds.includes(column.id));
-  const sort = sortOf(search.sort);
+  const sort = sortOf(search.sort) ?? NEWEST_FIRST;
   const q = useDeferredValue(search.q);
   const rows = useMemo(() => {
     const wanted = { project, owner: search.owner, words: wordsOf(q) };
@@ -130,50 +131,48 @@ export function JobsPage() {
           />
         )}
       </div>
-      {found.isPending ? (
-        <div className="panel">
-          <Loading lines={10} />
-        </div>
-      ) : found.error ? (
-        <div className="panel">
-          <Problem error={found.error} onRetry={() => void found.refetch()} />
-        </div>
-      ) : rows.length ? (
-        <DataTable
-          label={texts.title}
-          rows={rows}
-          columns={shown}
-          rowId={(row) => row.id}
-          sort={sort}
-          onSort={(next) => {
-            change({ sort: `${next.isDown ? "-" : ""}${next.by}` });
-          }}
-          selection={{
-            ids: chosen,
-            onChange: setChosen,
-            nameOf: (id) => rows.find((row) => row.id === id)?.name ?? id,
-          }}
-        />
-      ) : isFiltered ? (
-        <div className="panel">
-          <Empty
-            icon="filter"
-            title={texts.noMatchTitle}
-            actions={
-              <Button onClick={() => void navigate({ search: {} })}>{texts.clearFilters}</Button>
-            }
-          >
-            <p>{texts.noMatchText}</p>
-          </Empty>
-        </div>
-      ) : (
-        <div className="panel">
-          <Empty icon="jobs" title={texts.emptyTitle}>
-            <p>{texts.emptyText}</p>
-            <Code text="danlu run -- python train.py" />
-          </Empty>
-        </div>
-      )}
+      <Found of={found} lines={10}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.title}
+              rows={rows}
+              columns={shown}
+              rowId={(row) => row.id}
+              sort={sort}
+              onSort={(next) => {
+                change({ sort: sortText(next) });
+              }}
+              selection={{
+                ids: chosen,
+                onChange: setChosen,
+                nameOf: (id) => rows.find((row) => row.id === id)?.name ?? id,
+              }}
+            />
+          ) : isFiltered ? (
+            <div className="panel">
+              <Empty
+                icon="filter"
+                title={texts.noMatchTitle}
+                actions={
+                  <Button onClick={() => void navigate({ search: {} })}>
+                    {texts.clearFilters}
+                  </Button>
+                }
+              >
+                <p>{texts.noMatchText}</p>
+              </Empty>
+            </div>
+          ) : (
+            <div className="panel">
+              <Empty icon="jobs" title={texts.emptyTitle}>
+                <p>{texts.emptyText}</p>
+                <Code text="danlu run -- python train.py" />
+              </Empty>
+            </div>
+          )
+        }
+      </Found>
     </div>
   );
 }
@@ -183,9 +182,4 @@ function usual(columns: readonly { id: string }[]): string {
     .map((column) => column.id)
     .filter((id) => SHOWN_AT_FIRST.includes(id))
     .join();
-}
-
-function sortOf(text: string | undefined): Sort {
-  if (text === undefined) return NEWEST_FIRST;
-  return text.startsWith("-") ? { by: text.slice(1), isDown: true } : { by: text, isDown: false };
 }

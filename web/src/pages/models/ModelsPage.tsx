@@ -6,8 +6,9 @@ import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { DataTable, type Column } from "@/parts/DataTable";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
+import { Found, More } from "@/parts/Found";
 import { RegisterModel } from "@/parts/RegisterModel";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
@@ -50,36 +51,30 @@ export function ModelsPage() {
           }}
         />
       </div>
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={8} />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.title}
-          rows={rows}
-          columns={columnsOf(all)}
-          rowId={(row) => row.id}
-        />
-      ) : (
-        <div className="panel">
-          {search.q === undefined ? (
-            <Empty icon="models" title={texts.emptyTitle}>
-              <p>{texts.emptyText}</p>
-              <Code text="danlu models register mnist --job train-…" />
-            </Empty>
+      <Found of={found} lines={8}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.title}
+              rows={rows}
+              columns={columnsOf(all)}
+              rowId={(row) => row.id}
+            />
           ) : (
-            <Empty icon="filter" title={texts.noMatch} />
-          )}
-        </div>
-      )}
-      {found.hasNextPage && (
-        <div>
-          <Button isBusy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            {all.artifacts.more}
-          </Button>
-        </div>
-      )}
+            <div className="panel">
+              {search.q === undefined ? (
+                <Empty icon="models" title={texts.emptyTitle}>
+                  <p>{texts.emptyText}</p>
+                  <Code text="danlu models register mnist --job train-…" />
+                </Empty>
+              ) : (
+                <Empty icon="filter" title={texts.noMatch} />
+              )}
+            </div>
+          )
+        }
+      </Found>
+      <More of={found} />
       {isRegistering && (
         <RegisterModel
           onClose={() => {

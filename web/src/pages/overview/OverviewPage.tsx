@@ -4,7 +4,8 @@ import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
 import { buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
+import { Found } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Reason } from "@/parts/Reason";
@@ -24,8 +25,8 @@ export function OverviewPage() {
   const me = useMe();
   const project = useProject();
   const stream = useJobChanges();
-  const { data, error, refetch } = useJobs();
-  const mine = (data?.items ?? []).filter(
+  const found = useJobs();
+  const mine = (found.data?.items ?? []).filter(
     (job) => job.owner === me.name && (project === undefined || job.project === project),
   );
   const open = mine.filter((job) => !isOver(job.state));
@@ -46,15 +47,9 @@ export function OverviewPage() {
               <h2>{texts.mine}</h2>
               <Link to="/jobs">{texts.allJobs}</Link>
             </div>
-            {error ? (
-              <Problem error={error} onRetry={() => void refetch()} />
-            ) : !data ? (
-              <Loading />
-            ) : open.length ? (
-              <JobLines jobs={open.slice(0, MOST_OPEN)} />
-            ) : (
-              <NoJobs />
-            )}
+            <Found of={found}>
+              {() => (open.length ? <JobLines jobs={open.slice(0, MOST_OPEN)} /> : <NoJobs />)}
+            </Found>
           </section>
           {failed.length > 0 && (
             <section className="panel">

@@ -5,8 +5,9 @@ import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Confirm, Dialog, FormDialog } from "@/parts/Dialog";
-import { Loading, Notice, Problem } from "@/parts/Empty";
+import { Notice } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago, Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -33,60 +34,60 @@ export function KeysPanel() {
         </Button>
       </div>
       <p className="panel-body muted">{texts.keysText}</p>
-      {keys.error ? (
-        <Problem error={keys.error} onRetry={() => void keys.refetch()} />
-      ) : !keys.data ? (
-        <Loading />
-      ) : !keys.data.length ? (
-        <p className="panel-body muted">{texts.noKeys}</p>
-      ) : (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.keys}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{texts.keyName}</th>
-                <th scope="col" className="wide-only">
-                  {texts.keyId}
-                </th>
-                <th scope="col" className="wide-only">
-                  {texts.created}
-                </th>
-                <th scope="col">{texts.expires}</th>
-                <th scope="col">{texts.lastUsed}</th>
-                <th scope="col">
-                  <span className="hidden-visually">{common.delete}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {keys.data.map((key) => (
-                <tr key={key.id}>
-                  <td className="tall wrap">{key.name || "–"}</td>
-                  <td className="wide-only">
-                    <code>{key.id}</code>
-                  </td>
-                  <td className="wide-only">
-                    <Ago at={key.created_at} />
-                  </td>
-                  <td>{key.expires_at ? <Moment at={key.expires_at} /> : texts.never}</td>
-                  <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : texts.unused}</td>
-                  <td className="end">
-                    <Button
-                      kind="plain"
-                      isSmall
-                      icon="trash"
-                      label={common.delete}
-                      onClick={() => {
-                        setLeaving(key);
-                      }}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Found of={keys}>
+        {(mine) =>
+          !mine.length ? (
+            <p className="panel-body muted">{texts.noKeys}</p>
+          ) : (
+            <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.keys}>
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th scope="col">{texts.keyName}</th>
+                    <th scope="col" className="wide-only">
+                      {texts.keyId}
+                    </th>
+                    <th scope="col" className="wide-only">
+                      {texts.created}
+                    </th>
+                    <th scope="col">{texts.expires}</th>
+                    <th scope="col">{texts.lastUsed}</th>
+                    <th scope="col">
+                      <span className="hidden-visually">{common.delete}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {mine.map((key) => (
+                    <tr key={key.id}>
+                      <td className="tall wrap">{key.name || "–"}</td>
+                      <td className="wide-only">
+                        <code>{key.id}</code>
+                      </td>
+                      <td className="wide-only">
+                        <Ago at={key.created_at} />
+                      </td>
+                      <td>{key.expires_at ? <Moment at={key.expires_at} /> : texts.never}</td>
+                      <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : texts.unused}</td>
+                      <td className="end">
+                        <Button
+                          kind="plain"
+                          isSmall
+                          icon="trash"
+                          label={common.delete}
+                          onClick={() => {
+                            setLeaving(key);
+                          }}
+                        />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Found>
       {isMaking && (
         <MakeKey
           onClose={() => {

@@ -8,8 +8,9 @@ import { projectsQuery } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
 import { FormDialog } from "@/parts/Dialog";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
 import { AreaField, TextField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -17,7 +18,7 @@ import { useTexts } from "@/texts/language";
 export function ProjectsPage() {
   const { admin: texts } = useTexts();
   const me = useMe();
-  const { data, error, refetch } = useQuery(projectsQuery);
+  const found = useQuery(projectsQuery);
   const [isMaking, setIsMaking] = useState(false);
   return (
     <div className="page">
@@ -37,57 +38,57 @@ export function ProjectsPage() {
           </div>
         )}
       </div>
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Loading />
-      ) : data.items.length ? (
-        <DataTable
-          label={texts.projectsTitle}
-          rows={data.items}
-          rowId={(row) => row.name}
-          columns={[
-            {
-              id: "name",
-              title: texts.projectName,
-              cell: (row) => (
-                <Link className="row-name" to="/projects/$name" params={{ name: row.name }}>
-                  {row.name}
-                </Link>
-              ),
-            },
-            {
-              id: "description",
-              title: texts.description,
-              isClipped: true,
-              isWideOnly: true,
-              cell: (row) => <span title={row.description}>{row.description || "–"}</span>,
-            },
-            {
-              id: "role",
-              title: texts.role,
-              cell: (row) => (
-                <>
-                  {row.role ? texts.roles[row.role] : "–"}{" "}
-                  {row.is_archived && <span className="tag">{texts.archived}</span>}
-                </>
-              ),
-            },
-            {
-              id: "created",
-              title: texts.at,
-              isWideOnly: true,
-              cell: (row) => <Ago at={row.created_at} />,
-            },
-          ]}
-        />
-      ) : (
-        <div className="panel">
-          <Empty icon="user" title={texts.noProjects}>
-            <p>{texts.noProjectsText}</p>
-          </Empty>
-        </div>
-      )}
+      <Found of={found}>
+        {(data) =>
+          data.items.length ? (
+            <DataTable
+              label={texts.projectsTitle}
+              rows={data.items}
+              rowId={(row) => row.name}
+              columns={[
+                {
+                  id: "name",
+                  title: texts.projectName,
+                  cell: (row) => (
+                    <Link className="row-name" to="/projects/$name" params={{ name: row.name }}>
+                      {row.name}
+                    </Link>
+                  ),
+                },
+                {
+                  id: "description",
+                  title: texts.description,
+                  isClipped: true,
+                  isWideOnly: true,
+                  cell: (row) => <span title={row.description}>{row.description || "–"}</span>,
+                },
+                {
+                  id: "role",
+                  title: texts.role,
+                  cell: (row) => (
+                    <>
+                      {row.role ? texts.roles[row.role] : "–"}{" "}
+                      {row.is_archived && <span className="tag">{texts.archived}</span>}
+                    </>
+                  ),
+                },
+                {
+                  id: "created",
+                  title: texts.at,
+                  isWideOnly: true,
+                  cell: (row) => <Ago at={row.created_at} />,
+                },
+              ]}
+            />
+          ) : (
+            <div className="panel">
+              <Empty icon="user" title={texts.noProjects}>
+                <p>{texts.noProjectsText}</p>
+              </Empty>
+            </div>
+          )
+        }
+      </Found>
       {isMaking && (
         <MakeDialog
           onClose={() => {

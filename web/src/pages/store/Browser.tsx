@@ -12,8 +12,9 @@ import { Button, buttonClass } from "@/parts/Button";
 import { Code, CopyButton } from "@/parts/Code";
 import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
 import { Confirm, Dialog } from "@/parts/Dialog";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
 import { FilePreview } from "@/parts/FilePreview";
+import { Found, More } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
@@ -158,30 +159,26 @@ export function Browser(props: { bucket: string }) {
           </Button>
         </div>
       )}
-      {found.error ? (
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.isPending ? (
-        <Loading lines={8} />
-      ) : rows.length ? (
-        <DataTable
-          label={`${bucket}/${prefix}`}
-          rows={sorted(rows, columns, sort)}
-          columns={columns}
-          rowId={(row) => row.key}
-          sort={sort}
-          onSort={setSort}
-          selection={{ ids: chosen, onChange: setChosen, nameOf: (key) => key }}
-        />
-      ) : (
-        <div className="panel">
-          <EmptyFolder bucket={bucket} prefix={prefix} />
-        </div>
-      )}
-      {found.hasNextPage && (
-        <Button isBusy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          {texts.more}
-        </Button>
-      )}
+      <Found of={found} lines={8}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={`${bucket}/${prefix}`}
+              rows={sorted(rows, columns, sort)}
+              columns={columns}
+              rowId={(row) => row.key}
+              sort={sort}
+              onSort={setSort}
+              selection={{ ids: chosen, onChange: setChosen, nameOf: (key) => key }}
+            />
+          ) : (
+            <div className="panel">
+              <EmptyFolder bucket={bucket} prefix={prefix} />
+            </div>
+          )
+        }
+      </Found>
+      <More of={found} />
       {isAsked && (
         <Confirm
           title={texts.deleteTitle(selected.length)}

@@ -7,8 +7,9 @@ import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
 import { FormDialog } from "@/parts/Dialog";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
+import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { Browser } from "./Browser";
@@ -21,9 +22,9 @@ export function StorePage() {
 function Buckets() {
   const { store: texts } = useTexts();
   const project = useProject();
-  const { data, error, refetch } = useQuery(bucketsQuery);
+  const found = useQuery(bucketsQuery);
   const [isMaking, setIsMaking] = useState(false);
-  const rows = (data ?? []).filter((one) => project === undefined || one.project === project);
+  const rows = (found.data ?? []).filter((one) => project === undefined || one.project === project);
   return (
     <div className="page">
       <div className="page-head">
@@ -40,35 +41,35 @@ function Buckets() {
           </Button>
         </div>
       </div>
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Loading />
-      ) : rows.length ? (
-        <DataTable
-          label={texts.buckets}
-          rows={rows}
-          rowId={(row) => row.name}
-          columns={[
-            {
-              id: "name",
-              title: texts.bucket,
-              cell: (row) => (
-                <Link className="row-name" to="/store" search={{ bucket: row.name }}>
-                  {row.name}
-                </Link>
-              ),
-            },
-            { id: "project", title: texts.project, cell: (row) => row.project },
-          ]}
-        />
-      ) : (
-        <div className="panel">
-          <Empty icon="store" title={texts.noBuckets}>
-            <p>{texts.noBucketsText}</p>
-          </Empty>
-        </div>
-      )}
+      <Found of={found}>
+        {() =>
+          rows.length ? (
+            <DataTable
+              label={texts.buckets}
+              rows={rows}
+              rowId={(row) => row.name}
+              columns={[
+                {
+                  id: "name",
+                  title: texts.bucket,
+                  cell: (row) => (
+                    <Link className="row-name" to="/store" search={{ bucket: row.name }}>
+                      {row.name}
+                    </Link>
+                  ),
+                },
+                { id: "project", title: texts.project, cell: (row) => row.project },
+              ]}
+            />
+          ) : (
+            <div className="panel">
+              <Empty icon="store" title={texts.noBuckets}>
+                <p>{texts.noBucketsText}</p>
+              </Empty>
+            </div>
+          )
+        }
+      </Found>
       {isMaking && (
         <MakeBucket
           onClose={() => {

@@ -10,8 +10,8 @@ import {
 import "@xyflow/react/dist/style.css";
 import { useMemo } from "react";
 import { flowQuery, type Direction } from "@/api/flow";
-import { Button } from "@/parts/Button";
 import { Empty, Loading, Problem } from "@/parts/Empty";
+import { More } from "@/parts/Found";
 import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
 import { Card, type CardNode } from "./Card";
@@ -99,15 +99,7 @@ export function FlowGraph(props: FlowGraphProps) {
       </div>
       <div className="toolbar">
         <span className="muted small">{texts.shown(nodes.length)}</span>
-        {found.hasNextPage && (
-          <Button
-            isSmall
-            isBusy={found.isFetchingNextPage}
-            onClick={() => void found.fetchNextPage()}
-          >
-            {texts.more}
-          </Button>
-        )}
+        <More of={found} isSmall />
       </div>
     </>
   );

@@ -61,7 +61,6 @@ export const admin = {
   since: "Since",
   until: "Until",
   times: (count: number) => `${String(count)} times`,
-  more: "Show more",
   noEvents: "Nothing is noted that fits.",
   projectsTitle: "Projects",
   makeProject: "Make a project",

@@ -34,7 +34,6 @@ export const artifacts = {
   fetch: "Fetch it",
   download: "Download",
   tooLarge: "This is too large for a browser. From a shell:",
-  more: "Show more",
   find: "Find a file",
   noFiles: "There are no files in it.",
 };

@@ -7,6 +7,7 @@ export const common = {
   copy: "Copy",
   copied: "Copied",
   more: "More",
+  showMore: "Show more",
   all: "All",
   none: "None",
   yes: "Yes",

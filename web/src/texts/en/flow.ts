@@ -9,7 +9,6 @@ export const flow = {
   deleted: "Deleted",
   center: (name: string) => `Put ${name} in the middle`,
   open: (name: string) => `Open ${name}`,
-  more: "Load more",
   shown: (count: number) => (count === 1 ? "1 thing" : `${String(count)} things`),
   alone: "Nothing is connected to it yet",
   aloneText:

@@ -31,7 +31,6 @@ export const store = {
   noPreview: "There is no preview for this kind of file.",
   path: "Path",
   copyPath: "Copy the path",
-  more: "Show more",
   toTop: "All buckets",
   project: "Project",
   deleteBucket: "Delete the bucket",

@@ -64,7 +64,6 @@ export const admin: Same<typeof en> = {
   since: "从",
   until: "到",
   times: (count) => `${String(count)} 次`,
-  more: "显示更多",
   noEvents: "没有符合条件的记录。",
   projectsTitle: "项目",
   makeProject: "新建项目",

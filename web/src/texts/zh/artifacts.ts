@@ -37,7 +37,6 @@ export const artifacts: Same<typeof en> = {
   fetch: "获取",
   download: "下载",
   tooLarge: "文件太大，无法在浏览器中下载。请在命令行中执行：",
-  more: "显示更多",
   find: "查找文件",
   noFiles: "其中没有文件。",
 };

@@ -10,6 +10,7 @@ export const common: Same<typeof en> = {
   copy: "复制",
   copied: "已复制",
   more: "更多",
+  showMore: "显示更多",
   all: "全部",
   none: "无",
   yes: "是",

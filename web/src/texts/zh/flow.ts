@@ -12,7 +12,6 @@ export const flow: Same<typeof en> = {
   deleted: "已删除",
   center: (name) => `以 ${name} 为中心`,
   open: (name) => `打开 ${name}`,
-  more: "加载更多",
   shown: (count) => `${String(count)} 项`,
   alone: "还没有相关联的内容",
   aloneText: "任务读取的数据、写出的结果、运行使用或产生的制品以及模型都会自动显示在这里。",

@@ -32,7 +32,6 @@ export const store: Same<typeof en> = {
   noPreview: "此类文件无法预览。",
   path: "路径",
   copyPath: "复制路径",
-  more: "显示更多",
   toTop: "全部存储桶",
   project: "项目",
   deleteBucket: "删除存储桶",
