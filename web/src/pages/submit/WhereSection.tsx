@@ -2,11 +2,19 @@ import { useQuery } from "@tanstack/react-query";
 import { devicesOf, nodesQuery } from "@/api/nodes";
 import { CheckField, Segments, SelectField, TextField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
-import type { Kind } from "./form";
+import { ROLE, type Form, type Kind, type RoleForm } from "./form";
+import { RolesField } from "./RolesField";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
 const LAUNCHES = ["plain", "ddp", "ascend", "mpi", "horovod"] as const;
+const LAUNCHES_OF_ROLES = ["ps_worker", "plain", "mpi", "horovod"] as const;
+
+/** What to begin with: the two roles that every such job has. */
+const FIRST_ROLES: readonly RoleForm[] = [
+  { ...ROLE, name: "worker", count: "2" },
+  { ...ROLE, name: "ps" },
+];
 
 export function WhereSection(props: { part: Part }) {
   const { submit: texts } = useTexts();
@@ -19,11 +27,16 @@ export function WhereSection(props: { part: Part }) {
   const numNodes = form.kind === "distributed" ? Number(form.nodes) : 1;
   const total = numNodes * Number(form.count);
   const free = chosen ? chosen.total - chosen.used : undefined;
+  const hints: Record<Kind, string> = {
+    regular: texts.regularHint,
+    distributed: texts.distributedHint,
+    roles: texts.rolesHint,
+  };
   return (
     <section className="panel">
       <div className="panel-head">
         <h2>{texts.where}</h2>
-        {Number.isFinite(total) && total > 0 && (
+        {form.kind !== "roles" && Number.isFinite(total) && total > 0 && (
           <span className="muted number">{texts.total(total, form.device)}</span>
         )}
       </div>
@@ -37,63 +50,87 @@ export function WhereSection(props: { part: Part }) {
               choices={[
                 ["regular", texts.regular],
                 ["distributed", texts.distributed],
+                ["roles", texts.roles],
               ]}
               onChange={(kind) => {
-                const usual = form.device.startsWith("npu")
-                  ? "ascend"
-                  : kind === "distributed"
-                    ? "ddp"
-                    : "plain";
-                set({ kind, launch: usual });
+                set(ofKind(kind, form));
               }}
             />
           </div>
-          <p className="hint">
-            {form.kind === "regular" ? texts.regularHint : texts.distributedHint}
-          </p>
+          <p className="hint">{hints[form.kind]}</p>
         </div>
+        {form.kind === "roles" ? (
+          <RolesField
+            roles={form.roles}
+            devices={names}
+            wrong={wrong.roles}
+            places={wrong.roles === undefined ? {} : props.part.wrongRoles}
+            onChange={(roles) => {
+              set({ roles });
+            }}
+          />
+        ) : (
+          <div className={styles.row}>
+            <SelectField
+              label={texts.device}
+              value={form.device}
+              hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
+              choices={names.map((name) => [name, name] as const)}
+              onChange={(event) => {
+                const device = event.target.value;
+                set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
+              }}
+            />
+            <TextField
+              label={texts.count}
+              inputMode="numeric"
+              value={form.count}
+              wrong={wrong.count}
+              hint={free !== undefined && total > free ? texts.notEnough : undefined}
+              onChange={(event) => {
+                set({ count: event.target.value });
+              }}
+            />
+            {form.kind === "distributed" && (
+              <TextField
+                label={texts.nodes}
+                inputMode="numeric"
+                value={form.nodes}
+                wrong={wrong.nodes}
+                onChange={(event) => {
+                  set({ nodes: event.target.value });
+                }}
+              />
+            )}
+          </div>
+        )}
         <div className={styles.row}>
           <SelectField
-            label={texts.device}
-            value={form.device}
-            hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
-            choices={names.map((name) => [name, name] as const)}
+            label={texts.launch}
+            value={form.launch}
+            wrong={wrong.launch}
+            choices={(form.kind === "roles" ? LAUNCHES_OF_ROLES : LAUNCHES).map(
+              (name) => [name, texts.launches[name]] as const,
+            )}
             onChange={(event) => {
-              const device = event.target.value;
-              set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
+              set({ launch: event.target.value });
             }}
           />
-          <TextField
-            label={texts.count}
-            inputMode="numeric"
-            value={form.count}
-            wrong={wrong.count}
-            hint={free !== undefined && total > free ? texts.notEnough : undefined}
-            onChange={(event) => {
-              set({ count: event.target.value });
-            }}
-          />
-          {form.kind === "distributed" && (
-            <TextField
-              label={texts.nodes}
-              inputMode="numeric"
-              value={form.nodes}
-              wrong={wrong.nodes}
+          {form.launch === "ascend" && (
+            <SelectField
+              label={texts.processes}
+              value={form.processes}
+              wrong={wrong.processes}
+              choices={[
+                ["per_node", texts.perNode],
+                ["per_device", texts.perDevice],
+              ]}
               onChange={(event) => {
-                set({ nodes: event.target.value });
+                set({ processes: event.target.value });
               }}
             />
           )}
         </div>
-        <SelectField
-          label={texts.launch}
-          value={form.launch}
-          wrong={wrong.launch}
-          choices={LAUNCHES.map((name) => [name, texts.launches[name]] as const)}
-          onChange={(event) => {
-            set({ launch: event.target.value });
-          }}
-        />
         <CheckField
           label={texts.preemptible}
           hint={texts.preemptibleHint}
@@ -105,4 +142,16 @@ export function WhereSection(props: { part: Part }) {
       </div>
     </section>
   );
+}
+
+/** The usual launch mode of a kind of job; what was said of roles stays. */
+function ofKind(kind: Kind, form: Form): Partial<Form> {
+  if (kind === "roles") {
+    const roles = form.roles.length
+      ? form.roles
+      : FIRST_ROLES.map((role) => ({ ...role, command: form.command }));
+    return { kind, launch: "ps_worker", roles };
+  }
+  const usual = kind === "distributed" ? "ddp" : "plain";
+  return { kind, launch: form.device.startsWith("npu") ? "ascend" : usual };
 }
