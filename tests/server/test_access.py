@@ -60,6 +60,7 @@ def filled(path: str) -> str:
         "user": "admin",
         "upload": "x",
         "artifact": "x",
+        "example": "hello",
         "version": "x",
         "flavor": "x",
         "framework": "x",

@@ -154,6 +154,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/examples"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/examples/{example}"): Rule(everybody("2 2 2 2 2")),
     # the store
     ("GET", "/buckets"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/buckets"): Rule(
@@ -442,6 +444,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
     digest = tree if path.startswith("/trees") else digest_of(CODE) if relation == "any" else blob
     uploads = {"own": scene.uploads.get(case.role, "x"), "others": scene.uploads["colleague"]}
     values = {
+        "example": "hello",
         "job": job_of(case, rule.job) if "{job}" in path else "",
         "rank": "0",
         "terminal": "x",

@@ -142,7 +142,10 @@ const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobFlow, jobSpec, j
 const submit = createRoute({
   getParentRoute: () => inside,
   path: "/submit",
-  validateSearch: (search: Record<string, unknown>) => textIn(search, "from"),
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...textIn(search, "from"),
+    ...textIn(search, "example"),
+  }),
   component: lazyRouteComponent(() => import("@/pages/submit/SubmitPage"), "SubmitPage"),
 });
 

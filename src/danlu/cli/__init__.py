@@ -22,6 +22,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "submit": Command("danlu.cli.submit:submit", "Submit a job file and follow its logs."),
         "run": Command("danlu.cli.run:run", "Run a command as a job and follow its logs."),
         "plan": Command("danlu.cli.plan:plan", "Show what every rank of a job would see."),
+        "examples": Command("danlu.cli.examples:app", "Read, run and copy examples."),
         "templates": Command("danlu.cli.templates:app", "Keep parts of jobs to begin with."),
         "ps": Command("danlu.cli.ps:ps", "List jobs."),
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),

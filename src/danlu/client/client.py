@@ -10,6 +10,7 @@ from typing import Optional, Union
 from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
 from danlu.client.config import load_settings
+from danlu.client.examples import Examples
 from danlu.client.flavors import Flavors
 from danlu.client.flow import MAX_NODES, Flow, read_flow
 from danlu.client.frameworks import Frameworks
@@ -48,6 +49,7 @@ class Client:
         self.settings = load_settings(url=url, api_key=api_key)
         self._http = Http(self.settings.url, self.settings.api_key)
         self.jobs = Jobs(self._http)
+        self.examples = Examples(self._http, self.jobs)
         self.store = Store(self._http)
         self.keys = Keys(self._http)
         self.runs = Runs(self._http)

@@ -31,6 +31,7 @@ from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
 from danlu.engines.local.settings import LocalSettings
+from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
@@ -290,6 +291,7 @@ def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -
         holds_many_tasks=True,
         image_tool=os.path.basename(can.image_tool),
         image_problem="" if can.image_tool else can.image_problem,
+        software=find_software(settings.python),
         work_dir=str(settings.work_dir.absolute()),
         missing=tuple(_missing(found, can)),
     )

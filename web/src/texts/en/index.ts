@@ -5,6 +5,7 @@ import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
 import { flavors } from "./flavors";
+import { examples } from "./examples";
 import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
@@ -28,6 +29,7 @@ export const texts = {
   common,
   entry,
   flavors,
+  examples,
   flow,
   frame,
   job,
