@@ -51,7 +51,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
-        "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
+        "nodes": Command("danlu.cli.nodes:app", "List nodes and their devices; drain and open them."),
     },
     "Files": {
         "ranktable": Command("danlu.cli.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),
