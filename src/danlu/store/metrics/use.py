@@ -53,12 +53,12 @@ class UseFiles:
         self._root = root
 
     def known(self, job_id: str, attempt: int, rank: int) -> tuple[int, int]:
-        """Generation and length of the copy; -1 and 0 when there is none."""
+        """Generation and length of the copy, up to its last whole cell; -1 and 0 when there is none."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 head = file.read(HEADER.size)
                 size = os.fstat(file.fileno()).st_size
-            return read_header(head).generation, size
+            return read_header(head).generation, size - (size - HEADER.size) % CELL.size
         except (FileNotFoundError, ValueError):
             return -1, 0
 
@@ -107,30 +107,45 @@ def grid(uses: Sequence[Use], num_points: int) -> Floats:
 
 
 def lines(use: Use, edges: Floats) -> Mapping[str, Line]:
-    """What was measured of a task, quantity by quantity, at the points between the edges."""
-    middle = use.at - use.seconds / 2
-    point = np.clip(np.searchsorted(edges, middle, side="right") - 1, 0, len(edges) - 2)
+    """What was measured of a task, quantity by quantity, in the stretches between the edges."""
     found = {}
     for column, quantity in enumerate(QUANTITIES):
-        means, peaks = use.means[:, column], use.peaks[:, column]
-        is_known = ~np.isnan(means)
+        is_known = ~np.isnan(use.means[:, column])
         if not is_known.any():
             continue
-        weights = use.seconds[is_known]
-        num_points, at = len(edges) - 1, point[is_known]
-        time = np.bincount(at, weights, num_points)
-        total = np.bincount(at, weights * means[is_known], num_points)
-        highest = np.full(num_points, -np.inf)
-        np.maximum.at(highest, at, peaks[is_known])
-        has_any = time > 0
+        ends, seconds = use.at[is_known], use.seconds[is_known]
+        means, peaks = use.means[is_known, column], use.peaks[is_known, column]
+        time, total = _within(ends, seconds, np.ones_like(means), edges), _within(ends, seconds, means, edges)
+        has_any = time > 1e-3
         found[quantity] = Line(
-            mean=_shown(np.divide(total, time, out=np.zeros(num_points), where=has_any), has_any),
-            peak=_shown(highest, has_any),
-            average=float(np.average(means[is_known], weights=weights)),
-            highest=float(peaks[is_known].max()),
-            last=float(means[is_known][-1]),
+            mean=_shown(np.divide(total, time, out=np.zeros_like(time), where=has_any), has_any),
+            peak=_shown(_highest(ends, seconds, peaks, edges), has_any),
+            average=float(np.average(means, weights=seconds)),
+            highest=float(peaks.max()),
+            last=float(means[-1]),
         )
     return found
+
+
+def _within(ends: Floats, seconds: Floats, values: Floats, edges: Floats) -> Floats:
+    """Each value times the seconds of its cell that fall between two edges, added up."""
+    # the sum up to any time: it rises within cells, and is level where nothing was measured
+    times = np.stack([ends - seconds, ends], axis=1).ravel()
+    sums = np.cumsum(values * seconds)
+    heights = np.stack([sums - values * seconds, sums], axis=1).ravel()
+    return np.diff(np.interp(edges, np.maximum.accumulate(times), heights))
+
+
+def _highest(ends: Floats, seconds: Floats, peaks: Floats, edges: Floats) -> Floats:
+    """The highest peak of the cells that reach into each stretch."""
+    last_point = len(edges) - 2
+    first = np.clip(np.searchsorted(edges, ends - seconds, side="right") - 1, 0, last_point)
+    last = np.clip(np.searchsorted(edges, ends, side="left") - 1, first, last_point)
+    counts = last - first + 1
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    highest = np.full(last_point + 1, -np.inf)
+    np.maximum.at(highest, np.repeat(first, counts) + offsets, np.repeat(peaks, counts))
+    return highest
 
 
 def _shown(values: Floats, is_known: NDArray[np.bool_]) -> list[float | None]:
