@@ -14,6 +14,7 @@ import { useMessages } from "@/parts/Messages";
 import { useTexts, type Texts } from "@/texts/language";
 import { FrameworkDialog } from "./FrameworkDialog";
 import { OfferMenu } from "./OfferMenu";
+import styles from "./admin.module.css";
 
 /** Environments that jobs can ask for by name. */
 export function FrameworksTab() {
@@ -40,7 +41,7 @@ export function FrameworksTab() {
         {(frameworks) =>
           frameworks.length ? (
             <>
-              <div className="toolbar">
+              <div className={styles.about}>
                 <p className="muted">{texts.frameworksText}</p>
                 {add}
               </div>

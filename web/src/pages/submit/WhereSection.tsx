@@ -67,7 +67,7 @@ export function WhereSection(props: { part: Part }) {
             <FlavorField
               flavors={offered}
               value={form.flavor}
-              wrong={wrong.flavor ?? (data && !flavor ? named.gone : undefined)}
+              wrong={wrong.flavor ?? (data && !flavor ? named.goneFlavor(form.flavor) : undefined)}
               onChange={(one) => {
                 set({
                   flavor: one.name,
