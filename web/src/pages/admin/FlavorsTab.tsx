@@ -154,11 +154,12 @@ function flavorColumns(
     {
       id: "name",
       title: texts.name,
+      isClipped: true,
       sort: (flavor) => flavor.name,
       cell: (flavor) => (
         <>
-          <strong>{flavor.name}</strong>{" "}
-          {!flavor.is_enabled && <span className="badge">{texts.disabled}</span>}
+          {!flavor.is_enabled && <span className="badge">{texts.disabled}</span>}{" "}
+          <strong title={flavor.name}>{flavor.name}</strong>
         </>
       ),
     },

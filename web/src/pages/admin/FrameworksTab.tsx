@@ -117,11 +117,12 @@ function frameworkColumns(
     {
       id: "name",
       title: texts.name,
+      isClipped: true,
       sort: (framework) => framework.name,
       cell: (framework) => (
         <>
-          <strong>{framework.name}</strong>{" "}
-          {!framework.is_enabled && <span className="badge">{texts.disabled}</span>}
+          {!framework.is_enabled && <span className="badge">{texts.disabled}</span>}{" "}
+          <strong title={framework.name}>{framework.name}</strong>
         </>
       ),
     },
@@ -137,6 +138,7 @@ function frameworkColumns(
       id: "image",
       title: texts.image,
       isClipped: true,
+      isWideOnly: true,
       sort: (framework) => framework.image,
       cell: (framework) =>
         framework.image ? (
