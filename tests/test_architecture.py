@@ -66,7 +66,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "torch": (),
     "typer": ("cli/",),
     "uvicorn": ("server/main.py",),
-    "yaml": ("client/", "cli/"),
+    "yaml": ("client/", "cli/", "server/examples/"),
 }
 """Library -> where it may be named."""
 

@@ -19,7 +19,7 @@ from danlu.spec.runs import RunState
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "code"))
 import shapes
 
 HERE = Path(__file__).parent
@@ -73,6 +73,8 @@ def _upload_data(client: Client, folder: Path) -> None:
 def _submit_and_follow(client: Client) -> Job:
     values = yaml.safe_load((HERE / "job.yml").read_text())
     values["code"] = {"path": str(HERE / "code")}
+    values["data"] = {"store://main/demo/shapes": "shapes"}
+    values["output"] = "store://main/demo/results"
     job = client.jobs.submit(values)
     console.print(f"submitted [bold]{job.name}[/] as {job.id}: {values['nodes']} nodes, launch {values['launch']}")
     for line in job.logs(follow=True):

@@ -42,7 +42,7 @@ CUT = """() => [...document.querySelectorAll('main *')].filter(element => {
 
 
 @contextmanager
-def running_browser() -> Iterator[Browser]:
+def running_browser(*args: str) -> Iterator[Browser]:
     """Chromium without a window. Skips the test where there is none, or where the console was not built."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
@@ -50,7 +50,7 @@ def running_browser() -> Iterator[Browser]:
     if not Console(packaged()).is_built:
         pytest.skip("the console is not built; make web builds it")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(ARGS))
+        browser = playwright.chromium.launch(executable_path=found, args=[*ARGS, *args])
         yield browser
         browser.close()
 

@@ -5,10 +5,12 @@ Training itself is plain PyTorch. `track` gives ranks other than 0 a run that sa
 
 import json
 import os
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+import shapes
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -23,8 +25,17 @@ MODEL = Path(os.environ["DANLU_MODEL_DIR"])
 PARAMETERS = json.loads(Path(os.environ["DANLU_HYPERPARAMETERS"]).read_text())
 
 
-def load(name: str) -> TensorDataset:
-    with np.load(DATA / f"{name}.npz") as arrays:
+def find_data() -> Path:
+    """The data set that the job was given, or one that is drawn here: the same on every rank."""
+    if DATA.exists():
+        return DATA
+    drawn = Path(tempfile.mkdtemp())
+    shapes.write(drawn, seed=PARAMETERS["seed"])
+    return drawn
+
+
+def load(file: Path) -> TensorDataset:
+    with np.load(file) as arrays:
         images = torch.from_numpy(arrays["images"]).float().sub(100).div(50).unsqueeze(1)
         return TensorDataset(images, torch.from_numpy(arrays["labels"]).long())
 
@@ -59,7 +70,8 @@ def main() -> None:
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     print(f"rank {rank} of {world} on {os.uname().nodename}, master {os.environ['MASTER_ADDR']}", flush=True)
-    train, test = load("train"), load("test")
+    data = find_data()
+    train, test = load(data / "train.npz"), load(data / "test.npz")
     sampler: DistributedSampler = DistributedSampler(train, shuffle=True, seed=PARAMETERS["seed"])
     loader = DataLoader(train, batch_size=PARAMETERS["batch_size"], sampler=sampler)
     model = DistributedDataParallel(make_model())

@@ -1,4 +1,4 @@
-"""What `submit` and `run` have in common: send a job, then follow it or leave it."""
+"""What `submit`, `run` and `examples run` have in common: send a job, then follow it or leave it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import typer
 
 from danlu.cli.follow import follow
 from danlu.cli.output import note, print_json
-from danlu.client import Client
+from danlu.client import Client, Job
 
 
 def send(values: Mapping[str, Any], *, folder: Optional[Path], detach: bool, as_json: bool) -> None:
     """Submit; then exit with the code of how the job ended, unless told to leave it alone."""
     with Client() as client:
-        job = client.jobs.submit(values, folder=folder)
-        if as_json:
-            print_json(job.details)
-            return
-        if detach:
-            print(job.id)
-            note(f"submitted {job.name}. Follow it: danlu logs -f {job.id}   See it: danlu show {job.id}")
-            return
-        note(f"submitted {job.name} as {job.id}")
-        raise typer.Exit(follow(job))
+        follow_or_leave(client.jobs.submit(values, folder=folder), detach=detach, as_json=as_json)
+
+
+def follow_or_leave(job: Job, *, detach: bool, as_json: bool) -> None:
+    """Say what was submitted; follow it to its end, unless told to leave it alone."""
+    if as_json:
+        print_json(job.details)
+        return
+    if detach:
+        print(job.id)
+        note(f"submitted {job.name}. Follow it: danlu logs -f {job.id}   See it: danlu show {job.id}")
+        return
+    note(f"submitted {job.name} as {job.id}")
+    raise typer.Exit(follow(job))

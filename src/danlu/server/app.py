@@ -16,6 +16,7 @@ from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.examples.routes import router as examples_router
 from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
 from danlu.server.frameworks.routes import router as frameworks_router
@@ -32,6 +33,7 @@ from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
+from danlu.server.resources.routes import router as resources_router
 from danlu.server.runs.behind import Behind
 from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
@@ -56,6 +58,7 @@ ROUTERS = (
     audit_router,
     batches_router,
     changes_router,
+    examples_router,
     flavors_router,
     flow_router,
     frameworks_router,
@@ -74,6 +77,7 @@ ROUTERS = (
     quotas_router,
     templates_router,
     reasons_router,
+    resources_router,
     terminals_router,
     trees_router,
     uploads_router,

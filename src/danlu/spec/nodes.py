@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from pydantic import BaseModel, ConfigDict
 
 from danlu.spec.devices import Device
@@ -31,6 +33,9 @@ class NodeInfo(BaseModel):
 
     image_problem: str = ""
     """Why not, for people."""
+
+    software: Optional[tuple[str, ...]] = None
+    """Which of the programs and packages that examples ask for are there; None when the engine does not say."""
 
     work_dir: str = ""
     missing: tuple[str, ...] = ()

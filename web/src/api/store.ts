@@ -5,8 +5,9 @@ import {
   useMutation,
   useQueryClient,
 } from "@tanstack/react-query";
-import { addressOf, api, csrfHeaders, ok, type Schemas } from "./client";
-import { ApiProblem, problemOf } from "./problem";
+import { addressOf, api, ok, type Schemas } from "./client";
+import { problemOf } from "./problem";
+import { sendBytes, type Sending } from "./sending";
 
 export type Bucket = Schemas["BucketOut"];
 export type StoredObject = Schemas["ObjectOut"];
@@ -48,55 +49,14 @@ export async function readStart(bucket: string, key: string, most: number): Prom
   return answered.arrayBuffer();
 }
 
-export type Sending = { done: Promise<void>; stop: () => void };
-
-/** Send a file to its place, as the SDK does with a single object. fetch() does not tell how far it is; this does. */
+/** Send a file to its place, as the SDK does with a single object. */
 export function sendObject(
   bucket: string,
   key: string,
   file: File,
   onProgress: (bytes: number) => void,
 ): Sending {
-  const request = new XMLHttpRequest();
-  const done = new Promise<void>((resolve, reject) => {
-    request.open("PUT", objectAddress(bucket, key));
-    for (const [name, value] of Object.entries(csrfHeaders()))
-      request.setRequestHeader(name, value);
-    request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = (event) => {
-      onProgress(event.loaded);
-    };
-    request.onload = () => {
-      if (request.status < 300) {
-        resolve();
-        return;
-      }
-      reject(
-        problemOf(new Response(null, { status: request.status }), asJson(request.responseText)),
-      );
-    };
-    request.onerror = () => {
-      reject(new ApiProblem(0, "Unreachable", "", {}));
-    };
-    request.onabort = () => {
-      reject(new DOMException("stopped", "AbortError"));
-    };
-    request.send(file);
-  });
-  return {
-    done,
-    stop: () => {
-      request.abort();
-    },
-  };
-}
-
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return sendBytes(objectAddress(bucket, key), file, onProgress);
 }
 
 function useStoreChange<Body, Answer>(change: (body: Body) => Promise<Answer>) {

@@ -16,6 +16,7 @@ export const NAV: readonly NavEntry[] = [
   { to: "/artifacts", icon: "file", label: (texts) => texts.artifacts.title },
   { to: "/models", icon: "models", label: (texts) => texts.models.title },
   { to: "/store", icon: "store", label: (texts) => texts.store.title },
+  { to: "/examples", icon: "book", label: (texts) => texts.examples.title },
   { to: "/cluster", icon: "cluster", label: (texts) => texts.cluster.title },
   { to: "/projects", icon: "user", label: (texts) => texts.admin.projectsTitle },
   { to: "/admin", icon: "admin", label: (texts) => texts.admin.title, isAdminOnly: true },

@@ -1,5 +1,6 @@
 // Routes of what runs leave behind and of what they run on. Each page is loaded when it is first shown.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { exampleQuery, examplesQuery } from "@/api/examples";
 import { DIRECTIONS } from "@/api/flow";
 import { nodesQuery } from "@/api/nodes";
 import { foldersQuery, runQuery, runsQuery } from "@/api/runs";
@@ -159,7 +160,29 @@ const flow = createRoute({
   component: lazyRouteComponent(() => import("@/pages/flow/FlowPage"), "FlowPage"),
 });
 
+const examples = createRoute({
+  getParentRoute: () => inside,
+  path: "/examples",
+  validateSearch: (search: Search) => textIn(search, "tag"),
+  loader: ({ context }) => {
+    void context.client.prefetchQuery(examplesQuery);
+  },
+  component: lazyRouteComponent(() => import("@/pages/examples/ExamplesPage"), "ExamplesPage"),
+});
+
+const example = createRoute({
+  getParentRoute: () => inside,
+  path: "/examples/$name",
+  validateSearch: (search: Search) => textIn(search, "file"),
+  loader: ({ context, params }) => {
+    void context.client.prefetchQuery(exampleQuery(params.name));
+  },
+  component: lazyRouteComponent(() => import("@/pages/examples/ExamplePage"), "ExamplePage"),
+});
+
 export const moreRoutes = [
+  examples,
+  example,
   artifacts,
   artifact,
   models,

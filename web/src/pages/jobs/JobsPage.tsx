@@ -165,7 +165,16 @@ export function JobsPage() {
             </div>
           ) : (
             <div className="panel">
-              <Empty icon="jobs" title={texts.emptyTitle}>
+              <Empty
+                icon="jobs"
+                title={texts.emptyTitle}
+                actions={
+                  <Link to="/examples" className={buttonClass()}>
+                    <Icon name="book" />
+                    {all.examples.title}
+                  </Link>
+                }
+              >
                 <p>{texts.emptyText}</p>
                 <Code text="danlu run -- python train.py" />
               </Empty>

@@ -113,16 +113,22 @@ function JobLines(props: { jobs: readonly JobRow[] }) {
 }
 
 function NoJobs() {
-  const { overview: texts, jobs } = useTexts();
+  const { overview: texts, jobs, examples } = useTexts();
   return (
     <Empty
       icon="jobs"
       title={texts.noneTitle}
       actions={
-        <Link to="/submit" className={buttonClass("primary")}>
-          <Icon name="plus" />
-          {jobs.submit}
-        </Link>
+        <>
+          <Link to="/submit" className={buttonClass("primary")}>
+            <Icon name="plus" />
+            {jobs.submit}
+          </Link>
+          <Link to="/examples" className={buttonClass()}>
+            <Icon name="book" />
+            {examples.title}
+          </Link>
+        </>
       }
     >
       <p>{texts.noneText}</p>

@@ -18,10 +18,11 @@ import { Found, More } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
+import { droppedFrom, pickedFrom, type Picked } from "@/parts/picked";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { Crumbs } from "./Crumbs";
-import { droppedFrom, pickedFrom, useUploads, type Picked } from "./uploads";
+import { useUploads } from "./uploads";
 import styles from "./store.module.css";
 
 type Row = { key: string; name: string; size?: number; modifiedAt?: string };

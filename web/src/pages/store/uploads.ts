@@ -1,11 +1,12 @@
 // Files on their way into the store: a few at a time, with how far they are.
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { sendObject, type Sending } from "@/api/store";
+import { sendObject } from "@/api/store";
+import type { Sending } from "@/api/sending";
+import type { Picked } from "@/parts/picked";
 
 const AT_A_TIME = 3;
 
-export type Picked = { path: string; file: File };
 export type UploadState = {
   total: number;
   done: number;
@@ -65,38 +66,4 @@ export function useUploads(bucket: string, prefix: string) {
     for (const sending of under.current) sending.stop();
   };
   return { state, start, stop };
-}
-
-/** What was chosen in a file dialog; of a folder, with the paths within it. */
-export function pickedFrom(files: FileList): Picked[] {
-  return [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
-}
-
-/** What was dropped, folders with all that is in them. */
-export async function droppedFrom(items: DataTransferItemList): Promise<Picked[]> {
-  const entries = [...items]
-    .map((item) => item.webkitGetAsEntry())
-    .filter((entry) => entry !== null);
-  const found: Picked[] = [];
-  for (const entry of entries) await walk(entry, found);
-  return found;
-}
-
-async function walk(entry: FileSystemEntry, found: Picked[]): Promise<void> {
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) => {
-      (entry as FileSystemFileEntry).file(resolve, reject);
-    });
-    found.push({ path: entry.fullPath.replace(/^\//, ""), file });
-    return;
-  }
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
-  for (;;) {
-    // a reader gives at most a hundred at a time
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => {
-      reader.readEntries(resolve, reject);
-    });
-    if (!some.length) return;
-    for (const one of some) await walk(one, found);
-  }
 }

@@ -1,38 +1,57 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
+import { usableExampleQuery } from "@/api/examples";
 import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { jobQuery } from "@/api/jobs";
-import { Loading, Notice, Problem } from "@/parts/Empty";
-import { useTexts } from "@/texts/language";
-import { EMPTY, formOf } from "./form";
-import { SubmitForm } from "./SubmitForm";
-import { useProject } from "@/frame/ProjectPicker";
 import { useMe } from "@/api/session";
+import { useProject } from "@/frame/ProjectPicker";
+import { Loading, Problem } from "@/parts/Empty";
+import { useSpeech } from "@/texts/language";
+import { EMPTY, formOf, formOfSpec, type Form } from "./form";
+import { SubmitForm } from "./SubmitForm";
 
 export function SubmitPage() {
-  const { submit: texts } = useTexts();
-  const { from } = useSearch({ from: "/inside/submit" });
+  const { language, texts: all } = useSpeech();
+  const { submit: texts, examples } = all;
+  const { from, example } = useSearch({ from: "/inside/submit" });
   const me = useMe();
   const project = useProject();
   const offered = useQuery(flavorsQuery);
-  const source = useQuery({ ...jobQuery(from ?? ""), enabled: from !== undefined });
-  if (from !== undefined && source.error) return <Problem error={source.error} />;
-  if (from !== undefined && !source.data) return <Loading lines={8} />;
-  if (offered.isPending) return <Loading lines={8} />;
-  const cloned = source.data && formOf(source.data);
+  const job = useQuery({ ...jobQuery(from ?? ""), enabled: from !== undefined });
+  const used = useQuery({ ...usableExampleQuery(example ?? ""), enabled: example !== undefined });
   const usable = me.projects.filter((name) => me.is_admin || me.roles[name] !== "viewer");
   const chosen = project !== undefined && usable.includes(project) ? project : (usable[0] ?? "");
+
+  const error = job.error ?? used.error;
+  if (error) return <Problem error={error} />;
+  if (offered.isPending) return <Loading lines={8} />;
+  let initial: Form = { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) };
+  let told: string | undefined;
+  if (from !== undefined) {
+    if (!job.data) return <Loading lines={8} />;
+    initial = formOf(job.data);
+    told = texts.cloneOf(initial.name);
+  } else if (example !== undefined) {
+    if (!used.data)
+      return (
+        <div className="page">
+          <p className="muted">{examples.preparing}</p>
+          <Loading lines={8} />
+        </div>
+      );
+    initial = { ...formOfSpec(used.data.spec), project: chosen };
+    told = examples.filled(used.data.example.title[language]);
+  }
   return (
     <div className="page">
       <div className="page-head">
         <h1>{from === undefined ? texts.title : texts.cloneTitle}</h1>
-        {cloned && <span className="muted">{texts.cloneOf(cloned.name)}</span>}
+        {told !== undefined && <span className="muted">{told}</span>}
       </div>
-      {source.data && !cloned && <Notice kind="wait">{texts.cannotClone}</Notice>}
       <SubmitForm
-        key={from ?? ""}
-        initial={cloned ?? { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) }}
-        isClone={cloned !== undefined}
+        key={`${from ?? ""} ${example ?? ""}`}
+        initial={initial}
+        isClone={told !== undefined}
         projects={usable}
       />
     </div>

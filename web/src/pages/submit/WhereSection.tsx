@@ -5,11 +5,19 @@ import { CheckField, Segments, SelectField, TextField } from "@/parts/Field";
 import { showPrice } from "@/parts/money";
 import { useLocale, useTexts } from "@/texts/language";
 import { FlavorField } from "./FlavorField";
-import type { Form, Kind } from "./form";
+import { ROLE, type Form, type Kind, type RoleForm } from "./form";
+import { RolesField } from "./RolesField";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
 const LAUNCHES = ["plain", "ddp", "ascend", "mpi", "horovod"] as const;
+const LAUNCHES_OF_ROLES = ["ps_worker", "plain", "mpi", "horovod"] as const;
+
+/** What to begin with: the two roles that every such job has. */
+const FIRST_ROLES: readonly RoleForm[] = [
+  { ...ROLE, name: "worker", count: "2" },
+  { ...ROLE, name: "ps" },
+];
 
 export function WhereSection(props: { part: Part }) {
   const { submit: texts, flavors: named } = useTexts();
@@ -18,6 +26,11 @@ export function WhereSection(props: { part: Part }) {
   const offered = (data ?? []).filter((one) => one.is_enabled);
   const flavor = offered.find((one) => one.name === form.flavor);
   const isByFlavor = form.flavor !== "";
+  const hints: Record<Kind, string> = {
+    regular: texts.regularHint,
+    distributed: texts.distributedHint,
+    roles: texts.rolesHint,
+  };
   return (
     <section className="panel">
       <div className="panel-head">
@@ -34,61 +47,86 @@ export function WhereSection(props: { part: Part }) {
               choices={[
                 ["regular", texts.regular],
                 ["distributed", texts.distributed],
+                ["roles", texts.roles],
               ]}
               onChange={(kind) => {
-                set({ kind, launch: usualLaunch(flavor?.device ?? form.device, kind) });
+                set(ofKind(kind, form, flavor?.device ?? form.device));
               }}
             />
           </div>
-          <p className="hint">
-            {form.kind === "regular" ? texts.regularHint : texts.distributedHint}
-          </p>
+          <p className="hint">{hints[form.kind]}</p>
         </div>
-        {(offered.length > 0 || isByFlavor) && (
-          <div className="field">
-            <span className="label">{named.choose}</span>
-            <div>
-              <Segments<"flavor" | "hand">
-                label={named.choose}
-                value={isByFlavor ? "flavor" : "hand"}
-                choices={[
-                  ["flavor", named.byFlavor],
-                  ["hand", named.byHand],
-                ]}
-                onChange={(way) => {
-                  set({ flavor: way === "flavor" ? (offered[0]?.name ?? "") : "" });
-                }}
-              />
-            </div>
-          </div>
-        )}
-        {isByFlavor ? (
+        {form.kind === "roles" ? (
+          <Roles part={props.part} flavors={offered} />
+        ) : (
           <>
-            <FlavorField
-              flavors={offered}
-              value={form.flavor}
-              wrong={wrong.flavor ?? (data && !flavor ? named.goneFlavor(form.flavor) : undefined)}
-              onChange={(one) => {
-                set({
-                  flavor: one.name,
-                  ...(one.device.startsWith("npu") && { launch: "ascend" }),
-                });
+            {(offered.length > 0 || isByFlavor) && (
+              <div className="field">
+                <span className="label">{named.choose}</span>
+                <div>
+                  <Segments<"flavor" | "hand">
+                    label={named.choose}
+                    value={isByFlavor ? "flavor" : "hand"}
+                    choices={[
+                      ["flavor", named.byFlavor],
+                      ["hand", named.byHand],
+                    ]}
+                    onChange={(way) => {
+                      set({ flavor: way === "flavor" ? (offered[0]?.name ?? "") : "" });
+                    }}
+                  />
+                </div>
+              </div>
+            )}
+            {isByFlavor ? (
+              <>
+                <FlavorField
+                  flavors={offered}
+                  value={form.flavor}
+                  wrong={
+                    wrong.flavor ?? (data && !flavor ? named.goneFlavor(form.flavor) : undefined)
+                  }
+                  onChange={(one) => {
+                    set({
+                      flavor: one.name,
+                      ...(one.device.startsWith("npu") && { launch: "ascend" }),
+                    });
+                  }}
+                />
+                {form.kind === "distributed" && <NodesField part={props.part} />}
+              </>
+            ) : (
+              <ByHand part={props.part} />
+            )}
+          </>
+        )}
+        <div className={styles.row}>
+          <SelectField
+            label={texts.launch}
+            value={form.launch}
+            wrong={wrong.launch}
+            choices={(form.kind === "roles" ? LAUNCHES_OF_ROLES : LAUNCHES).map(
+              (name) => [name, texts.launches[name]] as const,
+            )}
+            onChange={(event) => {
+              set({ launch: event.target.value });
+            }}
+          />
+          {form.launch === "ascend" && (
+            <SelectField
+              label={texts.processes}
+              value={form.processes}
+              wrong={wrong.processes}
+              choices={[
+                ["per_node", texts.perNode],
+                ["per_device", texts.perDevice],
+              ]}
+              onChange={(event) => {
+                set({ processes: event.target.value });
               }}
             />
-            {form.kind === "distributed" && <NodesField part={props.part} />}
-          </>
-        ) : (
-          <ByHand part={props.part} />
-        )}
-        <SelectField
-          label={texts.launch}
-          value={form.launch}
-          wrong={wrong.launch}
-          choices={LAUNCHES.map((name) => [name, texts.launches[name]] as const)}
-          onChange={(event) => {
-            set({ launch: event.target.value });
-          }}
-        />
+          )}
+        </div>
         <CheckField
           label={texts.preemptible}
           hint={texts.preemptibleHint}
@@ -109,7 +147,7 @@ function ByHand(props: { part: Part }) {
   const { data: nodes } = useQuery(nodesQuery);
   const devices = devicesOf(nodes ?? []);
   const chosen = devices.find((one) => one.device === form.device);
-  const names = ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
+  const names = namesOf(devices);
   if (!names.includes(form.device)) names.push(form.device);
   const free = chosen ? chosen.total - chosen.used : undefined;
   return (
@@ -165,6 +203,7 @@ function Total(props: { form: Form; flavor: Flavor | undefined }) {
   const locale = useLocale();
   const { form, flavor } = props;
   const nodes = numNodes(form);
+  if (form.kind === "roles") return null;
   if (form.flavor) {
     if (!flavor || !(nodes > 0)) return null;
     const price = String(Number(flavor.price_per_hour) * nodes);
@@ -180,7 +219,35 @@ function numNodes(form: Form): number {
   return form.kind === "distributed" ? Number(form.nodes) : 1;
 }
 
-function usualLaunch(device: string, kind: Kind): string {
-  if (device.startsWith("npu")) return "ascend";
-  return kind === "distributed" ? "ddp" : "plain";
+function Roles(props: { part: Part; flavors: readonly Flavor[] }) {
+  const { form, wrong, wrongRoles, set } = props.part;
+  const { data: nodes } = useQuery(nodesQuery);
+  return (
+    <RolesField
+      roles={form.roles}
+      devices={namesOf(devicesOf(nodes ?? []))}
+      flavors={props.flavors}
+      wrong={wrong.roles}
+      places={wrong.roles === undefined ? {} : wrongRoles}
+      onChange={(roles) => {
+        set({ roles });
+      }}
+    />
+  );
+}
+
+function namesOf(devices: readonly { device: string }[]): string[] {
+  return ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
+}
+
+/** The usual launch mode of a kind of job; what was said of roles stays. */
+function ofKind(kind: Kind, form: Form, device: string): Partial<Form> {
+  if (kind === "roles") {
+    const roles = form.roles.length
+      ? form.roles
+      : FIRST_ROLES.map((role) => ({ ...role, command: form.command }));
+    return { kind, launch: "ps_worker", roles };
+  }
+  const usual = kind === "distributed" ? "ddp" : "plain";
+  return { kind, launch: device.startsWith("npu") ? "ascend" : usual };
 }

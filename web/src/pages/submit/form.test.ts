@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "@/api/client";
-import { EMPTY, formOf, specOf, wrongOf } from "./form";
+import { EMPTY, formOf, formOfSpec, specOf, wrongOf } from "./form";
 
 test("a filled form says what it means, and no more", () => {
   const form = {
@@ -56,13 +56,61 @@ test("names stand for the shape and the image, in a clone as well", () => {
   expect(specOf(formOf(job) ?? EMPTY)).toEqual({ ...spec, project: "default" });
 });
 
+test("roles go there and back, with what the form does not show of them", () => {
+  const spec = {
+    name: "ps",
+    launch: "ps_worker",
+    success: "worker",
+    grace: 60,
+    preemptible: false,
+    roles: {
+      worker: {
+        command: "python train.py",
+        count: 3,
+        resources: { device: "npu:910b:2", cpus: 4 },
+      },
+      ps: { command: "python train.py", count: 2, resources: { device: "cpu:1" }, env: { A: "1" } },
+    },
+  };
+  const form = formOfSpec(spec);
+  expect(form.kind).toBe("roles");
+  expect(form.roles.map((role) => [role.name, role.count, role.device, role.devices])).toEqual([
+    ["worker", "3", "npu:910b", "2"],
+    ["ps", "2", "cpu", "1"],
+  ]);
+  expect(specOf(form)).toEqual(spec);
+});
+
+test("a field that the form does not show is kept", () => {
+  const form = formOfSpec({
+    name: "a",
+    command: "b",
+    processes: "per_device",
+    launch: "ascend",
+    grace: "20s",
+  });
+  expect(specOf(form)).toMatchObject({ processes: "per_device", grace: "20s" });
+});
+
+test("a role that names a flavor keeps it in a clone", () => {
+  const roles = { ps: { command: "x", count: 2, flavor: "small", resources: { device: "cpu:1" } } };
+  const job = { name: "a", project: "p", spec: { roles } } as unknown as Schemas["JobOut"];
+  expect(specOf(formOf(job))).toMatchObject({ roles: { ps: { count: 2, flavor: "small" } } });
+  expect(JSON.stringify(specOf(formOf(job)))).not.toContain("resources");
+});
+
 test("what the server says lands at the field that it means", () => {
   const wrong = wrongOf({
     "resources.device": "3 NPUs",
     "env.9A": "not a name",
     "": "odd",
-    "roles.x": "?",
+    "roles.ps.command": "missing",
   });
-  expect(wrong.fields).toEqual({ count: "3 NPUs", env: "9A: not a name" });
-  expect(wrong.rest).toHaveLength(2);
+  expect(wrong.fields).toEqual({
+    count: "3 NPUs",
+    env: "9A: not a name",
+    roles: "ps.command: missing",
+  });
+  expect(wrong.roles).toEqual({ "ps.command": "missing" });
+  expect(wrong.rest).toHaveLength(1);
 });

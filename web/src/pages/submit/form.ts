@@ -3,7 +3,20 @@ import type { Schemas } from "@/api/client";
 import { shellLine } from "@/parts/shell";
 
 export type Pair = { key: string; value: string };
-export type Kind = "regular" | "distributed";
+export type Kind = "regular" | "distributed" | "roles";
+
+/** Nodes with a command of their own. */
+export type RoleForm = {
+  name: string;
+  count: string;
+  command: string;
+  /** Empty: devices are chosen by hand. */
+  flavor: string;
+  device: string;
+  devices: string;
+  /** What the form does not show of it. */
+  rest: Spec;
+};
 
 export type Form = {
   project: string;
@@ -15,6 +28,8 @@ export type Form = {
   count: string;
   nodes: string;
   launch: string;
+  processes: string;
+  roles: RoleForm[];
   preemptible: boolean;
   command: string;
   setup: string;
@@ -34,6 +49,20 @@ export type Form = {
   retries: string;
   maxDuration: string;
   maxWait: string;
+  /** Fields of the job that the form does not show. They are sent as they came. */
+  rest: Spec;
+};
+
+type Spec = Record<string, unknown>;
+
+export const ROLE: RoleForm = {
+  name: "",
+  count: "1",
+  command: "",
+  flavor: "",
+  device: "cpu",
+  devices: "1",
+  rest: {},
 };
 
 export const EMPTY: Form = {
@@ -45,6 +74,8 @@ export const EMPTY: Form = {
   count: "1",
   nodes: "2",
   launch: "plain",
+  processes: "per_node",
+  roles: [],
   preemptible: false,
   command: "",
   setup: "",
@@ -63,18 +94,16 @@ export const EMPTY: Form = {
   retries: "0",
   maxDuration: "",
   maxWait: "",
+  rest: {},
 };
-
-type Spec = Record<string, unknown>;
 
 /** What is sent. Numbers that are none are sent as they are: the server says what is wrong with them. */
 export function specOf(form: Form): Spec {
   const spec: Spec = {
+    ...form.rest,
     name: form.name,
-    command: form.command,
+    ...(form.kind === "roles" ? rolesOf(form) : alikeOf(form)),
     launch: form.launch,
-    nodes: form.kind === "distributed" ? number(form.nodes) : 1,
-    ...(form.flavor ? { flavor: form.flavor } : { resources: resourcesOf(form) }),
     preemptible: form.preemptible,
   };
   const texts = {
@@ -97,39 +126,39 @@ export function specOf(form: Form): Spec {
     );
   }
   if (form.priority !== EMPTY.priority) spec.priority = number(form.priority);
-  if (form.retries !== EMPTY.retries) spec.retry = { max: number(form.retries) };
+  if (form.processes !== EMPTY.processes && form.launch === "ascend")
+    spec.processes = form.processes;
+  if (form.retries !== EMPTY.retries)
+    spec.retry = { ...(form.rest.retry as Spec | undefined), max: number(form.retries) };
   if (form.maxDuration) spec.max_duration = form.maxDuration;
   if (form.maxWait) spec.max_wait = form.maxWait;
   return spec;
 }
 
-function resourcesOf(form: Form): Spec {
-  return {
-    device: `${form.device}:${form.count.trim() || "1"}`,
-    ...(form.cpus && { cpus: number(form.cpus) }),
-    ...(form.memory && { memory: form.memory }),
-  };
+/** The form of a job that there is, for a clone. */
+export function formOf(job: Schemas["JobOut"]): Form {
+  return formOfSpec({ ...job.spec, name: job.name, project: job.project });
 }
 
-/** The form of a job that there is, for a clone; undefined when the form cannot say all of it (roles). */
-export function formOf(job: Schemas["JobOut"]): Form | undefined {
-  const spec = job.spec as Spec;
-  if (Object.keys((spec.roles ?? {}) as Spec).length) return undefined;
-  const resources = spec.resources as Spec;
-  const words = text(resources.device).split(":");
-  const count = /^\d+$/.test(words.at(-1) ?? "") ? words.pop() : undefined;
+/** The form of a job as a file or the server has it. */
+export function formOfSpec(spec: Spec): Form {
+  const resources = (spec.resources ?? {}) as Spec;
+  const [device, count] = deviceOf(resources);
   const code = spec.code as { store?: string; tree?: string } | null | undefined;
   const nodes = Number(spec.nodes ?? 1);
+  const roles = Object.entries((spec.roles ?? {}) as Record<string, Spec>);
   return {
     ...EMPTY,
-    project: job.project,
-    name: job.name,
-    kind: nodes > 1 ? "distributed" : "regular",
+    project: text(spec.project),
+    name: text(spec.name),
+    kind: roles.length ? "roles" : nodes > 1 ? "distributed" : "regular",
     flavor: text(spec.flavor),
-    device: words.join(":"),
-    count: count ?? "1",
-    nodes: String(Math.max(nodes, nodes > 1 ? nodes : 2)),
-    launch: text(spec.launch),
+    device,
+    count,
+    nodes: String(nodes > 1 ? nodes : 2),
+    launch: text(spec.launch) || EMPTY.launch,
+    processes: text(spec.processes) || EMPTY.processes,
+    roles: roles.map(([name, role]) => roleForm(name, role)),
     preemptible: Boolean(spec.preemptible),
     command: commandText(spec.command),
     setup: text(spec.setup),
@@ -151,7 +180,80 @@ export function formOf(job: Schemas["JobOut"]): Form | undefined {
     retries: text((spec.retry as Spec | undefined)?.max) || "0",
     maxDuration: text(spec.max_duration),
     maxWait: text(spec.max_wait),
+    rest: restOf(spec, HIDDEN),
   };
+}
+
+/** Fields that the form does not show, and what they are when nothing is said of them. */
+const HIDDEN: Spec = {
+  success: null,
+  image_login: null,
+  debug: false,
+  grace: 30,
+  retry: { max: 0, on: [], backoff: 5 },
+};
+
+function restOf(spec: Spec, hidden: Spec): Spec {
+  const isUsual = (key: string) =>
+    JSON.stringify(spec[key]) === JSON.stringify(hidden[key]) ||
+    (key === "retry" && Object.keys(spec.retry as Spec).join() === "max");
+  const kept = Object.keys(hidden).filter((key) => spec[key] !== undefined && !isUsual(key));
+  return Object.fromEntries(kept.map((key) => [key, spec[key]]));
+}
+
+function alikeOf(form: Form): Spec {
+  return {
+    command: form.command,
+    nodes: form.kind === "distributed" ? number(form.nodes) : 1,
+    ...(form.flavor ? { flavor: form.flavor } : { resources: resourcesOf(form) }),
+  };
+}
+
+function resourcesOf(form: Form): Spec {
+  return {
+    device: deviceText(form.device, form.count),
+    ...(form.cpus && { cpus: number(form.cpus) }),
+    ...(form.memory && { memory: form.memory }),
+  };
+}
+
+function rolesOf(form: Form): Spec {
+  const roles = form.roles.map(({ name, count, command, flavor, device, devices, rest }) => {
+    const { resources, ...others } = rest;
+    const byHand = { ...(resources as Spec | undefined), device: deviceText(device, devices) };
+    const machine = flavor ? { flavor } : { resources: byHand };
+    return [name, { ...others, ...(command && { command }), count: number(count), ...machine }];
+  });
+  return { roles: Object.fromEntries(roles) as Spec };
+}
+
+function roleForm(name: string, role: Spec): RoleForm {
+  const resources = (role.resources ?? {}) as Spec;
+  const [device, devices] = deviceOf(resources);
+  const { env, ...rest } = role;
+  const kept = restOf(resources, { cpus: null, memory: null });
+  return {
+    name,
+    count: text(rest.count) || "1",
+    command: commandText(rest.command),
+    flavor: text(rest.flavor),
+    device,
+    devices,
+    rest: {
+      ...(Object.keys((env ?? {}) as Spec).length > 0 && { env }),
+      ...(Object.keys(kept).length > 0 && { resources: kept }),
+    },
+  };
+}
+
+function deviceOf(resources: Spec): [device: string, count: string] {
+  const words = (text(resources.device) || "cpu:1").split(":");
+  const count = /^\d+$/.test(words.at(-1) ?? "") && words.length > 1 ? words.pop() : undefined;
+  return [words.join(":"), count ?? "1"];
+}
+
+function deviceText(device: string, count: string): string {
+  return `${device}:${count.trim() || "1"}`;
 }
 
 const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
@@ -166,6 +268,8 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["launch", "launch"],
   ["flavor", "flavor"],
   ["framework", "framework"],
+  ["processes", "processes"],
+  ["roles", "roles"],
   ["image", "image"],
   ["contract", "contract"],
   ["code", "code"],
@@ -181,11 +285,16 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["preemptible", "preemptible"],
 ];
 
-export type Wrong = { fields: Partial<Record<keyof Form, string>>; rest: string[] };
+export type Wrong = {
+  fields: Partial<Record<keyof Form, string>>;
+  /** What is wrong within roles, by place: `worker.command`. */
+  roles: Record<string, string>;
+  rest: string[];
+};
 
 /** What the server said of each field, beside the field that it means. */
 export function wrongOf(told: Readonly<Record<string, string>>): Wrong {
-  const wrong: Wrong = { fields: {}, rest: [] };
+  const wrong: Wrong = { fields: {}, roles: {}, rest: [] };
   for (const [place, problem] of Object.entries(told)) {
     const field = FIELDS.find(([prefix]) => place === prefix || place.startsWith(`${prefix}.`));
     if (!field) {
@@ -193,6 +302,7 @@ export function wrongOf(told: Readonly<Record<string, string>>): Wrong {
       continue;
     }
     const inner = place.slice(field[0].length + 1);
+    if (field[1] === "roles" && inner) wrong.roles[inner] = problem;
     wrong.fields[field[1]] ??= inner ? `${inner}: ${problem}` : problem;
   }
   return wrong;

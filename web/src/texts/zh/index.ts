@@ -5,6 +5,7 @@ import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
 import { flavors } from "./flavors";
+import { examples } from "./examples";
 import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
@@ -14,6 +15,7 @@ import { models } from "./models";
 import { overview } from "./overview";
 import { profile } from "./profile";
 import { reasons } from "./reasons";
+import { resources } from "./resources";
 import { runs } from "./runs";
 import { states } from "./states";
 import { store } from "./store";
@@ -28,6 +30,7 @@ export const texts = {
   common,
   entry,
   flavors,
+  examples,
   flow,
   frame,
   job,
@@ -37,6 +40,7 @@ export const texts = {
   overview,
   profile,
   reasons,
+  resources,
   runs,
   states,
   store,

@@ -1,0 +1,1 @@
+"""Examples: jobs to read and to run, each with what it needs."""

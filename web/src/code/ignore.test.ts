@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import wanted from "../../../tests/data/ignore.json";
+import { DEFAULTS, ignoring } from "./ignore";
+
+test("the defaults are those of the command line", () => {
+  expect(DEFAULTS).toEqual(wanted.defaults);
+});
+
+test.each(wanted.cases)("$lines leave out what they leave out there", (one) => {
+  const isOut = ignoring(one.lines);
+  expect(one.kept.filter(isOut)).toEqual([]);
+  expect(one.left_out.filter((path) => !isOut(path))).toEqual([]);
+});

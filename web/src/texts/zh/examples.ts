@@ -1,0 +1,41 @@
+import type { Same } from "../shape";
+import type { examples as en } from "../en/examples";
+
+export const examples: Same<typeof en> = {
+  title: "示例",
+  text: "可阅读、可运行的任务。每个示例都能直接运行，也可按需修改。",
+  all: "全部",
+  filter: "示例类型",
+  tags: {
+    "first-steps": "入门",
+    pytorch: "PyTorch",
+    tracking: "实验跟踪",
+    scheduling: "调度",
+    roles: "多角色",
+    mpi: "MPI",
+    npu: "NPU",
+    images: "镜像",
+    migration: "迁移自其他平台",
+  },
+  none: "没有符合条件的示例",
+  noneText: "没有带此标签的示例。",
+  empty: "此服务器没有示例",
+  emptyText: "示例随软件包提供，当前安装包未包含示例。",
+  use: "使用此示例",
+  runsHere: "可在此运行",
+  lacks: (what) => `缺少 ${what}`,
+  script: "在自己的机器上运行",
+  takes: (seconds) =>
+    seconds < 60 ? `约 ${String(seconds)} 秒` : `约 ${String(Math.round(seconds / 60))} 分钟`,
+  needs: "运行条件",
+  nothing: "所需条件均已具备。",
+  isMet: "已具备",
+  isNotMet: "缺少",
+  unknown: "节点未说明",
+  files: "文件",
+  lines: (count) => `${String(count)} 行`,
+  fromShell: "命令行",
+  before: "运行之前",
+  preparing: "正在把示例代码上传到你的项目",
+  filled: (title) => `已按示例“${title}”填写。`,
+};
