@@ -206,26 +206,24 @@ function WhatSection(props: { part: Part; projects: readonly string[]; code: Cod
             }}
           />
         )}
-        <div className={styles.row}>
-          <CodeField
-            value={form.code}
-            wrong={wrong.code}
-            upload={props.code}
-            onChange={(code) => {
-              set({ code });
-            }}
-          />
-          <TextField
-            label={texts.image}
-            isOptional
-            hint={texts.imageHint}
-            value={form.image}
-            wrong={wrong.image}
-            onChange={(event) => {
-              set({ image: event.target.value });
-            }}
-          />
-        </div>
+        <CodeField
+          value={form.code}
+          wrong={wrong.code}
+          upload={props.code}
+          onChange={(code) => {
+            set({ code });
+          }}
+        />
+        <TextField
+          label={texts.image}
+          isOptional
+          hint={texts.imageHint}
+          value={form.image}
+          wrong={wrong.image}
+          onChange={(event) => {
+            set({ image: event.target.value });
+          }}
+        />
       </div>
     </section>
   );

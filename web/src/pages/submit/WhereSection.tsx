@@ -21,12 +21,16 @@ export function WhereSection(props: { part: Part }) {
   const { form, wrong, set } = props.part;
   const { data: nodes } = useQuery(nodesQuery);
   const devices = devicesOf(nodes ?? []);
-  const chosen = devices.find((one) => one.device === form.device);
+  // without a model, any will do
+  const fitting = devices.filter(
+    ({ device }) => device === form.device || device.startsWith(`${form.device}:`),
+  );
   const names = ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
   if (!names.includes(form.device)) names.push(form.device);
   const numNodes = form.kind === "distributed" ? Number(form.nodes) : 1;
   const total = numNodes * Number(form.count);
-  const free = chosen ? chosen.total - chosen.used : undefined;
+  const there = fitting.reduce((sum, one) => sum + one.total, 0);
+  const free = there ? there - fitting.reduce((sum, one) => sum + one.used, 0) : undefined;
   const hints: Record<Kind, string> = {
     regular: texts.regularHint,
     distributed: texts.distributedHint,
@@ -74,7 +78,7 @@ export function WhereSection(props: { part: Part }) {
             <SelectField
               label={texts.device}
               value={form.device}
-              hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
+              hint={free === undefined ? texts.cpuHint : texts.free(free, there)}
               choices={names.map((name) => [name, name] as const)}
               onChange={(event) => {
                 const device = event.target.value;
