@@ -31,6 +31,8 @@ TYPES = {
     "Text": "text",
     "JobName": "text",
     "ImageName": "text",
+    "FlavorName": "text",
+    "FrameworkName": "text",
     "EnvName": "text",
     "int": "whole number",
     "float": "number",

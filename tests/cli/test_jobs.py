@@ -113,6 +113,20 @@ class TestSubmit:
         assert said.err == f"danlu: code: the folder {str(alone / 'jobs' / 'src')!r} does not exist\n"
 
 
+def test_templates_are_kept_and_become_job_files(danlu: Danlu, alone: Path) -> None:
+    job_file(alone, "nodes: 2\nresources: {device: cpu:1}\ncommand: echo hi\n")
+    saved = danlu("templates", "save", "pair", "job.yml", "--set", "tags.team=vision", "--share")
+    assert (saved.code, "is kept in project default" in saved.err) == (0, True)
+    assert danlu("templates", "ls").out.splitlines()[1].split()[1:5] == ["pair", "default", "admin", "yes"]
+    (alone / "again.yml").write_text("name: again\n" + danlu("templates", "show", "pair").out)
+    assert sorted(danlu("submit", "again.yml").out.splitlines()) == ["0 | hi", "1 | hi"]
+    job_file(alone, "nodes: none\n")
+    wrong = danlu("templates", "save", "pair", "job.yml")
+    assert (wrong.code, "job.yml:1" in wrong.err, "nodes" in wrong.err) == (1, True, True), wrong
+    assert danlu("templates", "rm", "pair").code == 0
+    assert "no template 'pair'" in danlu("templates", "show", "pair").err
+
+
 class TestPlan:
     FILE = "name: planned\ncommand: python train.py\nnodes: 2\nlaunch: ddp\nhyperparameters: {lr: 0.1}\n"
 

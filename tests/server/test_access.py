@@ -54,6 +54,7 @@ def filled(path: str) -> str:
         "which": "1",
         "version_id": "x",
         "alias": "x",
+        "template": "x",
         "project": "default",
         "registration": "x",
         "user": "admin",
@@ -61,6 +62,8 @@ def filled(path: str) -> str:
         "artifact": "x",
         "example": "hello",
         "version": "x",
+        "flavor": "x",
+        "framework": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.support.events import told
 from tests.support.world import Api, World
 
 from danlu.server.console.files import ASK_AGAIN, IMMUTABLE, Console
@@ -81,26 +81,15 @@ class TestBrowserSession:
 
 
 class TestChanges:
-    def told(self, api: Api) -> list[tuple[str, dict[str, object]]]:
-        text = api("GET", "/changes").text
-        blocks = [block.split("\n") for block in text.split("\n\n") if "data: " in block]
-        return [
-            (
-                next(line[7:] for line in block if line.startswith("event: ")),
-                json.loads(next(line[6:] for line in block if line.startswith("data: "))),
-            )
-            for block in blocks
-        ]
-
     def test_it_begins_with_what_changed_shortly_before(self, world: World, api: Api) -> None:
         job = world.started(nodes=2)
-        assert [(name, row["id"], row["state"]) for name, row in self.told(api)] == [("job", job, "running")]
+        assert [(name, row["id"], row["state"]) for name, row in told(api, "/changes")] == [("job", job, "running")]
         world.clock.pass_seconds(60)
-        assert self.told(api) == []
+        assert told(api, "/changes") == []
 
     def test_others_hear_nothing_of_it(self, world: World) -> None:
         world.started()
         with world.serving() as url, Api(url, world.api_key()) as api, Api(url) as browser:
             link = api.json("POST", "/users", json={"name": "bob"})["url"]
             browser("POST", "/session", json={"token": link.partition("token=")[2]})
-            assert self.told(browser) == []
+            assert told(browser, "/changes") == []

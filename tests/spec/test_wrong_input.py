@@ -66,7 +66,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"command": None, "roles": {"ps": {"nodes": 2}}},
-        "roles.ps.nodes: not a field of a job; known: command, count, env, resources",
+        "roles.ps.nodes: not a field of a job; known: command, count, env, flavor, resources",
     ),
     ({"command": None, "roles": {"ps": {"count": 0}}}, "roles.ps.count: 0 is too small; at least 1 would be right"),
     (

@@ -99,6 +99,14 @@ class TestBlobs:
         assert api("GET", f"/trees/{used}").status_code == 200
         assert send_tree(api, b"print('unused')") == unused, "it can be sent again"
 
+    def test_what_a_template_refers_to_stays(self, world: World, api: Api, places: Places) -> None:
+        tree = send_tree(api, b"print('template')")
+        made = api.json("POST", "/templates", json={"name": "a", "spec": {"code": {"tree": tree}}})
+        world.clock.pass_seconds(15 * 86400)
+        assert found(places, Kind.BLOB) == []
+        api("DELETE", f"/templates/{made['id']}")
+        assert tree in {leftover.name for leftover in found(places, Kind.BLOB)}
+
     def test_what_is_sent_again_meanwhile_stays(self, world: World, api: Api, places: Places) -> None:
         tree = send_tree(api, b"print(1)")
         world.clock.pass_seconds(15 * 86400)

@@ -36,6 +36,7 @@ from tests.support.scene import (
     CHUNK,
     CODE,
     NO_DIGEST,
+    OFFERED,
     PASSWORD,
     PEOPLE,
     TOKENS,
@@ -100,6 +101,8 @@ SEND_ARTIFACT = {
     "foreign": "404 404 404 404 404 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+LOOK_UP = {"others": "2 2 2 2 2", "none": "404 404 404 404 404"}
+OFFER = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
 
@@ -120,6 +123,7 @@ def one_job(kind: str) -> Request:
 RULES: dict[tuple[str, str], Rule] = {
     # jobs
     ("GET", "/changes"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/runs/changes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/jobs"): Rule(
         {"others": "2 2 2 422 422", "foreign": "2 422 422 422 2", "none": "422 422 422 422 422"}, spec_in
@@ -314,8 +318,27 @@ RULES: dict[tuple[str, str], Rule] = {
         {"own": "2 403 403 403 404", **OWN_PROJECT},
         lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
     ),
+    # flavors and frameworks
+    ("GET", "/flavors"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/flavors"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/flavors/{flavor}"): Rule(LOOK_UP),
+    ("PATCH", "/flavors/{flavor}"): Rule(OFFER, body(price_per_hour="1")),
+    ("DELETE", "/flavors/{flavor}"): Rule(OFFER),
+    ("GET", "/flavor-suggestions"): Rule(everybody("2 403 403 403 403")),
+    ("GET", "/frameworks"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/frameworks"): Rule(everybody("2 403 403 403 403"), body(name="new")),
+    ("GET", "/frameworks/{framework}"): Rule(LOOK_UP),
+    ("PATCH", "/frameworks/{framework}"): Rule(OFFER, body(title="new")),
+    ("DELETE", "/frameworks/{framework}"): Rule(OFFER),
     # the data flow
     ("GET", "/flow"): Rule(SEE, lambda case: {"params": {"node": f"run:{run_of(case)}"}}),
+    # templates
+    ("GET", "/templates"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/templates"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {"json": {"name": "new", "project": project_of(case, ""), "spec": {"nodes": 2}}},
+    ),
+    ("DELETE", "/templates/{template}"): Rule(CHANGE_JOB),
     # models
     ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/models"): Rule(
@@ -438,10 +461,13 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "which": "1",
         "version_id": scene.models.get(user_of(case), "x"),
         "alias": "champion",
+        "template": scene.templates.get(user_of(case), "999"),
         "version": artifact_of(case) if "{version}" in path else "",
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
+        "flavor": OFFERED if relation == "others" else "nothing",
+        "framework": OFFERED if relation == "others" else "nothing",
     }
     for name, value in values.items():
         path = path.replace(f"{{{name}}}", value)

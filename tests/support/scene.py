@@ -31,14 +31,18 @@ from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
 from danlu.server.models import service as model_service
 from danlu.server.runs import service as run_service
+from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
+from danlu.spec.flavors import Flavor
+from danlu.spec.frameworks import Framework
 from danlu.spec.paths import StorePath
-from danlu.store import blobs, people, projects, registrations
+from danlu.store import blobs, menu, people, projects, registrations
 from danlu.store.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
+from danlu.wire.templates import SaveTemplate
 
 PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
 TOKENS = ("job", "other_job")
@@ -48,6 +52,8 @@ PASSWORD = "a good password"
 CHUNK = b"weights"
 CODE = b"print('hello')\n"
 NO_DIGEST = "a" * 64
+OFFERED = "small"
+"""What the flavor and the framework are called."""
 
 
 def digest_of(data: bytes) -> str:
@@ -76,6 +82,9 @@ class Scene:
 
     models: dict[str, str] = field(default_factory=dict)
     """Whose -> id of the first version of a model of theirs, which is called as they are."""
+
+    templates: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of a template that they share."""
 
     artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
@@ -189,6 +198,8 @@ def _things(scene: Scene) -> None:
             bare = people.add_project(session, name, at=world.clock())
             for member in projects.members(session, where.id):
                 projects.set_member(session, bare.id, member.user_id, member.role)
+        menu.put(session, Flavor(name=OFFERED), world.clock())
+        menu.put(session, Framework(name=OFFERED), world.clock())
     mona, finn = world.identity("mona"), world.identity("finn")
     scene.running["job"] = _running(world, world.identity("max"), "vision", scene.tree["vision"])
     scene.running["other_job"] = _running(world, finn, "other", scene.tree["other"])
@@ -212,6 +223,9 @@ def _things(scene: Scene) -> None:
     _runs(scene, owners)
     _models(scene, owners)
     _artifacts(scene, owners)
+    for name, who in owners.items():
+        template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
+        scene.templates[name] = world.database.write(template_service.save, world.state, who, template).id
 
 
 def _artifacts(scene: Scene, owners: dict[str, UserIdentity]) -> None:

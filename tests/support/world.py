@@ -167,7 +167,7 @@ class World:
 
     def job(self, job_id: str) -> JobOut:
         with self.database.reading() as session:
-            return job_out(session, job_service.find(session, self.admin, job_id))
+            return job_out(session, job_service.find(session, self.admin, job_id), self.clock())
 
     def tick(self, times: int = 1, scheduler: Scheduler | None = None) -> None:
         """Let the scheduler look, at the queue as well."""

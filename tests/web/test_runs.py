@@ -27,9 +27,14 @@ def runs(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> li
 
 class TestRuns:
     def test_a_run_is_drawn_while_it_is_made(self, console: RunningServer, admin: Tab, tmp_path: Path) -> None:
-        training = start_training(tmp_path, console, "live", steps=120, pause=0.05)
         page = admin.go("/experiments")
-        page.get_by_role("link", name="live", exact=True).click(timeout=SLOW)
+        expect(page.locator(".page-head .badge")).to_have_text("Live")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        training = start_training(tmp_path, console, "live", steps=120, pause=0.05)
+        expect(page.get_by_role("link", name="live", exact=True)).to_be_visible(timeout=SLOW)
+        assert not [address for address in asked if "/api/v1/runs?" in address]  # it came by itself
+        page.get_by_role("link", name="live", exact=True).click()
         expect(page.get_by_role("heading", name="live")).to_be_visible()
         expect(page.locator(".page-head .badge").first).to_have_text("Running", timeout=SLOW)
         chart = page.get_by_role("img", name=re.compile("^loss"))

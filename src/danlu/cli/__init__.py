@@ -23,6 +23,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "run": Command("danlu.cli.run:run", "Run a command as a job and follow its logs."),
         "plan": Command("danlu.cli.plan:plan", "Show what every rank of a job would see."),
         "examples": Command("danlu.cli.examples:app", "Read, run and copy examples."),
+        "templates": Command("danlu.cli.templates:app", "Keep parts of jobs to begin with."),
         "ps": Command("danlu.cli.ps:ps", "List jobs."),
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
         "why": Command("danlu.cli.why:why", "Say why a job waits, and what would let it start."),
@@ -53,6 +54,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
+        "flavors": Command("danlu.cli.flavors:app", "Machine shapes that jobs ask for by name, with prices."),
+        "frameworks": Command("danlu.cli.frameworks:app", "Environments that jobs ask for by name."),
     },
     "Files": {
         "ranktable": Command("danlu.cli.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),

@@ -56,7 +56,8 @@ def plan(
     if as_json:
         print_json(found)
     elif explain:
-        print(explained_text(found))
+        price = f"\n\n{price_text(found)}" if found.price_per_hour is not None else ""
+        print(f"{explained_text(found)}{price}")
     else:
         print(plan_text(found))
 
@@ -64,9 +65,17 @@ def plan(
 def plan_text(plan: PlanOut) -> str:
     """The plan for people."""
     parts = [_task_text(task) for task in plan.tasks]
+    parts += [price_text(plan)] if plan.price_per_hour is not None else []
     if plan.notes:
         parts.append("\n".join(["notes", *(f"  {text}" for text in plan.notes)]))
     return "\n\n".join(parts)
+
+
+def price_text(plan: PlanOut) -> str:
+    from danlu.spec.money import show_price
+
+    assert plan.price_per_hour is not None
+    return f"price  {show_price(plan.price_per_hour, plan.currency or '')} for all nodes"
 
 
 def _task_text(task: TaskPlanOut) -> str:

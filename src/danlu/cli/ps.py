@@ -71,12 +71,21 @@ def rows_text(rows: list[JobRow], *, hint: bool = False) -> str:
         ("OWNER", [row.owner for row in rows]),
         ("AGE", [age(row.created_at) for row in rows]),
         ("RAN", [lasted(row.started_at, row.ended_at) for row in rows]),
+        ("COST", [_cost(row) for row in rows]),
         ("WHY", [row.reason.message.split("\n")[0] for row in rows]),
     ]
+    if all(row.cost is None for row in rows):
+        columns = [column for column in columns if column[0] != "COST"]
     width = screen_width()
     if width is not None and width < _WIDE:
         columns = [column for column in columns if column[0] not in ("TRY", "OWNER")]
     return table([title for title, _ in columns], zip(*(cells for _, cells in columns)))
+
+
+def _cost(row: JobRow) -> str:
+    from danlu.spec.money import show_cost
+
+    return "-" if row.cost is None or row.currency is None else show_cost(row.cost, row.currency)
 
 
 def _watch(look: Callable[[], str]) -> None:

@@ -20,10 +20,12 @@ def run(
     launch: str = typer.Option("plain", help="How the command is started: plain, ddp, ascend, mpi or horovod."),
     success: Optional[str] = typer.Option(None, help="Whose good end is the job's: all, any, chief or worker-0."),
     processes: str = typer.Option("per_node", help="The command once per_node, or once per_device (with ascend)."),
+    flavor: Optional[str] = typer.Option(None, help="Machine shape with a price: `danlu flavors` lists them."),
     device: Optional[str] = typer.Option(None, help="Devices per node, TYPE[:MODEL][:COUNT], such as gpu:2."),
     cpus: Optional[float] = typer.Option(None, help="Cores reserved on every node."),
     memory: Optional[str] = typer.Option(None, help="Memory reserved on every node, such as 4GB."),
     code: Optional[str] = typer.Option(None, help="Local folder to upload, or store://... path."),
+    framework: Optional[str] = typer.Option(None, help="Environment by name: `danlu frameworks` lists them."),
     image: Optional[str] = typer.Option(None, help="Container image whose files the command sees."),
     contract: Optional[str] = typer.Option(None, help="Platform whose scripts run unchanged: apulis or modelarts."),
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
@@ -54,6 +56,7 @@ def run(
       danlu run -- nvidia-smi
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
       danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
+      danlu run --flavor npu-910b-8 --framework pytorch-2.13 -- python train.py
       danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.send import send
@@ -67,6 +70,8 @@ def run(
         processes=processes,
         success=success,
         resources=resources or None,
+        flavor=flavor,
+        framework=framework,
         code=code,
         image=image,
         contract=contract,

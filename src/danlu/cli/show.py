@@ -68,6 +68,9 @@ def _facts(job: JobOut) -> str:
         "state": state_text(job.state),
         "owner": f"{job.owner} in {job.project}",
         "nodes": f"{job.on or f'{job.nodes} x {job.device}'}, launch {job.launch}",
+        "flavor": job.spec.get("flavor") or _of_roles(job, "flavor"),
+        "framework": _framework(job),
+        "cost": _cost(job),
         "command": _words(job.spec.get("command")),
         **{name: _words(role.get("command")) for name, role in (job.spec.get("roles") or {}).items()},
         "done": f"when {job.spec['success']} is" if job.spec.get("success") else "",
@@ -79,8 +82,28 @@ def _facts(job: JobOut) -> str:
         "progress": _progress(job),
         "models": f"{', '.join(job.models)} (danlu models show {job.models[-1]})" if job.models else "",
     }
-    rows = [f"  {name:<9} {_one_line(value)}" for name, value in facts.items() if value]
+    rows = [f"  {name:<10} {_one_line(value)}" for name, value in facts.items() if value]
     return "\n".join([bold(f"{job.id}  {job.name}"), *rows])
+
+
+def _of_roles(job: JobOut, field: str) -> str:
+    roles = (job.spec.get("roles") or {}).items()
+    return ", ".join(f"{role[field]} {name}" for name, role in roles if role.get(field))
+
+
+def _framework(job: JobOut) -> str:
+    if job.framework is None:
+        return ""
+    return f"{job.framework.name} ({job.framework.image or 'the own Python of the node'})"
+
+
+def _cost(job: JobOut) -> str:
+    from danlu.spec.money import show_cost, show_price
+
+    if job.cost is None or job.price_per_hour is None or job.currency is None:
+        return ""
+    so_far = " so far" if job.cost_at is not None else ""
+    return f"{show_cost(job.cost, job.currency)}{so_far}, {show_price(job.price_per_hour, job.currency)}"
 
 
 def _progress(job: JobOut) -> str:

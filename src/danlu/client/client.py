@@ -11,7 +11,9 @@ from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
 from danlu.client.config import load_settings
 from danlu.client.examples import Examples
+from danlu.client.flavors import Flavors
 from danlu.client.flow import MAX_NODES, Flow, read_flow
+from danlu.client.frameworks import Frameworks
 from danlu.client.http import Http
 from danlu.client.jobs import Jobs
 from danlu.client.keys import Keys
@@ -22,6 +24,7 @@ from danlu.client.projects import Projects
 from danlu.client.quotas import Quotas
 from danlu.client.runs import Runs
 from danlu.client.store import Store
+from danlu.client.templates import Templates
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
@@ -55,6 +58,9 @@ class Client:
         self.people = People(self._http)
         self.projects = Projects(self._http)
         self.quotas = Quotas(self._http)
+        self.templates = Templates(self._http)
+        self.flavors = Flavors(self._http)
+        self.frameworks = Frameworks(self._http)
 
     @property
     def url(self) -> str:

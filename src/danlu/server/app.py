@@ -17,7 +17,9 @@ from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
 from danlu.server.examples.routes import router as examples_router
+from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
+from danlu.server.frameworks.routes import router as frameworks_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.changes import router as changes_router
 from danlu.server.jobs.routes import reasons_router
@@ -32,11 +34,13 @@ from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.runs.behind import Behind
+from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
 from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.templates.routes import router as templates_router
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
@@ -54,7 +58,9 @@ ROUTERS = (
     batches_router,
     changes_router,
     examples_router,
+    flavors_router,
     flow_router,
+    frameworks_router,
     jobs_router,
     logs_router,
     models_router,
@@ -62,11 +68,13 @@ ROUTERS = (
     objects_router,
     people_router,
     push_router,
+    run_changes_router,
     run_data_router,  # before the runs: /runs/points is no run
     runs_router,
     folders_router,
     projects_router,
     quotas_router,
+    templates_router,
     reasons_router,
     terminals_router,
     trees_router,

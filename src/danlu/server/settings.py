@@ -104,6 +104,9 @@ class ServerSettings(BaseSettings):
     """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
     out. With several machines it has to be a path that all of them mount."""
 
+    currency: str = Field(default="CNY", pattern=r"^[A-Z]{3}$")
+    """Currency of all prices, by its code of three letters; jobs keep the one they were submitted with."""
+
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 

@@ -1,20 +1,23 @@
-"""One thing as a stream of server-sent events: at once, on each change, until it is over."""
+"""Streams of server-sent events: one thing until it is over, or what changes among many."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Protocol, TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
+from danlu.errors import NotSignedIn
 from danlu.server import sse
 from danlu.server.access import Access
+from danlu.server.identity import is_still, user_identity
 from danlu.server.state import ServerState
+from danlu.wire.base import Answer
 
 
 class Seen(NamedTuple):
@@ -59,3 +62,46 @@ def _newer(state: ServerState, look: Look, version: int) -> Optional[tuple[int, 
         if seen is None:
             return None
         return seen.version, seen.show() if seen.version != version else None, seen.is_over
+
+
+class Told(Protocol):
+    """What one look at many things found to tell."""
+
+    @property
+    def event_id(self) -> int: ...
+
+    @property
+    def told(self) -> tuple[tuple[str, Answer], ...]:
+        """Names of events and what they say."""
+
+
+AnyTold = TypeVar("AnyTold", bound=Told)
+
+
+async def changes_among(
+    state: ServerState, look: Callable[[Optional[AnyTold]], Optional[AnyTold]], *, follow: bool, seconds: float
+) -> AsyncIterator[bytes]:
+    """Yield what each look tells; with `follow` again every `seconds`. A look is given the one before it, and is None
+    when whoever listens may not any more."""
+    found, spoke_at = await run_in_threadpool(look, None), 0.0
+    while found is not None and not state.stopping.is_set():
+        for name, told in found.told:
+            yield sse.event(name, told, event_id=str(found.event_id))
+            spoke_at = time.monotonic()
+        if not follow:
+            return
+        if time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:  # the first one says that the stream is open
+            yield sse.KEEP_ALIVE
+            spoke_at = time.monotonic()
+        await asyncio.sleep(seconds)
+        found = await run_in_threadpool(look, found)
+
+
+def listener(session: Session, state: ServerState, who: UserIdentity) -> Optional[UserIdentity]:
+    """Whoever listens, with today's rights; None when they are shut out."""
+    if not is_still(session, who, state.now()):
+        return None
+    try:
+        return user_identity(session, who.user_id)
+    except NotSignedIn:
+        return None

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.names import check_flavor_name, check_framework_name
 from danlu.spec.paths import check_job_path, parse_store_path
 from danlu.spec.sentences import show
 from danlu.spec.units import parse_device, parse_duration, parse_size
@@ -136,8 +137,17 @@ SuccessRule = Annotated[str, AfterValidator(_success)]
 StorePathText = Annotated[str, AfterValidator(_store_path)]
 JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60)]
-Device_ = Annotated[DeviceRequest, BeforeValidator(_device), PlainSerializer(str, return_type=str)]
+_SizeSchema = WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "examples": ["64GiB"]}]})
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60), _SizeSchema]
+BytesOrNone = Annotated[int, BeforeValidator(_bytes), Field(ge=0, le=2**60), _SizeSchema]
+Device_ = Annotated[
+    DeviceRequest,
+    BeforeValidator(_device),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["npu:910b:8"]}),
+]
 JobName = Annotated[str, AfterValidator(_name)]
 ImageName = Annotated[str, AfterValidator(_image)]
+FlavorName = Annotated[str, AfterValidator(check_flavor_name)]
+FrameworkName = Annotated[str, AfterValidator(check_framework_name)]
 TagText = Annotated[str, BeforeValidator(_env_value), Field(max_length=200), AfterValidator(_no_control)]

@@ -25,6 +25,8 @@ from danlu.spec.fields import (
     Device_,
     EnvName,
     EnvValue,
+    FlavorName,
+    FrameworkName,
     ImageName,
     JobName,
     JobPath,
@@ -95,6 +97,9 @@ class Role(_Frozen):
 
     resources: Resources = Resources()
     """What every node of this role has: see resources above."""
+
+    flavor: Optional[FlavorName] = None
+    """As the flavor of a job, for the nodes of this role; instead of its resources."""
 
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
     """Variables of this role's command; they win over those of the job."""
@@ -181,6 +186,10 @@ class JobSpec(_Frozen):
     contract: Optional[Contract] = None
     """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
 
+    framework: Optional[FrameworkName] = None
+    """A named environment that the command runs in (`danlu frameworks`), instead of `image`. Its setup runs before that
+    of the job; variables of the job win over those that it sets."""
+
     image: Optional[ImageName] = None
     """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
 
@@ -189,6 +198,10 @@ class JobSpec(_Frozen):
 
     resources: Resources = Resources()
     """What every node of the job has: see resources below."""
+
+    flavor: Optional[FlavorName] = None
+    """A named machine shape with a price per hour (`danlu flavors`), instead of `resources`. The job keeps the shape
+    and the price that the name stood for when it was submitted."""
 
     code: Optional[Code] = None
     """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
@@ -260,6 +273,13 @@ class JobSpec(_Frozen):
             raise ValueError("every role has resources of its own; write them there")
         return resources
 
+    @field_validator("flavor")
+    @classmethod
+    def _flavors_of_roles(cls, flavor: Optional[str], info: ValidationInfo) -> Optional[str]:
+        if info.data.get("roles") and flavor is not None:
+            raise ValueError("every role has a flavor of its own; write it there")
+        return flavor
+
     @model_validator(mode="after")
     def _count_nodes(self) -> JobSpec:
         if self.roles:
@@ -283,7 +303,7 @@ class JobSpec(_Frozen):
     def _login_is_complete(self) -> JobSpec:
         if self.image_login is None:
             return self
-        if self.image is None:
+        if self.image is None and self.framework is None:
             raise ValueError("image_login is given, and no image")
         if self.image_login.secret not in self.secrets:
             raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")

@@ -82,9 +82,10 @@ def show(value: object) -> str:
 def suggestion(given: object, known: Iterable[str]) -> str:
     """The known word nearest to one that is not, or all of them."""
     words = sorted(known)
-    near = get_close_matches(str(given).lower(), words, n=1)
+    lower = {word.lower(): word for word in words}
+    near = get_close_matches(str(given).lower(), list(lower), n=1)
     if near:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {lower[near[0]]!r}?"
     return f"; known: {', '.join(words)}" if words else ""
 
 

@@ -79,6 +79,16 @@ def live_tasks(session: Session) -> Sequence[TaskRow]:
     return session.scalars(query.where(AttemptRow.state.in_(LIVE))).all()
 
 
+def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[datetime, datetime | None]]]:
+    """From when until when each attempt of these jobs held its devices, by job id; None: it still does."""
+    found: dict[str, list[tuple[datetime, datetime | None]]] = {}
+    for first in range(0, len(ids), 500):
+        query = select(AttemptRow.job_id, AttemptRow.started_at, AttemptRow.ended_at)
+        for row in session.execute(query.where(AttemptRow.job_id.in_(ids[first : first + 500]))):
+            found.setdefault(row.job_id, []).append((row.started_at, row.ended_at))
+    return found
+
+
 class LiveAttempt(NamedTuple):
     """What deciding needs of an attempt that has not ended."""
 

@@ -26,6 +26,7 @@ from danlu.store.database import Database
 from danlu.store.logs import Logs
 from danlu.store.objects import PARTIAL, Objects
 from danlu.store.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
+from danlu.store.template_tables import TemplateRow
 from danlu.store.uploads import Uploads
 
 log = logging.getLogger(__name__)
@@ -173,7 +174,8 @@ def _oldest_needed(session: Session, now: datetime) -> datetime:
 
 def referenced_trees(session: Session) -> frozenset[str]:
     """Digests that rows refer to. What else refers to blobs counts itself in their rows."""
-    found = session.scalars(select(JobRow.spec["code"]["tree"].as_string()).distinct())
+    specs = (JobRow.spec, TemplateRow.spec)
+    found = [tree for spec in specs for tree in session.scalars(select(spec["code"]["tree"].as_string()).distinct())]
     return frozenset(tree for tree in found if tree)
 
 

@@ -16,7 +16,14 @@ from sqlalchemy import Column, LargeBinary, Table, bindparam, func, inspect, sel
 from sqlalchemy.orm import Session
 
 from danlu.errors import Conflict, InvalidInput
-from danlu.store import artifact_tables, flow_tables, model_tables, run_tables  # noqa: F401  their tables are part of the whole
+from danlu.store import (  # noqa: F401  their tables are part of the whole
+    artifact_tables,
+    flow_tables,
+    menu_tables,
+    model_tables,
+    run_tables,
+    template_tables,
+)
 from danlu.store.database import Database
 from danlu.store.tables import Base, UtcDateTime
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -24,6 +24,9 @@ from danlu.store.run_tables import (
     SeriesRow,
 )
 from danlu.store.tables import AttemptRow, JobRow
+
+MOST_LIVELY = 1000
+"""So many running runs are watched at once, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,29 @@ def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit:
     if before is not None:
         query = query.where(RunRow.number < before)
     return session.scalars(query.order_by(RunRow.number.desc()).limit(limit)).all()
+
+
+def lively_versions(
+    session: Session, wanted: RunFilter, *, num_newest: int, also: Collection[str] = ()
+) -> dict[str, int]:
+    """Id -> version of the runs that are likely to change: those that run, the newest, and those that are named."""
+    query = select(RunRow.id, RunRow.version).where(*_conditions(wanted)).order_by(RunRow.number.desc())
+    found = {row.id: row.version for row in session.execute(query.limit(num_newest))}
+    running = query.where(RunRow.state == RunState.RUNNING.value).limit(MOST_LIVELY)
+    found.update({row.id: row.version for row in session.execute(running)})
+    left = [run_id for run_id in also if run_id not in found]
+    for first in range(0, len(left), 500):
+        named = query.where(RunRow.id.in_(left[first : first + 500]))
+        found.update({row.id: row.version for row in session.execute(named)})
+    return found
+
+
+def by_ids(session: Session, ids: Sequence[str]) -> list[RunRow]:
+    """Those that are there, newest first."""
+    found: list[RunRow] = []
+    for first in range(0, len(ids), 500):
+        found += session.scalars(select(RunRow).where(RunRow.id.in_(ids[first : first + 500])))
+    return sorted(found, key=lambda row: -row.number)
 
 
 def ids_below(session: Session, project_id: int, path: str) -> Sequence[str]:

@@ -256,6 +256,9 @@ class JobRow(Base):
     name: Mapped[str] = mapped_column(String(100))
     engine: Mapped[str] = mapped_column(String(40))
     spec: Mapped[dict[str, Any]]
+    terms: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What the flavor and the framework in the spec stood for, and the price; None when it names none."""
+
     sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
     output: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(String(20))

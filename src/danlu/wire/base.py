@@ -42,3 +42,9 @@ class ErrorOut(Answer):
     error: str
     message: str
     fields: dict[str, str] = {}
+
+
+class GoneOut(Answer):
+    """Something that is not there any more, or not for you."""
+
+    id: str

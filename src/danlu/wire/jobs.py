@@ -6,9 +6,11 @@ from typing import Any, Optional
 
 from pydantic import Field
 
+from danlu.spec.money import Money
 from danlu.spec.reasons import Fault, Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.wire.base import Answer, Body, Moment
+from danlu.wire.frameworks import FrameworkOut
 
 
 class SubmitJob(Body):
@@ -83,19 +85,27 @@ class JobRow(Answer):
     created_at: Moment
     started_at: Optional[Moment] = None
     ended_at: Optional[Moment] = None
+    price_per_hour: Optional[Money] = None
+    """Of all nodes together, as it was when the job was submitted; None without a flavor."""
 
+    currency: Optional[str] = None
+    """Of price and cost: a code of three letters."""
 
-class GoneOut(Answer):
-    """A job that is not there any more, or not for you."""
+    cost: Optional[Money] = None
+    """So far: the price for the time in which attempts held their devices; None without a flavor."""
 
-    id: str
+    cost_at: Optional[Moment] = None
+    """The moment up to which `cost` is counted, while it grows; None when it does not."""
 
 
 class JobOut(JobRow):
     """A job in full."""
 
     spec: dict[str, Any]
-    """As submitted, with defaults filled in, without the values of secrets."""
+    """As submitted, with defaults and the resources of flavors filled in, without the values of secrets."""
+
+    framework: Optional[FrameworkOut] = None
+    """What the framework in the spec stood for when the job was submitted."""
 
     output: str
     """Where its results are: store://bucket/.../<job id>/"""
@@ -221,6 +231,12 @@ class PlanOut(Answer):
     attempt: int
     grace_seconds: float
     tasks: list[TaskPlanOut]
+    price_per_hour: Optional[Money] = None
+    """Of all nodes together; None without a flavor."""
+
+    currency: Optional[str] = None
+    """Of the price: a code of three letters."""
+
     notes: list[str] = []
     """What is not isolated where it would run, and which secrets are set (names only)."""
 

@@ -7,6 +7,7 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
+import { joined, useChanges, type Changes } from "./changes";
 import { addressOf, api, ok, type Schemas } from "./client";
 import { useStream, type StreamState } from "./stream";
 
@@ -76,41 +77,22 @@ export function useJobs(states: readonly JobState[] = []) {
   return { ...found, isComplete: found.data !== undefined && next === null };
 }
 
-function joined(before: JobRow[], after: readonly JobRow[]): JobRow[] {
-  const known = new Set(before.map((job) => job.id));
-  return [...before, ...after.filter((job) => !known.has(job.id))];
-}
-
 /** Keep all lists of jobs current while this is shown. */
 export function useJobChanges(): StreamState {
   const client = useQueryClient();
-  const waiting = useRef(new Map<string, JobRow | null>());
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const hasBroken = useRef(false);
-  const flush = () => {
-    timer.current = undefined;
-    const changes = waiting.current;
-    waiting.current = new Map();
-    applyChanges(client, changes);
-  };
   useEffect(
     () => () => {
-      clearTimeout(timer.current);
       // nobody listened from here on
       client.removeQueries({ queryKey: ["jobs"], type: "inactive" });
     },
     [client],
   );
-  return useStream("changes", {
+  return useChanges<JobRow>("changes", {
     address: () => addressOf("/api/v1/changes", {}, { follow: true }),
-    onEvent: (event) => {
-      if (event.name === "job") {
-        const job = JSON.parse(event.data) as JobRow;
-        waiting.current.set(job.id, job);
-      } else if (event.name === "gone") {
-        waiting.current.set((JSON.parse(event.data) as { id: string }).id, null);
-      }
-      timer.current ??= setTimeout(flush, 80);
+    event: "job",
+    apply: (changes) => {
+      applyChanges(client, changes);
     },
     onState: (state) => {
       if (state === "broken") hasBroken.current = true;
@@ -122,7 +104,7 @@ export function useJobChanges(): StreamState {
   });
 }
 
-function applyChanges(client: QueryClient, changes: ReadonlyMap<string, JobRow | null>): void {
+function applyChanges(client: QueryClient, changes: Changes<JobRow>): void {
   for (const query of client.getQueryCache().findAll({ queryKey: ["jobs"] })) {
     const states = query.queryKey[1] as JobState[];
     client.setQueryData<JobList>(query.queryKey, (before) =>
@@ -134,7 +116,7 @@ function applyChanges(client: QueryClient, changes: ReadonlyMap<string, JobRow |
 /** The rows after some changes: in place, new ones where their ids belong (newest first), others gone. */
 export function changed(
   rows: readonly JobRow[],
-  changes: ReadonlyMap<string, JobRow | null>,
+  changes: Changes<JobRow>,
   states: readonly JobState[],
 ): JobRow[] {
   const fits = (job: JobRow) => !states.length || states.includes(job.state);

@@ -7,8 +7,9 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { joined, useChanges, type Changes } from "./changes";
 import { addressOf, api, ok, type Schemas } from "./client";
-import { useStream } from "./stream";
+import { useStream, type StreamState } from "./stream";
 
 export type Run = Schemas["RunOut"];
 export type RunRow = Schemas["RunRow"];
@@ -25,8 +26,6 @@ type RunList = { items: RunRow[]; next: string | null };
 
 const FIRST_PAGE = 100;
 const PAGE = 1000;
-const NEWEST = 30;
-const AGAIN_MS = 4_000;
 export const MOST_RUNS = 20_000;
 
 function fetchRuns(wanted: RunsWanted, limit: number, cursor?: string) {
@@ -58,7 +57,7 @@ export function useRuns(wanted: RunsWanted = {}) {
       if (isGone) return;
       client.setQueryData<RunList>(options.queryKey, (before) =>
         before?.next === next
-          ? { items: [...before.items, ...page.items], next: page.next ?? null }
+          ? { items: joined(before.items, page.items), next: page.next ?? null }
           : before,
       );
     });
@@ -67,43 +66,45 @@ export function useRuns(wanted: RunsWanted = {}) {
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
   }, [client, name, next, isFull]);
-  useNewest(wanted, found.data !== undefined && !found.isPlaceholderData);
-  return { ...found, isComplete: found.data !== undefined && found.data.next === null };
+  const stream = useRunChanges(wanted, found.data !== undefined && !found.isPlaceholderData);
+  return { ...found, stream, isComplete: found.data !== undefined && found.data.next === null };
 }
 
-/** Looks for new runs, and for news of the newest ones, every few seconds; the others are not fetched again. */
-function useNewest(wanted: RunsWanted, isEnabled: boolean): void {
+/** Keep a list of runs current: what runs, and the newest ones. The others are not fetched again. */
+function useRunChanges(wanted: RunsWanted, isEnabled: boolean): StreamState {
   const client = useQueryClient();
-  const { data } = useQuery({
-    queryKey: ["newest runs", wanted],
-    queryFn: () => fetchRuns(wanted, NEWEST),
-    refetchInterval: AGAIN_MS,
-    enabled: isEnabled,
-    gcTime: 0,
+  return useChanges<RunRow>(isEnabled ? JSON.stringify(wanted) : undefined, {
+    address: () => addressOf("/api/v1/runs/changes", {}, { ...wanted, follow: true }),
+    event: "run",
+    apply: (changes) => {
+      client.setQueryData<RunList>(runsQuery(wanted).queryKey, (before) =>
+        before ? withChanges(before, changes) : before,
+      );
+    },
   });
-  const name = JSON.stringify(wanted);
-  useEffect(() => {
-    if (!data) return;
-    client.setQueryData<RunList>(runsQuery(wanted).queryKey, (before) =>
-      before ? { ...before, items: withNewest(before.items, data.items) } : before,
-    );
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
-  }, [client, name, data]);
 }
 
-/** Known runs are replaced where they stand, new ones come first. What has not changed stays the same object. */
-export function withNewest(before: RunRow[], newest: readonly RunRow[]): RunRow[] {
-  const news = new Map(newest.map((run) => [run.id, run]));
+/** Known runs are replaced where they stand or leave, new ones come where their age belongs. What has not changed stays
+ * the same object. */
+export function withChanges(before: RunList, changes: Changes<RunRow>): RunList {
+  const news = new Map(changes);
   let isChanged = false;
-  const kept = before.map((run) => {
+  const items = before.items.flatMap((run) => {
     const now = news.get(run.id);
     news.delete(run.id);
-    if (!now || JSON.stringify(now) === JSON.stringify(run)) return run;
+    if (now === undefined || JSON.stringify(now) === JSON.stringify(run)) return [run];
     isChanged = true;
-    return now;
+    return now === null ? [] : [now];
   });
-  if (!isChanged && !news.size) return before;
-  return [...news.values(), ...kept];
+  const oldest = before.items.at(-1)?.created_at ?? "";
+  for (const run of [...news.values()].reverse()) {
+    // older than all of the list that is here: it comes with its page
+    if (run === null || (before.next !== null && run.created_at < oldest)) continue;
+    const at = items.findIndex((other) => other.created_at <= run.created_at);
+    items.splice(at < 0 ? items.length : at, 0, run);
+    isChanged = true;
+  }
+  return isChanged ? { ...before, items } : before;
 }
 
 export function runQuery(id: string) {

@@ -111,7 +111,7 @@ const admin = createRoute({
   getParentRoute: () => inside,
   path: "/admin",
   validateSearch: (search: Search) => ({
-    ...choiceIn(search, "tab", ["people", "audit"]),
+    ...choiceIn(search, "tab", ["people", "flavors", "frameworks", "audit"]),
     ...auditIn(search),
   }),
   component: lazyRouteComponent(() => import("@/pages/admin/AdminPage"), "AdminPage"),

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Optional
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import NotSignedIn
 from danlu.server import sse
 from danlu.server.described import EVENTS
-from danlu.server.identity import CurrentUser, is_still, user_identity
+from danlu.server.identity import CurrentUser
 from danlu.server.jobs.view import rows_out
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
+from danlu.server.watching import changes_among, listener
 from danlu.store import jobs
-from danlu.wire.base import Answer
-from danlu.wire.jobs import GoneOut
+from danlu.wire.base import Answer, GoneOut
 
 router = APIRouter(tags=["jobs"])
 LOOK_SECONDS = 0.5
@@ -50,32 +46,13 @@ def changes(who: CurrentUser, state: State, follow: bool = False) -> StreamingRe
 
     Begins with what changed in the last seconds, and goes on for ever with `follow`.
     """
-    return sse.stream(_changes(state, who, follow=follow))
-
-
-async def _changes(state: ServerState, who: UserIdentity, *, follow: bool) -> AsyncIterator[bytes]:
-    look, spoke_at = await run_in_threadpool(_look, state, who, None), 0.0
-    while look is not None and not state.stopping.is_set():
-        for name, told in look.told:
-            yield sse.event(name, told, event_id=str(look.event_id))
-            spoke_at = time.monotonic()
-        if not follow:
-            return
-        if time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:  # the first one says that the stream is open
-            yield sse.KEEP_ALIVE
-            spoke_at = time.monotonic()
-        await asyncio.sleep(LOOK_SECONDS)
-        look = await run_in_threadpool(_look, state, who, look)
+    return sse.stream(changes_among(state, partial(_look, state, who), follow=follow, seconds=LOOK_SECONDS))
 
 
 def _look(state: ServerState, who: UserIdentity, before: Optional[Look]) -> Optional[Look]:
-    """What is to be told now; None when whoever listens may not any more."""
     with state.database.reading() as session:
-        if not is_still(session, who, state.now()):
-            return None
-        try:
-            now = user_identity(session, who.user_id)
-        except NotSignedIn:
+        now = listener(session, state, who)
+        if now is None:
             return None
         versions = jobs.open_versions(session, project_ids_for(now))
         since = jobs.last_event(session, state.now() - OVERLAP) if before is None else before.event_id
@@ -83,12 +60,14 @@ def _look(state: ServerState, who: UserIdentity, before: Optional[Look]) -> Opti
         known = versions if before is None else before.versions
         moved = {job_id for job_id, version in versions.items() if known.get(job_id) != version}
         left = known.keys() - versions.keys()
-        return Look(event_id, versions, tuple(_told(session, now, happened | moved | left, left)))
+        return Look(event_id, versions, tuple(_told(session, now, happened | moved | left, left, state.now())))
 
 
-def _told(session: Session, who: UserIdentity, ids: set[str], left: set[str]) -> list[tuple[str, Answer]]:
+def _told(
+    session: Session, who: UserIdentity, ids: set[str], left: set[str], now: datetime
+) -> list[tuple[str, Answer]]:
     found = jobs.jobs_by_id(session, sorted(ids))
     seen = [row for row in found.values() if rights.can_see_project(who, row.project_id)]
-    told: list[tuple[str, Answer]] = [("job", row) for row in rows_out(session, seen)]
+    told: list[tuple[str, Answer]] = [("job", row) for row in rows_out(session, seen, now)]
     gone = left - {row.id for row in seen}
     return told + [("gone", GoneOut(id=job_id)) for job_id in sorted(gone)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Optional
 
@@ -41,7 +42,7 @@ def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
     row = state.database.write(service.submit, state, who, checked, body.request_id)
     state.wake_scheduler(only_queue=True)
     if row.attempt:  # a repeated request for a job that has gone on since
-        return state.database.read(job_out, row)
+        return state.database.read(job_out, row, state.now())
     return new_job_out(row, project=checked.project, owner=who.name)
 
 
@@ -82,14 +83,14 @@ def list_jobs(
     )
     with state.database.reading() as session:
         rows = jobs.list_jobs(session, wanted, before=cursor, limit=limit + 1)
-        items = rows_out(session, rows[:limit])
+        items = rows_out(session, rows[:limit], state.now())
     return Page(items=items, next=items[-1].id if len(rows) > limit else None)
 
 
 @router.get("/{job}")
 def get(job: str, who: CurrentUser, state: State) -> JobOut:
     with state.database.reading() as session:
-        return job_out(session, service.find(session, who, job))
+        return job_out(session, service.find(session, who, job), state.now())
 
 
 @router.delete("/{job}", status_code=204)
@@ -141,7 +142,7 @@ def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id
-    look = partial(_seen, job_id=job_id)
+    look = partial(_seen, job_id=job_id, now=state.now)
     return sse.stream(changes(state, who, look, name="job", seconds=WATCH_SECONDS))
 
 
@@ -152,11 +153,11 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
     return changed
 
 
-def _seen(session: Session, job_id: str) -> Optional[Seen]:
+def _seen(session: Session, job_id: str, now: Callable[[], datetime]) -> Optional[Seen]:
     row = jobs.get_job(session, job_id)
     if row is None:
         return None
-    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row))
+    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row, now()))
 
 
 @reasons_router.get("")

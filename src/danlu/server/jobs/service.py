@@ -12,6 +12,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
+from danlu.server import menu
 from danlu.server.audit.service import note
 from danlu.server.flow import noting as flow
 from danlu.server.ids import new_job_id
@@ -25,6 +26,7 @@ from danlu.spec.job import JobSpec, parse_job, stored_job
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
+from danlu.spec.terms import Terms
 from danlu.store import blobs, jobs, people
 from danlu.store.tables import JobRow
 from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
@@ -43,15 +45,18 @@ class Checked:
     output: str
     """Folder of its results, without the job id."""
 
+    terms: Terms | None
+    """What the names in the spec as it was given stood for."""
+
 
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
-    spec = parse_job(values)
+    spec, terms = menu.settled(session, parse_job(values), state.settings.currency)
     project_id = _project(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     output = _check(session, who, spec, project_id)
     try_plan(session, spec, output=output, owner=Owner(user=who.name, project=project), now=state.now())
-    return Checked(spec, project_id, project, output)
+    return Checked(spec, project_id, project, output, terms)
 
 
 def submit(
@@ -71,6 +76,7 @@ def submit(
         name=spec.name,
         engine=state.settings.engine,
         spec=stored_spec(spec),
+        terms=None if job.terms is None else job.terms.model_dump(mode="json"),
         sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,
         output=f"{job.output}{job_id}/",
         state=JobState.QUEUED.value,
@@ -95,14 +101,14 @@ def plan(
     session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
 ) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
-    spec = parse_job(values)
+    spec, terms = menu.settled(session, parse_job(values), state.settings.currency)
     project_id = _project(session, who, spec)
     output = _output_folder(session, spec, project_id)
     owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])
     made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
-    return plan_out(made, notes, explain(spec, made) if is_explained else None)
+    return plan_out(made, notes, explain(spec, made) if is_explained else None, terms)
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
@@ -130,7 +136,7 @@ def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> J
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
         _want(session, state, who, row, Desired.STOP)
-    return job_out(session, row)
+    return job_out(session, row, state.now())
 
 
 def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
@@ -139,7 +145,7 @@ def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> 
     if is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only a job that waits or runs can be paused")
     _want(session, state, who, row, Desired.PAUSE)
-    return job_out(session, row)
+    return job_out(session, row, state.now())
 
 
 def resume(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
@@ -148,7 +154,7 @@ def resume(session: Session, state: ServerState, who: UserIdentity, job: str) ->
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
     _check_paths(session, who, row)
     _want(session, state, who, row, Desired.RUN)
-    return job_out(session, row)
+    return job_out(session, row, state.now())
 
 
 def start_again(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
@@ -174,7 +180,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
     _note(session, state, who, Action.JOB_START, row)
     session.refresh(row)
-    return job_out(session, row)
+    return job_out(session, row, state.now())
 
 
 def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:

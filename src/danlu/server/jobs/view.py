@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
+from danlu.spec.money import Span, cost
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
+from danlu.spec.terms import Terms, as_asked
 from danlu.store import attempts, models, people, runs
 from danlu.store.tables import AttemptRow, EventRow, TaskRow
 from danlu.store.tables import JobRow as JobRecord
@@ -20,34 +23,52 @@ from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskO
 HIDDEN = "******"
 
 
-def rows_out(session: Session, rows: Sequence[JobRecord]) -> list[JobRow]:
-    """Jobs for a list, with two queries for all of them."""
+def rows_out(session: Session, rows: Sequence[JobRecord], now: datetime) -> list[JobRow]:
+    """Jobs for a list, with three queries for all of them."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
-    return [JobRow.model_validate(_common(row, projects, owners)) for row in rows]
+    held = attempts.held_times(session, [row.id for row in rows if row.terms is not None])
+    return [
+        JobRow.model_validate({**_common(row, projects, owners), **_cost(row, held.get(row.id, []), now)})
+        for row in rows
+    ]
 
 
-def job_out(session: Session, row: JobRecord) -> JobOut:
+def job_out(session: Session, row: JobRecord, now: datetime) -> JobOut:
     """A job in full."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id})
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
-    common = {**_common(row, projects, owners), **_progress(session, row.id), "models": _models(session, row)}
+    common = {
+        **_common(row, projects, owners),
+        **_cost(row, [(attempt.started_at, attempt.ended_at) for attempt in made], now),
+        **_progress(session, row.id),
+        "models": _models(session, row),
+    }
     return _whole(common, row, [_attempt(attempt, tasks) for attempt in made], made)
 
 
 def new_job_out(row: JobRecord, *, project: str, owner: str) -> JobOut:
     """A job that has just been submitted: nothing of it needs to be looked up."""
-    return _whole(_common(row, {row.project_id: project}, {row.owner_id: owner}), row, [], [])
+    common = _common(row, {row.project_id: project}, {row.owner_id: owner})
+    return _whole({**common, **_cost(row, [], row.created_at)}, row, [], [])
 
 
 def _whole(
     common: dict[str, object], row: JobRecord, shown: Sequence[AttemptOut], made: Sequence[AttemptRow]
 ) -> JobOut:
     notes = list(made[-1].notes) if made else []
+    terms = None if row.terms is None else Terms.model_validate(row.terms)
     return JobOut.model_validate(
-        {**common, "spec": row.spec, "output": row.output, "attempts": list(shown), "notes": notes}
+        {
+            **common,
+            "spec": row.spec if terms is None else as_asked(row.spec, terms),
+            "framework": None if terms is None or terms.framework is None else terms.framework.model_dump(),
+            "output": row.output,
+            "attempts": list(shown),
+            "notes": notes,
+        }
     )
 
 
@@ -62,9 +83,10 @@ def event_out(row: EventRow) -> EventOut:
     return EventOut(id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message)
 
 
-def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None) -> PlanOut:
+def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None, terms: Terms | None) -> PlanOut:
     told = None if explanation is None else asdict(explanation)
-    return PlanOut.model_validate({**plan.model_dump(mode="json"), "notes": list(notes), "explanation": told})
+    price = {} if terms is None or terms.price_per_hour is None else _price(terms)
+    return PlanOut.model_validate({**plan.model_dump(mode="json"), **price, "notes": list(notes), "explanation": told})
 
 
 def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
@@ -87,6 +109,23 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
         "started_at": row.started_at,
         "ended_at": row.ended_at,
     }
+
+
+def _cost(row: JobRecord, held: Sequence[Span], now: datetime) -> dict[str, object]:
+    """What the job costs, from what is stored; nothing when it has no flavor."""
+    terms = None if row.terms is None else Terms.model_validate(row.terms)
+    if terms is None or terms.price_per_hour is None:
+        return {}
+    grows = any(end is None for _, end in held)
+    return {
+        **_price(terms),
+        "cost": cost(terms.price_per_hour, held, now),
+        "cost_at": now if grows else None,
+    }
+
+
+def _price(terms: Terms) -> dict[str, object]:
+    return {"price_per_hour": terms.price_per_hour, "currency": terms.currency}
 
 
 def _models(session: Session, row: JobRecord) -> list[str]:

@@ -15,9 +15,9 @@ from danlu.server import sse
 from danlu.server.described import EVENTS, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service
 from danlu.server.runs.view import rows_out, run_out
+from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import ServerState, State
 from danlu.server.watching import Seen, changes
 from danlu.spec.runs import RunState, is_journal_name
@@ -40,15 +40,10 @@ def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
 
 @router.get("")
 def list_runs(
-    who: CurrentUser,
     state: State,
+    wanted: WantedRuns,
     cursor: Cursor = None,
     limit: Limit = 100,
-    query: Annotated[Optional[str], Query(alias="filter", max_length=4000)] = None,
-    folder: Annotated[Optional[str], Query(max_length=500)] = None,
-    below: bool = True,
-    job: Annotated[Optional[str], Query(max_length=40)] = None,
-    deleted: bool = False,
 ) -> Page[RunRow]:
     """Newest first. `filter` is in the filter language, such as `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
 
@@ -56,14 +51,6 @@ def list_runs(
     """
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise bad_cursor(cursor)
-    wanted = runs.RunFilter(
-        project_ids=project_ids_for(who),
-        folder=None if folder is None else service.folder_in("folder", folder),
-        with_folders_below=below,
-        job_id=job,
-        text=query,
-        is_deleted=deleted,
-    )
     with state.database.reading() as session:
         found = runs.list_runs(session, wanted, before=None if cursor is None else int(cursor), limit=limit + 1)
         items = rows_out(session, found[:limit])

@@ -5,6 +5,8 @@ import { Problem } from "@/parts/Empty";
 import { Tabs } from "@/parts/Tabs";
 import { useTexts } from "@/texts/language";
 import { AuditTable } from "./AuditTable";
+import { FlavorsTab } from "./FlavorsTab";
+import { FrameworksTab } from "./FrameworksTab";
 import { PeopleTab } from "./PeopleTab";
 
 export function AdminPage() {
@@ -21,11 +23,16 @@ export function AdminPage() {
         label={texts.title}
         tabs={[
           ["people", texts.tabs.people],
+          ["flavors", texts.tabs.flavors],
+          ["frameworks", texts.tabs.frameworks],
           ["audit", texts.tabs.audit],
         ]}
         shown={tab}
       />
-      {tab === "people" ? <PeopleTab /> : <AuditTable />}
+      {tab === "people" && <PeopleTab />}
+      {tab === "flavors" && <FlavorsTab />}
+      {tab === "frameworks" && <FrameworksTab />}
+      {tab === "audit" && <AuditTable />}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Code } from "@/parts/Code";
 import { DataTable, sorted, sortOf, sortText } from "@/parts/DataTable";
 import { Empty, Notice } from "@/parts/Empty";
 import { Found } from "@/parts/Found";
+import { Live } from "@/parts/Live";
 import { useTexts } from "@/texts/language";
 import { ColumnPicker } from "./ColumnPicker";
 import { ownColumns, usualColumns, valueColumn } from "./columns";
@@ -67,6 +68,7 @@ export function ExperimentsPage() {
           {found.data && !found.error && texts.count(rows.length)}
           {found.data && !found.isComplete && !isWrong && ` · ${common.loadingMore}`}
         </span>
+        {!isWrong && <Live state={found.stream} />}
       </div>
       <div className={styles.sides}>
         <FolderTree folder={search.folder} isBin={isBin} />

@@ -4,6 +4,7 @@ import { useJob, type Job } from "@/api/jobs";
 import { Loading, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
+import { Cost, PerHour } from "@/parts/money";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -34,7 +35,7 @@ export function JobPage() {
 
 function Head(props: { job: Job; stream: "connecting" | "live" | "broken" | "over" }) {
   const { job } = props;
-  const { jobs: texts, job: own } = useTexts();
+  const { jobs: texts, job: own, flavors } = useTexts();
   return (
     <header className={styles.head}>
       <nav className={styles.trail}>
@@ -60,6 +61,14 @@ function Head(props: { job: Job; stream: "connecting" | "live" | "broken" | "ove
         <Fact label={own.submitted}>
           <Ago at={job.created_at} />
         </Fact>
+        {job.cost != null && job.price_per_hour != null && (
+          <Fact label={flavors.cost}>
+            <Cost of={job} />{" "}
+            <span className="muted small" title={flavors.costHint}>
+              <PerHour price={job.price_per_hour} currency={job.currency ?? ""} />
+            </span>
+          </Fact>
+        )}
         {job.attempt > 1 && <Fact label={own.attempt}>{job.attempt}</Fact>}
         {job.progress !== null && job.progress !== undefined && (
           <Fact label={own.progress}>

@@ -1,8 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { isOver } from "@/api/jobs";
-import { runsQuery, type RunRow } from "@/api/runs";
+import { useRuns, type RunRow } from "@/api/runs";
 import { SYSTEM } from "@/parts/chart/groups";
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { Code } from "@/parts/Code";
@@ -10,7 +8,6 @@ import { Empty, Loading, Problem } from "@/parts/Empty";
 import { useTexts } from "@/texts/language";
 import { useLoadedJob } from "./loaded";
 
-const EVERY_MS = 2_000;
 const MOST_RUNS = 50;
 const EXAMPLE = `from danlu import track
 
@@ -23,12 +20,7 @@ export function MetricsTab() {
   const { job: texts } = useTexts();
   const view = useSearch({ from: "/inside/jobs/$id/metrics" });
   const navigate = useNavigate({ from: "/jobs/$id/metrics" });
-  const isOpen = !isOver(job.state);
-  const found = useQuery({
-    ...runsQuery({ job: job.id }),
-    staleTime: 0,
-    refetchInterval: isOpen ? EVERY_MS : false,
-  });
+  const found = useRuns({ job: job.id });
   const runs = useMemo(() => (found.data?.items ?? []).slice(0, MOST_RUNS), [found.data]);
   const series = useMemo(() => seriesOf(runs), [runs]);
   if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;

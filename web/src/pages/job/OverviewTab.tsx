@@ -5,12 +5,13 @@ import { buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Notice } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
+import { showPrice } from "@/parts/money";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration, Moment } from "@/parts/time";
-import { useTexts } from "@/texts/language";
+import { useLocale, useTexts } from "@/texts/language";
 import styles from "./job.module.css";
 import { useLoadedJob } from "./loaded";
-import { commandOf } from "./spec";
+import { commandOf, flavorsIn } from "./spec";
 
 export function OverviewTab() {
   const job = useLoadedJob();
@@ -112,7 +113,8 @@ function LastLines(props: { job: Job }) {
 
 function What(props: { job: Job }) {
   const { job } = props;
-  const { job: texts, common } = useTexts();
+  const { job: texts, common, flavors } = useTexts();
+  const locale = useLocale();
   const spec = job.spec as Record<string, unknown>;
   const command = commandOf(spec);
   const retry = (spec.retry as { max?: number } | undefined)?.max ?? 0;
@@ -136,6 +138,30 @@ function What(props: { job: Job }) {
           )}
           <dt>{texts.launch}</dt>
           <dd>{job.launch}</dd>
+          {job.price_per_hour != null && job.currency != null && (
+            <>
+              <dt>{flavors.flavor}</dt>
+              <dd>
+                {flavorsIn(spec)}{" "}
+                <span className="muted">
+                  {flavors.allNodes(
+                    flavors.perHour(showPrice(job.price_per_hour, job.currency, locale)),
+                  )}
+                </span>
+              </dd>
+            </>
+          )}
+          {job.framework && (
+            <>
+              <dt>{flavors.framework}</dt>
+              <dd>
+                {job.framework.title || job.framework.name}{" "}
+                <span className="muted">
+                  {job.framework.image ? <code>{job.framework.image}</code> : flavors.own}
+                </span>
+              </dd>
+            </>
+          )}
           {typeof spec.image === "string" && (
             <>
               <dt>{texts.image}</dt>

@@ -8,6 +8,16 @@ export function commandOf(spec: Record<string, unknown>): string {
   return "";
 }
 
+/** The flavors that a job names, with the roles that do. */
+export function flavorsIn(spec: Record<string, unknown>): string {
+  if (typeof spec.flavor === "string") return spec.flavor;
+  const roles = Object.entries((spec.roles ?? {}) as Record<string, { flavor?: string | null }>);
+  return roles
+    .filter(([, role]) => role.flavor)
+    .map(([name, role]) => `${role.flavor ?? ""} (${name})`)
+    .join(", ");
+}
+
 /** A job file that says the same as a stored spec: what is left out or empty there is left out here. */
 export function specAsYaml(spec: Record<string, unknown>): string {
   return yaml(trimmed(spec), "");

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { JobRow } from "@/api/jobs";
 import type { Column } from "@/parts/DataTable";
+import { Cost, costAt } from "@/parts/money";
 import { Reason } from "@/parts/Reason";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
@@ -8,7 +9,7 @@ import type { Texts } from "@/texts/language";
 
 export const SHOWN_AT_FIRST = ["name", "state", "why", "on", "owner", "created", "duration"];
 
-export function jobColumns({ jobs: texts, job }: Texts): Column<JobRow>[] {
+export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobRow>[] {
   return [
     {
       id: "name",
@@ -105,6 +106,13 @@ export function jobColumns({ jobs: texts, job }: Texts): Column<JobRow>[] {
       isWideOnly: true,
       sort: (row) => lasted(row),
       cell: (row) => <Duration from={row.started_at} to={row.ended_at} />,
+    },
+    {
+      id: "cost",
+      title: flavors.cost,
+      isEnd: true,
+      sort: (row) => costAt(row, Date.now()),
+      cell: (row) => <Cost of={row} />,
     },
   ];
 }

@@ -1,7 +1,8 @@
 import { Code } from "@/parts/Code";
 import { Loading } from "@/parts/Empty";
 import type { Plan } from "@/api/plan";
-import { useTexts } from "@/texts/language";
+import { showPrice } from "@/parts/money";
+import { useLocale, useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
 import styles from "./submit.module.css";
 import { shellLine } from "@/parts/shell";
@@ -13,7 +14,8 @@ export function PlanPanel(props: {
   spec: Record<string, unknown>;
   isBlank: boolean;
 }) {
-  const { submit: texts } = useTexts();
+  const { submit: texts, flavors } = useTexts();
+  const locale = useLocale();
   const { plan } = props;
   const task = plan?.tasks[0];
   return (
@@ -21,6 +23,13 @@ export function PlanPanel(props: {
       <section className="panel" aria-busy={props.isChecking}>
         <div className="panel-head">
           <h2>{texts.plan}</h2>
+          {plan?.price_per_hour && plan.currency && (
+            <strong className="number">
+              {flavors.allNodes(
+                flavors.perHour(showPrice(plan.price_per_hour, plan.currency, locale)),
+              )}
+            </strong>
+          )}
         </div>
         {task && plan ? (
           <div className={`panel-body ${styles.seen ?? ""}`}>

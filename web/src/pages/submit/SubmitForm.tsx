@@ -10,6 +10,7 @@ import { AreaField, SelectField, TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
+import { EnvironmentField } from "./EnvironmentField";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
 import { specOf, wrongOf, type Form } from "./form";
 import { CodeField } from "./CodeField";
@@ -214,16 +215,7 @@ function WhatSection(props: { part: Part; projects: readonly string[]; code: Cod
             set({ code });
           }}
         />
-        <TextField
-          label={texts.image}
-          isOptional
-          hint={texts.imageHint}
-          value={form.image}
-          wrong={wrong.image}
-          onChange={(event) => {
-            set({ image: event.target.value });
-          }}
-        />
+        <EnvironmentField part={props.part} />
       </div>
     </section>
   );

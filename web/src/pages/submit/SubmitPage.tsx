@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { usableExampleQuery } from "@/api/examples";
+import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { jobQuery } from "@/api/jobs";
 import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
@@ -15,6 +16,7 @@ export function SubmitPage() {
   const { from, example } = useSearch({ from: "/inside/submit" });
   const me = useMe();
   const project = useProject();
+  const offered = useQuery(flavorsQuery);
   const job = useQuery({ ...jobQuery(from ?? ""), enabled: from !== undefined });
   const used = useQuery({ ...usableExampleQuery(example ?? ""), enabled: example !== undefined });
   const usable = me.projects.filter((name) => me.is_admin || me.roles[name] !== "viewer");
@@ -22,7 +24,8 @@ export function SubmitPage() {
 
   const error = job.error ?? used.error;
   if (error) return <Problem error={error} />;
-  let initial: Form = { ...EMPTY, project: chosen };
+  if (offered.isPending) return <Loading lines={8} />;
+  let initial: Form = { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) };
   let told: string | undefined;
   if (from !== undefined) {
     if (!job.data) return <Loading lines={8} />;
@@ -53,4 +56,11 @@ export function SubmitPage() {
       />
     </div>
   );
+}
+
+/** Where somebody offers flavors, people begin with one of them. */
+function cheapest(flavors: readonly Flavor[]): string {
+  const usable = flavors.filter((one) => one.is_enabled && one.num_total > 0);
+  usable.sort((a, b) => Number(a.price_per_hour) - Number(b.price_per_hour));
+  return usable[0]?.name ?? "";
 }

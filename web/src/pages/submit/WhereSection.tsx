@@ -1,7 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { devicesOf, nodesQuery } from "@/api/nodes";
 import { CheckField, Segments, SelectField, TextField } from "@/parts/Field";
-import { useTexts } from "@/texts/language";
+import { showPrice } from "@/parts/money";
+import { useLocale, useTexts } from "@/texts/language";
+import { FlavorField } from "./FlavorField";
 import { ROLE, type Form, type Kind, type RoleForm } from "./form";
 import { RolesField } from "./RolesField";
 import type { Part } from "./SubmitForm";
@@ -17,20 +20,12 @@ const FIRST_ROLES: readonly RoleForm[] = [
 ];
 
 export function WhereSection(props: { part: Part }) {
-  const { submit: texts } = useTexts();
+  const { submit: texts, flavors: named } = useTexts();
   const { form, wrong, set } = props.part;
-  const { data: nodes } = useQuery(nodesQuery);
-  const devices = devicesOf(nodes ?? []);
-  // without a model, any will do
-  const fitting = devices.filter(
-    ({ device }) => device === form.device || device.startsWith(`${form.device}:`),
-  );
-  const names = ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
-  if (!names.includes(form.device)) names.push(form.device);
-  const numNodes = form.kind === "distributed" ? Number(form.nodes) : 1;
-  const total = numNodes * Number(form.count);
-  const there = fitting.reduce((sum, one) => sum + one.total, 0);
-  const free = there ? there - fitting.reduce((sum, one) => sum + one.used, 0) : undefined;
+  const { data } = useQuery(flavorsQuery);
+  const offered = (data ?? []).filter((one) => one.is_enabled);
+  const flavor = offered.find((one) => one.name === form.flavor);
+  const isByFlavor = form.flavor !== "";
   const hints: Record<Kind, string> = {
     regular: texts.regularHint,
     distributed: texts.distributedHint,
@@ -40,9 +35,7 @@ export function WhereSection(props: { part: Part }) {
     <section className="panel">
       <div className="panel-head">
         <h2>{texts.where}</h2>
-        {form.kind !== "roles" && Number.isFinite(total) && total > 0 && (
-          <span className="muted number">{texts.total(total, form.device)}</span>
-        )}
+        <Total form={form} flavor={flavor} />
       </div>
       <div className={`panel-body ${styles.fields ?? ""}`}>
         <div className="field">
@@ -57,56 +50,53 @@ export function WhereSection(props: { part: Part }) {
                 ["roles", texts.roles],
               ]}
               onChange={(kind) => {
-                set(ofKind(kind, form));
+                set(ofKind(kind, form, flavor?.device ?? form.device));
               }}
             />
           </div>
           <p className="hint">{hints[form.kind]}</p>
         </div>
         {form.kind === "roles" ? (
-          <RolesField
-            roles={form.roles}
-            devices={names}
-            wrong={wrong.roles}
-            places={wrong.roles === undefined ? {} : props.part.wrongRoles}
-            onChange={(roles) => {
-              set({ roles });
-            }}
-          />
+          <Roles part={props.part} />
         ) : (
-          <div className={styles.row}>
-            <SelectField
-              label={texts.device}
-              value={form.device}
-              hint={free === undefined ? texts.cpuHint : texts.free(free, there)}
-              choices={names.map((name) => [name, name] as const)}
-              onChange={(event) => {
-                const device = event.target.value;
-                set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
-              }}
-            />
-            <TextField
-              label={texts.count}
-              inputMode="numeric"
-              value={form.count}
-              wrong={wrong.count}
-              hint={free !== undefined && total > free ? texts.notEnough : undefined}
-              onChange={(event) => {
-                set({ count: event.target.value });
-              }}
-            />
-            {form.kind === "distributed" && (
-              <TextField
-                label={texts.nodes}
-                inputMode="numeric"
-                value={form.nodes}
-                wrong={wrong.nodes}
-                onChange={(event) => {
-                  set({ nodes: event.target.value });
-                }}
-              />
+          <>
+            {(offered.length > 0 || isByFlavor) && (
+              <div className="field">
+                <span className="label">{named.choose}</span>
+                <div>
+                  <Segments<"flavor" | "hand">
+                    label={named.choose}
+                    value={isByFlavor ? "flavor" : "hand"}
+                    choices={[
+                      ["flavor", named.byFlavor],
+                      ["hand", named.byHand],
+                    ]}
+                    onChange={(way) => {
+                      set({ flavor: way === "flavor" ? (offered[0]?.name ?? "") : "" });
+                    }}
+                  />
+                </div>
+              </div>
             )}
-          </div>
+            {isByFlavor ? (
+              <>
+                <FlavorField
+                  flavors={offered}
+                  value={form.flavor}
+                  wrong={wrong.flavor ?? (data && !flavor ? named.gone : undefined)}
+                  onChange={(one) => {
+                    set({
+                      flavor: one.name,
+                      ...(one.device.startsWith("npu") && { launch: "ascend" }),
+                    });
+                  }}
+                />
+                {form.kind === "distributed" && <NodesField part={props.part} />}
+              </>
+            ) : (
+              <ByHand part={props.part} />
+            )}
+          </>
         )}
         <div className={styles.row}>
           <SelectField
@@ -148,8 +138,111 @@ export function WhereSection(props: { part: Part }) {
   );
 }
 
+/** Devices of a type, so many on each node. */
+function ByHand(props: { part: Part }) {
+  const { submit: texts } = useTexts();
+  const { form, wrong, set } = props.part;
+  const { data: nodes } = useQuery(nodesQuery);
+  const devices = devicesOf(nodes ?? []);
+  // without a model, any will do
+  const fitting = devices.filter(
+    ({ device }) => device === form.device || device.startsWith(`${form.device}:`),
+  );
+  const names = namesOf(devices);
+  if (!names.includes(form.device)) names.push(form.device);
+  const there = fitting.reduce((sum, one) => sum + one.total, 0);
+  const free = there ? there - fitting.reduce((sum, one) => sum + one.used, 0) : undefined;
+  return (
+    <div className={styles.row}>
+      <SelectField
+        label={texts.device}
+        value={form.device}
+        hint={free === undefined ? texts.cpuHint : texts.free(free, there)}
+        choices={names.map((name) => [name, name] as const)}
+        onChange={(event) => {
+          const device = event.target.value;
+          set({ device, ...(device.startsWith("npu") && { launch: "ascend" }) });
+        }}
+      />
+      <TextField
+        label={texts.count}
+        inputMode="numeric"
+        value={form.count}
+        wrong={wrong.count}
+        hint={
+          free !== undefined && numNodes(form) * Number(form.count) > free
+            ? texts.notEnough
+            : undefined
+        }
+        onChange={(event) => {
+          set({ count: event.target.value });
+        }}
+      />
+      {form.kind === "distributed" && <NodesField part={props.part} />}
+    </div>
+  );
+}
+
+function NodesField(props: { part: Part }) {
+  const { submit: texts } = useTexts();
+  const { form, wrong, set } = props.part;
+  return (
+    <TextField
+      label={texts.nodes}
+      inputMode="numeric"
+      value={form.nodes}
+      wrong={wrong.nodes}
+      onChange={(event) => {
+        set({ nodes: event.target.value });
+      }}
+    />
+  );
+}
+
+/** All devices together, or what all nodes cost in an hour. */
+function Total(props: { form: Form; flavor: Flavor | undefined }) {
+  const { submit: texts, flavors: named } = useTexts();
+  const locale = useLocale();
+  const { form, flavor } = props;
+  const nodes = numNodes(form);
+  if (form.kind === "roles") return null;
+  if (form.flavor) {
+    if (!flavor || !(nodes > 0)) return null;
+    const price = String(Number(flavor.price_per_hour) * nodes);
+    const shown = named.perHour(showPrice(price, flavor.currency, locale));
+    return <span className="muted number">{named.allNodes(shown)}</span>;
+  }
+  const total = nodes * Number(form.count);
+  if (!Number.isFinite(total) || total <= 0) return null;
+  return <span className="muted number">{texts.total(total, form.device)}</span>;
+}
+
+function numNodes(form: Form): number {
+  return form.kind === "distributed" ? Number(form.nodes) : 1;
+}
+
+function Roles(props: { part: Part }) {
+  const { form, wrong, wrongRoles, set } = props.part;
+  const { data: nodes } = useQuery(nodesQuery);
+  return (
+    <RolesField
+      roles={form.roles}
+      devices={namesOf(devicesOf(nodes ?? []))}
+      wrong={wrong.roles}
+      places={wrong.roles === undefined ? {} : wrongRoles}
+      onChange={(roles) => {
+        set({ roles });
+      }}
+    />
+  );
+}
+
+function namesOf(devices: readonly { device: string }[]): string[] {
+  return ["cpu", ...devices.map((one) => one.device).filter((name) => name !== "cpu")];
+}
+
 /** The usual launch mode of a kind of job; what was said of roles stays. */
-function ofKind(kind: Kind, form: Form): Partial<Form> {
+function ofKind(kind: Kind, form: Form, device: string): Partial<Form> {
   if (kind === "roles") {
     const roles = form.roles.length
       ? form.roles
@@ -157,5 +250,5 @@ function ofKind(kind: Kind, form: Form): Partial<Form> {
     return { kind, launch: "ps_worker", roles };
   }
   const usual = kind === "distributed" ? "ddp" : "plain";
-  return { kind, launch: form.device.startsWith("npu") ? "ascend" : usual };
+  return { kind, launch: device.startsWith("npu") ? "ascend" : usual };
 }

@@ -37,6 +37,25 @@ test("a job that was submitted fills the form with itself", () => {
   expect(formOf(job)).toEqual(form);
 });
 
+test("names stand for the shape and the image, in a clone as well", () => {
+  const form = {
+    ...EMPTY,
+    name: "a",
+    command: "b",
+    flavor: "npu-2",
+    framework: "torch",
+    cpus: "9",
+  };
+  const spec = specOf({ ...form, image: "left:over" });
+  expect(spec).toMatchObject({ flavor: "npu-2", framework: "torch" });
+  expect(spec).not.toHaveProperty("resources");
+  expect(spec).not.toHaveProperty("image");
+  const resources = { device: "npu:910b:2", cpus: 4, memory: 8 };
+  const stored = { ...spec, image: null, resources };
+  const job = { name: "a", project: "default", spec: stored } as unknown as Schemas["JobOut"];
+  expect(specOf(formOf(job) ?? EMPTY)).toEqual({ ...spec, project: "default" });
+});
+
 test("roles go there and back, with what the form does not show of them", () => {
   const spec = {
     name: "ps",

@@ -20,6 +20,8 @@ export type Form = {
   project: string;
   name: string;
   kind: Kind;
+  /** Empty: devices are chosen by hand. */
+  flavor: string;
   device: string;
   count: string;
   nodes: string;
@@ -29,6 +31,8 @@ export type Form = {
   preemptible: boolean;
   command: string;
   setup: string;
+  /** Empty: an image, or the node's own Python. */
+  framework: string;
   image: string;
   contract: string;
   code: string;
@@ -62,6 +66,7 @@ export const EMPTY: Form = {
   project: "",
   name: "",
   kind: "regular",
+  flavor: "",
   device: "cpu",
   count: "1",
   nodes: "2",
@@ -71,6 +76,7 @@ export const EMPTY: Form = {
   preemptible: false,
   command: "",
   setup: "",
+  framework: "",
   image: "",
   contract: "",
   code: "",
@@ -99,7 +105,8 @@ export function specOf(form: Form): Spec {
   };
   const texts = {
     setup: form.setup,
-    image: form.image,
+    framework: form.framework,
+    image: form.framework ? "" : form.image,
     contract: form.contract,
     output: form.output,
   };
@@ -142,6 +149,7 @@ export function formOfSpec(spec: Spec): Form {
     project: text(spec.project),
     name: text(spec.name),
     kind: roles.length ? "roles" : nodes > 1 ? "distributed" : "regular",
+    flavor: text(spec.flavor),
     device,
     count,
     nodes: String(nodes > 1 ? nodes : 2),
@@ -151,6 +159,7 @@ export function formOfSpec(spec: Spec): Form {
     preemptible: Boolean(spec.preemptible),
     command: commandText(spec.command),
     setup: text(spec.setup),
+    framework: text(spec.framework),
     image: text(spec.image),
     contract: text(spec.contract),
     code: code?.store ?? code?.tree ?? "",
@@ -193,11 +202,15 @@ function alikeOf(form: Form): Spec {
   return {
     command: form.command,
     nodes: form.kind === "distributed" ? number(form.nodes) : 1,
-    resources: {
-      device: deviceText(form.device, form.count),
-      ...(form.cpus && { cpus: number(form.cpus) }),
-      ...(form.memory && { memory: form.memory }),
-    },
+    ...(form.flavor ? { flavor: form.flavor } : { resources: resourcesOf(form) }),
+  };
+}
+
+function resourcesOf(form: Form): Spec {
+  return {
+    device: deviceText(form.device, form.count),
+    ...(form.cpus && { cpus: number(form.cpus) }),
+    ...(form.memory && { memory: form.memory }),
   };
 }
 
@@ -247,6 +260,8 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["resources.memory", "memory"],
   ["nodes", "nodes"],
   ["launch", "launch"],
+  ["flavor", "flavor"],
+  ["framework", "framework"],
   ["processes", "processes"],
   ["roles", "roles"],
   ["image", "image"],

@@ -139,29 +139,31 @@ export function MoreSection(props: { part: Part }) {
             }}
           />
         </div>
-        <div className={styles.row}>
-          <TextField
-            label={texts.cpus}
-            isOptional
-            hint={texts.cpusHint}
-            inputMode="decimal"
-            value={form.cpus}
-            wrong={wrong.cpus}
-            onChange={(event) => {
-              set({ cpus: event.target.value });
-            }}
-          />
-          <TextField
-            label={texts.memory}
-            isOptional
-            hint={texts.memoryHint}
-            value={form.memory}
-            wrong={wrong.memory}
-            onChange={(event) => {
-              set({ memory: event.target.value });
-            }}
-          />
-        </div>
+        {!form.flavor && (
+          <div className={styles.row}>
+            <TextField
+              label={texts.cpus}
+              isOptional
+              hint={texts.cpusHint}
+              inputMode="decimal"
+              value={form.cpus}
+              wrong={wrong.cpus}
+              onChange={(event) => {
+                set({ cpus: event.target.value });
+              }}
+            />
+            <TextField
+              label={texts.memory}
+              isOptional
+              hint={texts.memoryHint}
+              value={form.memory}
+              wrong={wrong.memory}
+              onChange={(event) => {
+                set({ memory: event.target.value });
+              }}
+            />
+          </div>
+        )}
         <AreaField
           label={texts.setup}
           isOptional

@@ -30,5 +30,8 @@ export const TEMPLATES: Record<Template, Partial<Form>> = {
 };
 
 export function fromTemplate(name: Template | undefined, before: Form): Form {
-  return { ...EMPTY, project: before.project, ...(name && TEMPLATES[name]) };
+  const template = name && TEMPLATES[name];
+  // a template with devices of its own is not what a flavor stands for
+  const flavor = template?.device ? "" : before.flavor;
+  return { ...EMPTY, project: before.project, flavor, ...template };
 }

@@ -1,6 +1,6 @@
 export const admin = {
   title: "Admin",
-  tabs: { people: "People", audit: "Audit" },
+  tabs: { people: "People", flavors: "Flavors", frameworks: "Frameworks", audit: "Audit" },
   requests: "Waiting to be let in",
   noRequests: "Nobody waits.",
   approve: "Let in",

@@ -3,7 +3,7 @@ import type { admin as en } from "../en/admin";
 
 export const admin: Same<typeof en> = {
   title: "管理",
-  tabs: { people: "人员", audit: "审计" },
+  tabs: { people: "人员", flavors: "规格", frameworks: "框架", audit: "审计" },
   requests: "等待批准",
   noRequests: "没有人在等待。",
   approve: "批准",

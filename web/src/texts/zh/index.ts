@@ -4,6 +4,7 @@ import { chart } from "./chart";
 import { cluster } from "./cluster";
 import { common } from "./common";
 import { entry } from "./entry";
+import { flavors } from "./flavors";
 import { examples } from "./examples";
 import { flow } from "./flow";
 import { frame } from "./frame";
@@ -27,6 +28,7 @@ export const texts = {
   cluster,
   common,
   entry,
+  flavors,
   examples,
   flow,
   frame,

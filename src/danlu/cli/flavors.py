@@ -1,0 +1,235 @@
+"""`danlu flavors list|show|add|change|enable|disable|remove|suggest`"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.client import Client
+    from danlu.wire.flavors import FlavorOut
+
+app = typer.Typer(name="flavors", rich_markup_mode=None, context_settings=CONTEXT)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A flavor's name.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of flavors.")]
+Device = Annotated[Optional[str], typer.Option(help="Devices of a node, TYPE[:MODEL][:COUNT], such as gpu:2.")]
+Cpus = Annotated[Optional[float], typer.Option(help="Cores reserved on a node.")]
+Memory = Annotated[Optional[str], typer.Option(help="Memory reserved on a node, such as 64GiB.")]
+Price = Annotated[Optional[str], typer.Option(help="Of a node and hour, such as 18.40.")]
+Description = Annotated[Optional[str], typer.Option(help="What it is good for.")]
+
+
+@app.callback(invoke_without_command=True)
+def _flavors(context: typer.Context) -> None:
+    """Machine shapes that jobs ask for by name, with prices.
+
+    Without a command: the list. A job names one as `flavor` (`danlu run --flavor NAME`), and keeps the shape and
+    the price that it stood for when it was submitted. Admins change them.
+    """
+    if context.invoked_subcommand is None:
+        list_()
+
+
+@app.command("list", context_settings=CONTEXT)
+def list_(as_json: AsJson = False) -> None:
+    """List flavors: shapes, prices, and how many of each are free now.
+
+    \b
+    Examples:
+      danlu flavors list
+      danlu flavors
+      danlu flavors list --json | jq -r '.[] | [.name, .price_per_hour] | @tsv'
+    """
+    from danlu.cli.output import note, print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.flavors.list())
+    if as_json:
+        print_json(found)
+        return
+    print(rows_text(found))
+    if not found:
+        note("there are no flavors; an admin adds them: danlu flavors suggest")
+
+
+@app.command(context_settings=CONTEXT)
+def show(flavor: Name, as_json: AsJson = False) -> None:
+    """Show a flavor.
+
+    \b
+    Examples:
+      danlu flavors show gpu-8
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.flavors.get(flavor), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def add(
+    flavor: Name,
+    device: Device = None,
+    cpus: Cpus = None,
+    memory: Memory = None,
+    price: Price = None,
+    description: Description = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a flavor; for admins.
+
+    \b
+    Examples:
+      danlu flavors add npu-8 --device npu:910b:8 --cpus 96 --memory 512GiB --price 98.50
+      danlu flavors add small --cpus 2 --memory 4GiB --price 0.70 --description 'to try things out'
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.flavors.add(
+            flavor, device=device, cpus=cpus, memory=memory, price_per_hour=price, description=description
+        )
+    _print(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def change(
+    flavor: Name,
+    device: Device = None,
+    cpus: Cpus = None,
+    memory: Memory = None,
+    price: Price = None,
+    description: Description = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a flavor; for admins. Jobs keep the shape and the price that they have.
+
+    What is not named stays; --cpus 0 and --memory 0 reserve nothing.
+
+    \b
+    Examples:
+      danlu flavors change npu-8 --price 88
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        changed = client.flavors.change(
+            flavor, device=device, cpus=cpus, memory=memory, price_per_hour=price, description=description
+        )
+    _print(changed, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def enable(flavors: Names) -> None:
+    """Let new jobs name flavors again; for admins.
+
+    \b
+    Examples:
+      danlu flavors enable npu-8
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in flavors:
+            client.flavors.enable(name)
+            print(f"{name} is enabled")
+
+
+@app.command(context_settings=CONTEXT)
+def disable(flavors: Names) -> None:
+    """Keep flavors, and let no new job name them; for admins.
+
+    \b
+    Examples:
+      danlu flavors disable npu-8
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in flavors:
+            client.flavors.disable(name)
+            print(f"{name} is disabled")
+
+
+@app.command(context_settings=CONTEXT)
+def remove(flavors: Names) -> None:
+    """Forget flavors; for admins. Jobs that name them keep what they stood for.
+
+    \b
+    Examples:
+      danlu flavors remove npu-8
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in flavors:
+            client.flavors.remove(name)
+            print(f"removed {name}")
+
+
+@app.command(context_settings=CONTEXT)
+def suggest(
+    add_: bool = typer.Option(False, "--add", help="Add all of them."),
+    as_json: AsJson = False,
+) -> None:
+    """Show flavors that would fit the nodes there are, at no price; for admins.
+
+    One device, half a node and a whole node of each kind of node.
+
+    \b
+    Examples:
+      danlu flavors suggest
+      danlu flavors suggest --add
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.flavors.suggestions()
+        if add_:
+            found = [_add(client, one) for one in found]
+    print_json(found) if as_json else print(rows_text(found))
+
+
+def rows_text(flavors: list[FlavorOut]) -> str:
+    """The list for people."""
+    from danlu.cli.output import table
+    from danlu.spec.money import show_price
+    from danlu.spec.units import show_size
+
+    rows = [
+        (
+            one.name,
+            one.device,
+            "-" if one.cpus is None else f"{one.cpus:g}",
+            "-" if one.memory is None else show_size(one.memory),
+            show_price(one.price_per_hour, one.currency),
+            f"{one.num_free} of {one.num_total}",
+            "" if one.is_enabled else "disabled",
+            " ".join(one.description.split()),
+        )
+        for one in flavors
+    ]
+    return table(("NAME", "DEVICE", "CPUS", "MEMORY", "PRICE", "FREE", "STATE", "DESCRIPTION"), rows)
+
+
+def _add(client: Client, wanted: FlavorOut) -> FlavorOut:
+    return client.flavors.add(
+        wanted.name,
+        device=wanted.device,
+        cpus=wanted.cpus,
+        memory=wanted.memory,
+        price_per_hour=wanted.price_per_hour,
+        description=wanted.description,
+    )
+
+
+def _print(flavor: FlavorOut, as_json: bool) -> None:
+    from danlu.cli.output import print_json
+
+    print_json(flavor) if as_json else print(rows_text([flavor]))

@@ -1,0 +1,237 @@
+"""`danlu frameworks list|show|add|change|enable|disable|remove`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.wire.frameworks import FrameworkOut
+
+app = typer.Typer(name="frameworks", rich_markup_mode=None, context_settings=CONTEXT)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A framework's name.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of frameworks.")]
+Title = Annotated[Optional[str], typer.Option(help="What people call it, such as 'PyTorch 2.13'.")]
+Image = Annotated[Optional[str], typer.Option(help="Container image; without one, the node's own Python.")]
+Setup = Annotated[Optional[str], typer.Option(help="Shell script that runs before the job's own; @FILE reads it.")]
+Env = Annotated[list[str], typer.Option("--env", metavar="NAME=VALUE", help="Variable; repeatable.")]
+Launch = Annotated[list[str], typer.Option("--launch", metavar="MODE", help="Launch mode that it suits; repeatable.")]
+Description = Annotated[Optional[str], typer.Option(help="What is in it.")]
+
+
+@app.callback(invoke_without_command=True)
+def _frameworks(context: typer.Context) -> None:
+    """Environments that jobs ask for by name.
+
+    Without a command: the list. A job names one as `framework` (`danlu run --framework NAME`) and gets its image, or
+    the node's own Python, its setup and its variables. Admins change them.
+    """
+    if context.invoked_subcommand is None:
+        list_()
+
+
+@app.command("list", context_settings=CONTEXT)
+def list_(as_json: AsJson = False) -> None:
+    """List frameworks: what each stands for, and the launch modes it suits.
+
+    \b
+    Examples:
+      danlu frameworks list
+      danlu frameworks
+      danlu frameworks list --json | jq -r '.[].name'
+    """
+    from danlu.cli.output import note, print_json, table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.frameworks.list())
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            one.name,
+            one.image or "the node's own",
+            ", ".join(map(str, one.launch)) or "all",
+            "" if one.is_enabled else "disabled",
+            " ".join(one.title.split()),
+        )
+        for one in found
+    ]
+    print(table(("NAME", "IMAGE", "LAUNCH", "STATE", "TITLE"), rows))
+    if not found:
+        note("there are no frameworks; an admin adds them: danlu frameworks add --help")
+
+
+@app.command(context_settings=CONTEXT)
+def show(framework: Name, as_json: AsJson = False) -> None:
+    """Show a framework: image, setup, variables, launch modes.
+
+    \b
+    Examples:
+      danlu frameworks show pytorch-2.13
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        _print(client.frameworks.get(framework), as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def add(
+    framework: Name,
+    title: Title = None,
+    image: Image = None,
+    setup: Setup = None,
+    env: Env = [],  # noqa: B006  typer's own way
+    launch: Launch = [],  # noqa: B006
+    description: Description = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a framework; for admins.
+
+    \b
+    Examples:
+      danlu frameworks add pytorch-2.13 --title 'PyTorch 2.13' --image registry.example.com/torch:2.13 --launch ddp
+      danlu frameworks add venv --setup '. /opt/venv/bin/activate' --env OMP_NUM_THREADS=4
+      danlu frameworks add cann --setup @set_env.sh --launch ascend
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.frameworks.add(
+            framework,
+            title=title,
+            image=image,
+            setup=_script(setup),
+            env=_variables(env) or None,
+            launch=launch,
+            description=description,
+        )
+    _print(made, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def change(
+    framework: Name,
+    title: Title = None,
+    image: Image = None,
+    setup: Setup = None,
+    env: Env = [],  # noqa: B006
+    launch: Launch = [],  # noqa: B006
+    description: Description = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a framework; for admins. Jobs keep what they have.
+
+    What is not named stays. --image '' is the node's own Python, --setup '' none. --env and --launch replace all.
+
+    \b
+    Examples:
+      danlu frameworks change pytorch-2.13 --image registry.example.com/torch:2.13.1
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        changed = client.frameworks.change(
+            framework,
+            title=title,
+            image=image,
+            setup=_script(setup),
+            env=_variables(env) or None,
+            launch=launch or None,
+            description=description,
+        )
+    _print(changed, as_json)
+
+
+@app.command(context_settings=CONTEXT)
+def enable(frameworks: Names) -> None:
+    """Let new jobs name frameworks again; for admins.
+
+    \b
+    Examples:
+      danlu frameworks enable pytorch-2.13
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in frameworks:
+            client.frameworks.enable(name)
+            print(f"{name} is enabled")
+
+
+@app.command(context_settings=CONTEXT)
+def disable(frameworks: Names) -> None:
+    """Keep frameworks, and let no new job name them; for admins.
+
+    \b
+    Examples:
+      danlu frameworks disable pytorch-1.9
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in frameworks:
+            client.frameworks.disable(name)
+            print(f"{name} is disabled")
+
+
+@app.command(context_settings=CONTEXT)
+def remove(frameworks: Names) -> None:
+    """Forget frameworks; for admins. Jobs that name them keep what they stood for.
+
+    \b
+    Examples:
+      danlu frameworks remove pytorch-1.9
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in frameworks:
+            client.frameworks.remove(name)
+            print(f"removed {name}")
+
+
+def _print(framework: FrameworkOut, as_json: bool) -> None:
+    from danlu.cli.output import bold, print_json
+
+    if as_json:
+        print_json(framework)
+        return
+    facts = {
+        "title": framework.title,
+        "state": "" if framework.is_enabled else "disabled",
+        "image": framework.image or "none: the node's own Python",
+        "launch": ", ".join(map(str, framework.launch)) or "all",
+        "env": " ".join(f"{name}={value}" for name, value in framework.env.items()),
+        "about": framework.description,
+    }
+    print(bold(framework.name))
+    for name, value in facts.items():
+        if value:
+            print(f"  {name:<7} {' '.join(value.split())}")
+    if framework.setup:
+        print("\n".join(["  setup", *(f"    {line}" for line in framework.setup.splitlines())]))
+
+
+def _script(text: Optional[str]) -> Optional[str]:
+    """What was given, or what is in the file that it names."""
+    if text is None or not text.startswith("@"):
+        return text
+    return Path(text[1:]).read_text(encoding="utf-8")
+
+
+def _variables(items: list[str]) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{item!r} is not of the form NAME=VALUE", param_hint="--env")
+        found[name] = value
+    return found

@@ -1,0 +1,68 @@
+"""How many nodes of a flavor the cluster has, and has free now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy.orm import Session
+
+from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.room import Room
+from danlu.scheduler.shape import Need
+from danlu.scheduler.snapshot import FreeNode
+from danlu.spec.flavors import Flavor
+from danlu.spec.nodes import NodeInfo
+from danlu.store import attempts, nodes
+
+MAX_COUNTED = 1000
+"""Nobody needs to know how many more there are."""
+
+
+def infos(session: Session) -> list[NodeInfo]:
+    """The nodes that answer."""
+    return [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
+
+
+def free_nodes(session: Session, known: Iterable[NodeInfo]) -> list[FreeNode]:
+    """What is left of these nodes now."""
+    taken = {(claim.node, claim.type, claim.device_id) for claim in attempts.device_claims(session)}
+    tasks: dict[str, list[attempts.LiveTask]] = {}
+    for task in attempts.tasks_in_use(session):
+        tasks.setdefault(task.node, []).append(task)
+    return [
+        FreeNode(
+            info=info,
+            devices=tuple(one for one in info.devices if (info.name, one.type, one.id) not in taken),
+            cpus=info.cpus - sum(task.cpus for task in tasks.get(info.name, ())),
+            memory_bytes=info.memory_bytes - sum(task.memory_bytes for task in tasks.get(info.name, ())),
+            num_tasks=info.max_tasks - len(tasks.get(info.name, ())),
+        )
+        for info in known
+    ]
+
+
+def count(flavor: Flavor, found: Iterable[FreeNode]) -> int:
+    """How many tasks of this shape fit."""
+    need = Need(
+        num_tasks=1,
+        type=flavor.device.type,
+        model=flavor.device.model,
+        devices=flavor.device.count if flavor.device.is_scarce else 0,
+        cpus=flavor.cpus or 0.0,
+        memory_bytes=flavor.memory or 0,
+        keeps_to_rings=False,
+    )
+    number = 0
+    for node in found:
+        room = Room(node, 0)
+        while (devices := room.fit(need)) is not None:
+            room.take(need, devices)
+            number += 1
+            if number == MAX_COUNTED:
+                return number
+    return number
+
+
+def empty(known: Iterable[NodeInfo]) -> list[FreeNode]:
+    """The same nodes as if nothing ran."""
+    return [empty_node(info) for info in known]

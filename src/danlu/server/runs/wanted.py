@@ -1,0 +1,33 @@
+"""Which runs a request is about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+from fastapi import Depends, Query
+
+from danlu.server.identity import CurrentUser
+from danlu.server.people.service import project_ids_for
+from danlu.server.runs import service
+from danlu.store import runs
+
+
+def _wanted(
+    who: CurrentUser,
+    query: Annotated[Optional[str], Query(alias="filter", max_length=4000)] = None,
+    folder: Annotated[Optional[str], Query(max_length=500)] = None,
+    below: bool = True,
+    job: Annotated[Optional[str], Query(max_length=40)] = None,
+    deleted: bool = False,
+) -> runs.RunFilter:
+    return runs.RunFilter(
+        project_ids=project_ids_for(who),
+        folder=None if folder is None else service.folder_in("folder", folder),
+        with_folders_below=below,
+        job_id=job,
+        text=query,
+        is_deleted=deleted,
+    )
+
+
+WantedRuns = Annotated[runs.RunFilter, Depends(_wanted)]

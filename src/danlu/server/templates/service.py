@@ -1,0 +1,80 @@
+"""The rules of templates: one's own, and those that others share in a project."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import Conflict, NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.state import ServerState
+from danlu.spec.audit import Action
+from danlu.spec.templates import check_template
+from danlu.store import people, templates
+from danlu.store.template_tables import TemplateRow
+from danlu.wire.templates import SaveTemplate, TemplateOut
+
+MOST_OF_ONE = 500
+
+
+def list_templates(session: Session, who: UserIdentity, *, after: int, limit: int) -> list[TemplateOut]:
+    rows = templates.seen_by(session, who.user_id, project_ids_for(who), after=after, limit=limit)
+    projects = people.projects_by_id(session)
+    owners = people.names_of_users(session, {row.owner_id for row in rows})
+    return [_out(who, row, projects[row.project_id], owners.get(row.owner_id, "")) for row in rows]
+
+
+def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:
+    """Keep a template; one's own of that name in that project is replaced."""
+    project_id = default_project(session, who, body.project)
+    spec, now = check_template(body.spec), state.now()
+    row = templates.by_name(session, project_id, who.user_id, body.name)
+    if row is None:
+        if templates.count_of(session, who.user_id) >= MOST_OF_ONE:
+            raise Conflict(f"you keep {MOST_OF_ONE} templates already; delete one of them")
+        row = TemplateRow(project_id=project_id, owner_id=who.user_id, name=body.name)
+    row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
+    templates.add_template(session, row)
+    _note(session, who, Action.TEMPLATE_SAVE, row, state)
+    return _out(who, row, people.projects_by_id(session)[project_id], who.name)
+
+
+def delete(session: Session, state: ServerState, who: UserIdentity, template: str) -> None:
+    row = templates.get_template(session, int(template)) if _is_id(template) else None
+    if row is None or not _can_see(who, row):
+        raise NotFound(f"no template {template[:40]!r}; `danlu templates ls` shows them")
+    if not _can_change(who, row):
+        raise NotAllowed(f"template {row.name!r} is not yours to delete; ask its owner or an owner of its project")
+    _note(session, who, Action.TEMPLATE_DELETE, row, state)
+    templates.delete_template(session, row)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _can_see(who: UserIdentity, row: TemplateRow) -> bool:
+    return rights.can_see_project(who, row.project_id) and (row.is_shared or row.owner_id == who.user_id)
+
+
+def _can_change(who: UserIdentity, row: TemplateRow) -> bool:
+    return rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
+
+
+def _note(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
+    note(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
+
+
+def _out(who: UserIdentity, row: TemplateRow, project: str, owner: str) -> TemplateOut:
+    return TemplateOut(
+        id=str(row.id),
+        name=row.name,
+        project=project,
+        owner=owner,
+        is_shared=row.is_shared,
+        is_yours=_can_change(who, row),
+        spec=row.spec,
+        changed_at=row.changed_at,
+    )
