@@ -41,6 +41,9 @@ def render() -> str:
             inner = getattr(command, "commands", None)
             if inner is None:
                 parts.append(_command(f"danlu {name}", command))
+            elif command.invoke_without_command:
+                parts.append(_command(f"danlu {name}", command))
+                parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner]
             else:
                 parts.append(f"### danlu {name}\n\n{_prose(command.help)}\n")
                 parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner]

@@ -21,6 +21,7 @@ from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
+from danlu.store.metrics.use import UseFiles
 from danlu.store.uploads import Uploads
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
@@ -32,8 +33,8 @@ def openapi() -> str:
         home = Path(folder)
         database = Database(sqlite_url(home / "unused.db"))
         sealer = Sealer(home / "key")
-        logs = Logs(database, LogFiles(home))
-        parts = Parts(database=database, logs=logs, engines={}, sealer=sealer, server_url="", server_id="")
+        logs, use = Logs(database, LogFiles(home)), UseFiles(home)
+        parts = Parts(database=database, logs=logs, use=use, engines={}, sealer=sealer, server_url="", server_id="")
         scheduler = Scheduler(parts)
         state = ServerState(
             settings=ServerSettings(data_dir=home),
@@ -42,6 +43,7 @@ def openapi() -> str:
             blobs=Blobs(LocalObjects(home)),
             uploads=Uploads(home),
             logs=logs,
+            use=use,
             metrics=Metrics(database, JournalFiles(home), LocalObjects(home)),
             sealer=sealer,
             now=utc_now,

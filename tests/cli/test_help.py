@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def all_commands() -> Iterator[tuple[str, Any]]:
     for name in COMMANDS:
         command = load_command(name)
+        if getattr(command, "invoke_without_command", True):
+            yield name, command
         if hasattr(command, "commands"):
             yield from ((f"{name} {inner}", command.commands[inner]) for inner in command.commands)
-        else:
-            yield name, command
 
 
 @pytest.mark.parametrize(("name", "command"), list(all_commands()))

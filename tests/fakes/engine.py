@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation
+from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation, UsePiece
 from danlu.errors import DanluError
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
@@ -25,6 +25,8 @@ class FakeTask:
     is_output_complete: bool = True
     log: bytearray = field(default_factory=bytearray)
     marks: list[LogMark] = field(default_factory=list)
+    use: bytes = b""
+    """The file of what it uses, of generation 0."""
 
 
 class FakeEngine(Engine):
@@ -71,6 +73,11 @@ class FakeEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         task = self.tasks.get(_key(handle))
         return [mark for mark in task.marks if mark.offset > offset] if task is not None else []
+
+    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
+        task = self.tasks.get(_key(handle))
+        start = offset if generation == 0 else 0
+        return UsePiece(0, start, task.use[start:]) if task is not None and task.use else None
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:

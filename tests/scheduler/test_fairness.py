@@ -54,7 +54,7 @@ def snapshot(queue: list[QueuedJob], live: list[RunningJob], *nodes: FreeNode, *
         taken = {device.id for task in tasks for device in task.devices}
         free = tuple(device for device in item.devices if device.id not in taken)
         num_tasks = item.num_tasks - len(tasks)
-        left.append(FreeNode(item.info, free, item.cpus, item.memory_bytes, num_tasks))
+        left.append(FreeNode(item.info, free, item.cpus, item.memory_bytes, num_tasks, item.drain))
     return Snapshot(queue=tuple(queue), nodes=tuple(left), running=tuple(live), **more)
 
 

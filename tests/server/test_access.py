@@ -42,6 +42,7 @@ def filled(path: str) -> str:
     values = {
         "job": "train-1",
         "bucket": "main",
+        "node": "here",
         "key:path": "a",
         "digest": "a" * 64,
         "rank": "0",

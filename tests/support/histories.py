@@ -17,10 +17,11 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sqlalchemy import text
 from tests.fakes.engine import FakeEngine
 from tests.support.steps import want
-from tests.support.world import Clock, World, make_node, make_world
+from tests.support.world import START, Clock, World, make_node, make_world
 
 from danlu.auth.secrets import Sealer
 from danlu.errors import WrongState
+from danlu.server.nodes import service as node_service
 from danlu.server.settings import ServerSettings
 from danlu.spec.devices import Device
 from danlu.spec.reasons import CATALOGUE
@@ -29,10 +30,11 @@ from danlu.store import quotas
 from danlu.store.database import Database, sqlite_url
 from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
+from danlu.wire.nodes import DrainNode
 
 NODES = ("n0", "n1", "n2")
 TABLES = (
-    "events", "device_claims", "tasks", "attempts", "log_segments", "log_marks", "jobs", "quotas", "nodes"
+    "events", "device_claims", "tasks", "attempts", "log_segments", "log_marks", "jobs", "quotas", "nodes", "drains"
 )  # fmt: skip
 _FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -96,6 +98,8 @@ class History(RuleBasedStateMachine):
         self.outputs: dict[str, str] = {}
         self.quota_of: dict[int, float] = {}
         self.firm_before: dict[int, float] = {}
+        self.there_before: dict[str, set[tuple[str, int]]] = {}
+        """Drained node -> the attempts that were there when it was drained."""
         self.world.tick()
 
     @initialize(target=jobs, wanted=st.lists(JOBS, min_size=2, max_size=4))
@@ -141,6 +145,27 @@ class History(RuleBasedStateMachine):
         self.database.write(quotas.set_quota, project_id, quotas.WHOLE_PROJECT, amounts)
         self.quota_of[project_id] = float("inf") if devices is None else float(devices)
         self.tick()
+
+    @rule(node=st.sampled_from(NODES), evict=st.booleans())
+    def drain(self, node: str, evict: bool) -> None:
+        self.database.write(node_service.drain, self.world.admin, node, DrainNode(reason="fan", evict=evict), START)
+        self.there_before.setdefault(node, self._on(node))
+        self.tick()
+
+    @rule(node=st.sampled_from(NODES))
+    def open_again(self, node: str) -> None:
+        self.database.write(node_service.open_again, self.world.admin, node, START)
+        self.there_before.pop(node, None)
+        self.tick()
+
+    def _on(self, node: str) -> set[tuple[str, int]]:
+        """The live attempts that have a task on the node."""
+        query = (
+            "SELECT DISTINCT t.job_id, t.attempt FROM tasks t JOIN attempts a ON a.job_id = t.job_id "
+            "AND a.number = t.attempt WHERE t.node = :node AND a.state IN ('starting', 'running', 'stopping')"
+        )
+        with self.database.reading() as session:
+            return {(row[0], row[1]) for row in session.execute(text(query), {"node": node})}
 
     # what the cluster does
 
@@ -226,6 +251,8 @@ class History(RuleBasedStateMachine):
                 assert row["state"] in ("stopping", "stopped"), "preemption is not failure"
                 assert '"preemptible": true' in specs[row["job_id"]], "only who said so makes room"
         self._quotas_are_kept()
+        for node, there in self.there_before.items():
+            assert self._on(node) <= there, f"something new was started on {node}, which is drained"
 
     def _one_live_attempt(self, jobs: Any, live: set[tuple[str, int]]) -> None:
         for row in jobs:
@@ -278,6 +305,9 @@ class History(RuleBasedStateMachine):
 
     def _let_all_end(self) -> None:
         self.world.engine.unreachable.clear()
+        for node in list(self.there_before):
+            self.database.write(node_service.open_again, self.world.admin, node, START)
+        self.there_before.clear()
         for who in self.people:
             (project_id,) = who.roles
             self.database.write(quotas.set_quota, project_id, quotas.WHOLE_PROJECT, {})

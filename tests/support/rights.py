@@ -81,6 +81,7 @@ CHANGE_JOB = {
 }
 OWN_PROJECT = {"others": "2 2 403 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
 ADMIN_ONLY = {"own": "2 403 403 403 403", "others": "2 403 403 403 403", "none": "404 403 403 403 403"}
+ADMIN_ONLY_NODE = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 UPLOAD = {"own": "2 2 2 2 2 2 2", "others": "404 404 404 404 404 404 404", "none": "404 404 404 404 404 404 404"}
 WRITE_RUN = {
     "own": "2 2 2 403 404 2 404",
@@ -149,6 +150,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
+    ("GET", "/jobs/{job}/resources"): Rule(SEE),
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
@@ -156,6 +158,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/examples"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/examples/{example}"): Rule(everybody("2 2 2 2 2")),
+    ("PUT", "/nodes/{node}/drain"): Rule(ADMIN_ONLY_NODE, body(reason="kernel update")),
+    ("DELETE", "/nodes/{node}/drain"): Rule(ADMIN_ONLY_NODE),
     # the store
     ("GET", "/buckets"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/buckets"): Rule(
@@ -448,6 +452,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "job": job_of(case, rule.job) if "{job}" in path else "",
         "rank": "0",
         "terminal": "x",
+        "node": "here" if relation == "others" else "nothing",
         "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
         "key:path": key_of(case, rule.key),
         "digest": digest,

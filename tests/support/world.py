@@ -41,6 +41,7 @@ from danlu.store.log_files import LogFiles
 from danlu.store.logs import Logs
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
+from danlu.store.metrics.use import UseFiles
 from danlu.store.uploads import Uploads
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
@@ -101,6 +102,7 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
+            use=UseFiles(self.settings.log_dir),
             metrics=Metrics(
                 self.database,
                 JournalFiles(self.settings.server_dir / "runs"),
@@ -119,6 +121,7 @@ class World:
         return Parts(
             database=self.database,
             logs=self.logs,
+            use=UseFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",

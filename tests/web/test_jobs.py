@@ -105,6 +105,32 @@ class TestSubmitting:
         expect(page.get_by_label("Name", exact=True)).to_have_value("tf115_npu_2p")
         expect(page.get_by_label("Devices per node")).to_have_value("2")
 
+    def test_a_form_is_kept_as_a_template_and_others_begin_with_it(
+        self, console: RunningServer, admin: Tab, open_tab: Callable[..., Tab]
+    ) -> None:
+        page = admin.go("/submit")
+        fill_form(page, name="kept", command="echo kept")
+        page.get_by_role("button", name="Save as a template").click()
+        page.get_by_label("Name of the template").fill("<b>two</b> NPUs")
+        page.get_by_label("Share it with everybody in default").check()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("is kept as a template")).to_be_visible()
+        with console.client() as client:
+            link = client.people.invite("tom", project="default").url
+        colleague = open_tab().go(re.sub(r"^https?://[^/]+", "", link))
+        colleague.get_by_role("button", name="Sign in").click()
+        expect(colleague.get_by_role("heading", name="Overview")).to_be_visible()
+        colleague.goto(f"{console.url}/submit")
+        colleague.get_by_role("button", name="Saved templates").click()
+        expect(colleague.get_by_role("button", name="Delete the template")).to_have_count(0)
+        colleague.get_by_role("button", name="<b>two</b> NPUs by admin, in default").click()
+        expect(colleague.get_by_label("Name", exact=True)).to_have_value("kept")
+        page.get_by_role("button", name="Saved templates").click()
+        admin.check("submit-templates")
+        page.get_by_role("button", name="Delete the template <b>two</b> NPUs").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        expect(page.get_by_role("button", name="Saved templates")).to_have_count(0)
+
     def test_the_results_of_a_job_become_a_model(self, console: RunningServer, admin: Tab) -> None:
         with console.client() as client:
             job = client.jobs.submit(name="makes-weights", command='echo weights > "$DANLU_OUTPUT_DIR/model.bin"')

@@ -112,6 +112,13 @@ const jobMetrics = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
 });
 
+const jobResources = createRoute({
+  getParentRoute: () => job,
+  path: "/resources",
+  validateSearch: (search: Record<string, unknown>) => numberIn(search, "attempt"),
+  component: lazyRouteComponent(() => import("@/pages/job/resources/ResourcesTab"), "ResourcesTab"),
+});
+
 const jobTasks = createRoute({
   getParentRoute: () => job,
   path: "/tasks",
@@ -137,7 +144,16 @@ const jobEvents = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
 });
 
-const jobTabs = [jobOverview, jobLogs, jobMetrics, jobTasks, jobFlow, jobSpec, jobEvents];
+const jobTabs = [
+  jobOverview,
+  jobLogs,
+  jobMetrics,
+  jobResources,
+  jobTasks,
+  jobFlow,
+  jobSpec,
+  jobEvents,
+];
 
 const submit = createRoute({
   getParentRoute: () => inside,

@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "show": Command("danlu.cli.show:show", "Show a job, and why it is in its state."),
         "why": Command("danlu.cli.why:why", "Say why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.logs:logs", "Print or follow the logs of a job."),
+        "top": Command("danlu.cli.top:top", "Show what the tasks of a job use."),
         "shell": Command("danlu.cli.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.shell:exec_", "Run a command in a running task."),
         "wait": Command("danlu.cli.wait:wait", "Wait until jobs are over."),
@@ -53,7 +54,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Store and nodes": {
         "store": Command("danlu.cli.store:app", "Copy, list and delete files in the store."),
-        "nodes": Command("danlu.cli.nodes:nodes", "List nodes and their devices."),
+        "nodes": Command("danlu.cli.nodes:app", "List nodes and their devices; drain and open them."),
         "flavors": Command("danlu.cli.flavors:app", "Machine shapes that jobs ask for by name, with prices."),
         "frameworks": Command("danlu.cli.frameworks:app", "Environments that jobs ask for by name."),
     },

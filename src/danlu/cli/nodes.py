@@ -1,23 +1,33 @@
-"""`danlu nodes`"""
+"""`danlu nodes [drain|open]`"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import typer
+
+from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
 
 if TYPE_CHECKING:
     from danlu.wire.nodes import NodeOut
 
+app = typer.Typer(name="nodes", rich_markup_mode=None, context_settings=CONTEXT)
 
-def nodes(as_json: AsJson = False) -> None:
-    """List nodes and their devices.
+
+@app.callback(invoke_without_command=True)
+def nodes(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List nodes and their devices; drain and open them.
 
     \b
     Examples:
       danlu nodes
       danlu nodes --json | jq '.[].devices'
+      danlu nodes drain gpu-7 --reason 'kernel update'
+      danlu nodes open gpu-7
     """
+    if ctx.invoked_subcommand is not None:
+        return
     from danlu.cli.output import print_json
     from danlu.client import Client
 
@@ -26,8 +36,54 @@ def nodes(as_json: AsJson = False) -> None:
     print_json(found) if as_json else print(nodes_text(found))
 
 
+@app.command(context_settings=CONTEXT)
+def drain(
+    name: str = typer.Argument(metavar="NODE"),
+    reason: str = typer.Option(..., help="Why, for people whose jobs wait for it."),
+    evict: bool = typer.Option(
+        False, "--evict", help="Have preemptible jobs leave: they get their grace, and go back into the queue."
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Have nothing new started on a node; what runs there goes on to its end. For admins.
+
+    \b
+    Examples:
+      danlu nodes drain gpu-7 --reason 'kernel update'
+      danlu nodes drain gpu-7 --reason 'broken fan' --evict
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        node = client.drain_node(name, reason, evict=evict)
+    print_json(node) if as_json else print(f"{node.name} is drained; {still_run(node.num_tasks)}")
+
+
+@app.command("open", context_settings=CONTEXT)
+def open_(name: str = typer.Argument(metavar="NODE"), as_json: AsJson = False) -> None:
+    """Let jobs come to a node again that was drained. For admins.
+
+    \b
+    Examples:
+      danlu nodes open gpu-7
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        node = client.open_node(name)
+    print_json(node) if as_json else print(f"{node.name} is open")
+
+
+def still_run(num_tasks: int) -> str:
+    if num_tasks == 0:
+        return "nothing runs there any more"
+    return "1 task still runs there" if num_tasks == 1 else f"{num_tasks} tasks still run there"
+
+
 def nodes_text(nodes: list[NodeOut]) -> str:
-    from danlu.cli.output import paint, table
+    from danlu.cli.output import table
     from danlu.spec.units import show_size
 
     if not nodes:
@@ -36,7 +92,7 @@ def nodes_text(nodes: list[NodeOut]) -> str:
         (
             node.name,
             node.engine,
-            paint("up", 32) if node.is_reachable else paint("away", 31),
+            _state(node),
             f"{node.cpus_reserved:g}/{node.cpus:g}",
             f"{show_size(node.memory_reserved_bytes)}/{show_size(node.memory_bytes)}",
             _devices(node),
@@ -46,7 +102,28 @@ def nodes_text(nodes: list[NodeOut]) -> str:
         for node in nodes
     ]
     header = ("NODE", "ENGINE", "STATE", "CPUS", "MEMORY", "DEVICES", "TASKS", "ISOLATED")
-    return table(header, [(*row[:-1], row[-1] if row[-1] == "all" else f"not: {row[-1]}") for row in rows])
+    shown = table(header, [(*row[:-1], row[-1] if row[-1] == "all" else f"not: {row[-1]}") for row in rows])
+    return "\n".join([shown, *_drained(nodes)])
+
+
+def _state(node: NodeOut) -> str:
+    from danlu.cli.output import paint
+
+    if not node.is_reachable:
+        return paint("away", 31)
+    return paint("drained", 33) if node.drain is not None else paint("up", 32)
+
+
+def _drained(nodes: list[NodeOut]) -> list[str]:
+    """Below the table, a line for each: reasons are long."""
+    from danlu.cli.output import age
+
+    return [
+        f"{node.name} is drained since {age(node.drain.at)} by {node.drain.by}: {node.drain.reason} "
+        f"({still_run(node.num_tasks)})"
+        for node in nodes
+        if node.drain is not None
+    ]
 
 
 def _devices(node: NodeOut) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from types import TracebackType
 from typing import Optional, Union
+from urllib.parse import quote
 
 from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
@@ -28,7 +29,7 @@ from danlu.client.templates import Templates
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
-from danlu.wire.nodes import HealthOut, NodeOut
+from danlu.wire.nodes import DrainNode, HealthOut, NodeOut
 
 
 class Client:
@@ -107,6 +108,18 @@ class Client:
 
     def nodes(self) -> Iterator[NodeOut]:
         return pages(self._http, "/nodes", NodeOut)
+
+    def drain_node(self, name: str, reason: str, *, evict: bool = False) -> NodeOut:
+        """Have nothing new started on a node; what runs there goes on. For admins.
+
+        `evict`: preemptible jobs there have to leave. They get their grace, and go back into the queue.
+        """
+        wanted = body(DrainNode, reason=reason, evict=evict)
+        return self._http.put(f"/nodes/{quote(name, safe='')}/drain", NodeOut, body=wanted)
+
+    def open_node(self, name: str) -> NodeOut:
+        """Let jobs come to a node again that was drained. Quiet when it was not. For admins."""
+        return self._http.delete(f"/nodes/{quote(name, safe='')}/drain", NodeOut)
 
     def health(self) -> HealthOut:
         return self._http.get("/health", HealthOut)

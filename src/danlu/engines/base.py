@@ -26,6 +26,7 @@ __all__ = [
     "NodeInfo",
     "Observation",
     "TerminalSize",
+    "UsePiece",
 ]
 
 
@@ -73,6 +74,16 @@ class LogMark(BaseModel):
     at: float
 
 
+class UsePiece(NamedTuple):
+    """Bytes of the file of what a task uses (`danlu.journal.use`)."""
+
+    generation: int
+    offset: int
+    """Where they belong; 0 for the whole file, in the place of the one before it."""
+
+    data: bytes
+
+
 @dataclass(frozen=True)
 class Credentials:
     """What a started attempt gets that must not be in its plan."""
@@ -99,6 +110,9 @@ class EngineSetup:
     use_own_network: bool = True
     simulate: tuple[DeviceRequest, ...] = ()
     max_tasks: int = 0
+    use_seconds: float = 5.0
+    """How often it is measured what a task uses; 0: never."""
+
     homes_dir: Path | None = None
     """Folders of people that outlive jobs; below the work folder when not given. On a cluster: what all nodes mount."""
 
@@ -187,6 +201,14 @@ class Engine(ABC):
     @abstractmethod
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         """Return the time marks of the log with an offset greater than `offset`, oldest first."""
+
+    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:  # noqa: ARG002
+        """Return what is new in the file of what a task uses, for who has `offset` bytes of this generation of it.
+
+        The file is of another generation by now   -> all of it
+        Nothing was measured, or the node is away  -> None
+        """
+        return None
 
     @abstractmethod
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:

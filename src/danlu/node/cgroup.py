@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 V2 = "/sys/fs/cgroup"
 YOUNG_SECONDS = 60.0
@@ -35,6 +35,21 @@ class Limits(NamedTuple):
                 continue
             return int(values.get("oom_kill", 0))
         return 0
+
+    def memory_bytes(self) -> Optional[int]:
+        """Memory in use, without the part of the page cache that the kernel takes back first; None: not known."""
+        if not self.memory:
+            return None
+        for name, cache in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
+            try:
+                with open(f"{self.memory}/{name}") as file:
+                    used = int(file.read())
+                with open(f"{self.memory}/memory.stat") as file:
+                    values = dict(line.split() for line in file)
+            except (OSError, ValueError):
+                continue
+            return max(0, used - int(values.get(cache, 0)))
+        return None
 
     def remove(self) -> None:
         for folder in {self.memory, self.cpu} - {""}:

@@ -42,10 +42,10 @@ class Inventory(NamedTuple):
 def find_devices(dev: str = "/dev") -> Inventory:
     """Return the accelerators of this machine."""
     names = [path.name for path in Path(dev).iterdir()] if Path(dev).is_dir() else []
-    gpus = nvml_gpus() or parse_nvidia_smi(_say("nvidia-smi", f"--query-gpu={_GPU_FIELDS}", "--format=csv,noheader"))
+    gpus = nvml_gpus() or parse_nvidia_smi(say("nvidia-smi", f"--query-gpu={_GPU_FIELDS}", "--format=csv,noheader"))
     if not gpus:
         gpus = [Found("gpu", None, number) for number in _numbers(names, "nvidia")]
-    npus, problems = parse_npu_smi(_say("npu-smi", "info"))
+    npus, problems = parse_npu_smi(say("npu-smi", "info"))
     if not npus and not problems:
         npus = [Found("npu", None, number) for number in _numbers(names, "davinci")]
     ips = npu_ips([npu.id for npu in npus])
@@ -140,7 +140,7 @@ def npu_ips(numbers: list[int]) -> dict[int, str]:
     with contextlib.suppress(OSError):
         found = parse_hccn_conf(Path(HCCN_CONF).read_text())
     for number in numbers:
-        told = parse_hccn_tool(_say("hccn_tool", "-i", str(number), "-ip", "-g"))
+        told = parse_hccn_tool(say("hccn_tool", "-i", str(number), "-ip", "-g"))
         if told is not None:
             found[number] = told
     return found
@@ -152,7 +152,7 @@ def model_name(text: str) -> Optional[str]:
     return re.sub(r"^(nvidia-|ascend)", "", plain) or None
 
 
-def _say(program: str, *words: str) -> str:
+def say(program: str, *words: str) -> str:
     """What a tool prints; nothing when it is missing, fails or takes too long."""
     path = shutil.which(program)
     if path is None:

@@ -4,6 +4,7 @@ lock         held (flock) while the shim lives
 status.json  where the task is; its mtime is the heartbeat
 exit.json    how it ended; exists once and for ever
 log          what the command wrote
+use          what the task uses: see danlu.journal.use
 marks        (length of the log, time) about once a second; every line has MARK_WIDTH bytes
 control      a FIFO that takes lines: stop SECONDS
 """
@@ -21,6 +22,7 @@ from typing import Any, Optional
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
 TASK, TOKEN, STAGER_LOG, SHIM_LOG = "task.json", "token", "stager.log", "shim.log"
 FETCHED = "fetched.json"
+USE = "use"
 START_LOCK = "start.lock"
 MARK_WIDTH = 39
 RECORD_BYTES = 4096

@@ -25,6 +25,7 @@ from danlu.node.log_copy import LogCopy
 from danlu.node.notice import leave_notice
 from danlu.node.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
 from danlu.node.staging import StagerProcess, has_files, note_fetched
+from danlu.node.use import NotMeasured, begin_use
 from danlu.node.verdict import Facts, judge
 
 TICK_SECONDS = 1.0
@@ -85,6 +86,7 @@ class Shim:
         self._init_said = b""
         self._ended: dict[int, int] = {}
         self._out: StagerProcess | None = None
+        self._use = NotMeasured()
         self._look_for_output_at = 0.0
         self._phase = "starting"
         self._note("staging" if self._task["inputs"] or self._task["image"] is not None else "starting")
@@ -151,6 +153,7 @@ class Shim:
         for problem in problems:
             self._say(problem)
         self._start_init(limits)
+        self._use = begin_use(self._folder, self._task, limits=limits, init_pid=self._init_pid)
         kill_at = None
         while not self._has_ended(self._init_pid):
             if self._stop_at is not None:
@@ -159,8 +162,10 @@ class Shim:
                 self._kill_all()
             self._wait(also=[self._init] if self._init is not None else [], until=kill_at)
             self._watch_output()
+            self._use.look((self._out.pid,) if self._out is not None else ())
         self._hear_init(is_last=True)
         self._kill_all()
+        self._use.finish()
         self._ended_at = self._ended_at or time.time()
         self._look_at_the_end(limits)
 
@@ -414,12 +419,14 @@ class Shim:
     def _collect(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
             self._ended[pid] = status
+            if self._out is None or pid != self._out.pid:
+                self._use.reaped(pid, used)
 
     def _has_ended(self, pid: int) -> bool:
         return pid in self._ended

@@ -114,6 +114,7 @@ class _Round:
         for turns in beyond.values():
             heapq.heapify(turns)
         self._serve(beyond, None)
+        self._clear_drained()
         self._let_go()
         self._decision.explain = self._explain
         return self._decision
@@ -265,13 +266,23 @@ class _Round:
             )
         )
 
+    def _clear_drained(self) -> None:
+        """Have those leave a drained node who can, where that is wanted."""
+        told = {evict.job_id for evict in self._decision.evictions}
+        for room in self._cluster.rooms.values():
+            if room.drain is None or not room.drain.evicts:
+                continue
+            for job_id in sorted(room.held.keys() - room.coming.keys() - told):
+                live = self._cluster.live.get(job_id)
+                if live is not None and live.can_go:
+                    told.add(job_id)
+                    self._decision.evictions.append(Evict(job_id, drained=sentences.drained_node(room)))
+
     def _explain(self, entry: Entry) -> Reason:
         limit = None if entry.is_preemptible else self._limit(entry)
         if limit is not None:
             return sentences.over_quota(limit)
-        if not self._cluster.could_hold(entry.shape):
-            return sentences.no_such_node(entry.shape, (room.info for room in self._cluster.rooms.values()))
-        return sentences.no_capacity(entry.shape)
+        return sentences.no_room(self._cluster, entry.shape)
 
     def _let_go(self) -> None:
         """What was kept is kept in this round; the next one keeps it again."""

@@ -46,7 +46,7 @@ class Cluster:
         self.can_go: dict[int, dict[str, Live]] = {}
         """The same jobs by project, the newest last."""
         self._by_free: dict[str, list[dict[str, Room]]] = {}
-        self._could_hold: dict[Shape, bool] = {}
+        self._could_hold: dict[tuple[Shape, bool], bool] = {}
         self._offers: dict[object, Offers] = {}
         for node in nodes:
             self.add_node(node)
@@ -182,18 +182,20 @@ class Cluster:
             self._put(kind, len(free), room)
         self._put(ANY, room.num_free, room)
 
-    def could_hold(self, shape: Shape) -> bool:
-        """Whether the nodes would have room for the job if they were empty."""
-        known = self._could_hold.get(shape)
+    def could_hold(self, shape: Shape, *, with_drained: bool = False) -> bool:
+        """Whether the nodes would have room for the job if they were empty, and if they were all open."""
+        known = self._could_hold.get((shape, with_drained))
         if known is None:
             # of nodes that are alike, no more are looked at than the job has tasks
             alike: dict[object, list[NodeInfo]] = {}
             for room in self.rooms.values():
+                if room.drain is not None and not with_drained:
+                    continue
                 same = alike.setdefault(_kind(room.info), [])
                 if len(same) < shape.num_tasks:
                     same.append(room.info)
             empty = Cluster(empty_node(info) for infos in alike.values() for info in infos)
-            known = self._could_hold[shape] = empty.place(shape) is not None
+            known = self._could_hold[shape, with_drained] = empty.place(shape) is not None
         return known
 
     def _share(self, need: Need, missing: int, used: dict[str, Room], taken: list[Taken], extra: Extra | None) -> int:
@@ -219,7 +221,7 @@ class Cluster:
         return enumerate(self._by_free.get(kind, ()))
 
     def _put(self, kind: str, count: int, room: Room) -> None:
-        if room.num_tasks < 1:
+        if room.num_tasks < 1 or room.drain is not None:
             return
         spots = self._by_free.setdefault(kind, [])
         while len(spots) <= count:

@@ -12,6 +12,7 @@ from danlu.engines.base import Observation
 from danlu.scheduler.collect import collect
 from danlu.scheduler.culprit import mpi_culprit
 from danlu.scheduler.live import LiveJob
+from danlu.scheduler.measuring import collect_use
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.starting import START_SECONDS
 from danlu.scheduler.verdict import (
@@ -136,6 +137,8 @@ def _store_tasks(parts: Parts, live: LiveJob, tasks: Sequence[Seen]) -> bool:
             continue
         stored = collect(parts.logs, engine, handle, row, task.now)
         caught_up = stored >= task.now.log_bytes
+        if caught_up and task_ended(task.now.state):
+            collect_use(parts.use, engine, handle)  # before its end is noted: what is left of it goes after that
         complete = complete and caught_up
         # an end is shown only when the log can be read to its end
         changes = _changes(row, task.now) if caught_up or not task_ended(task.now.state) else {}

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from danlu.scheduler.snapshot import FreeNode, QueuedJob, RunningJob, RunningTask, Snapshot
+from danlu.scheduler.snapshot import Drain, FreeNode, QueuedJob, RunningJob, RunningTask, Snapshot
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.usage import Quotas
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import AttemptState, Desired
-from danlu.store import attempts, jobs, people, quotas
+from danlu.store import attempts, jobs, nodes, people, quotas
 
 LONG_GRACE_SECONDS = 600.0
 """What a job holds that may take longer than this to end is not counted on."""
@@ -52,12 +52,17 @@ def load_running(
     projects, users = quotas.all_quotas(session)
     return Snapshot(
         queue=queue,
-        nodes=tuple(_free_nodes(infos, running)),
+        nodes=tuple(_free_nodes(infos, running, load_drains(session))),
         ports_in_use=attempts.ports_in_use(session),
         running=running,
         quotas=Quotas(projects, users),
         names=people.projects_by_id(session),
     )
+
+
+def load_drains(session: Session) -> dict[str, Drain]:
+    """Node -> how it is drained."""
+    return {name: Drain(row.reason, row.evicts) for name, row in nodes.drains(session).items()}
 
 
 def _running_jobs(
@@ -111,7 +116,9 @@ def _running_job(
     )
 
 
-def _free_nodes(infos: Mapping[str, NodeInfo], running: Iterable[RunningJob]) -> Iterable[FreeNode]:
+def _free_nodes(
+    infos: Mapping[str, NodeInfo], running: Iterable[RunningJob], drains: Mapping[str, Drain]
+) -> Iterable[FreeNode]:
     used: dict[str, list[RunningTask]] = {}
     for job in running:
         for task in job.tasks:
@@ -125,4 +132,5 @@ def _free_nodes(infos: Mapping[str, NodeInfo], running: Iterable[RunningJob]) ->
             cpus=info.cpus - sum(task.cpus for task in here),
             memory_bytes=info.memory_bytes - sum(task.memory_bytes for task in here),
             num_tasks=info.max_tasks - len(here),
+            drain=drains.get(name),
         )

@@ -10,6 +10,7 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.base import Engine
 from danlu.store.database import Database
 from danlu.store.logs import Logs
+from danlu.store.metrics.use import UseFiles
 
 
 def utc_now() -> datetime:
@@ -20,6 +21,7 @@ def utc_now() -> datetime:
 class Parts:
     database: Database
     logs: Logs
+    use: UseFiles
     engines: Mapping[str, Engine]
     sealer: Sealer
     server_url: str

@@ -61,9 +61,7 @@ def place(job: QueuedJob, nodes: Sequence[FreeNode]) -> Placement | Reason:
     taken = cluster.place(job.shape)
     if taken is not None:
         return make_placement(job.id, job.attempt, taken, Ports())
-    if not cluster.could_hold(job.shape):
-        return sentences.no_such_node(job.shape, (node.info for node in nodes))
-    return sentences.no_capacity(job.shape)
+    return sentences.no_room(cluster, job.shape)
 
 
 def _not_yet(job: QueuedJob, now: datetime) -> Action | None:

@@ -21,7 +21,7 @@ def preempt(parts: Parts, action: Evict) -> bool:
         attempt = attempts.get_attempt(session, job.id, job.attempt) if job is not None else None
         if job is None or attempt is None or job.desired != Desired.RUN.value or attempt.state not in _CAN_STOP:
             return False
-        cause = reason("preempted", f"makes room for {_whom(action)}")
+        cause = reason("preempted", action.drained or f"makes room for {_whom(action)}")
         told = f"{cause.message}; every process has {show_duration(stored_job(job.spec).grace)} to end"
         if not attempts.move_attempt(session, attempt, AttemptState.STOPPING, cause):
             return False
@@ -29,7 +29,7 @@ def preempt(parts: Parts, action: Evict) -> bool:
             session.rollback()
             return False
         jobs.add_event(session, job.id, attempt.number, kind="preempted", message=told, at=now)
-        asking = jobs.get_job(session, action.for_job)
+        asking = jobs.get_job(session, action.for_job) if action.for_job else None
         if asking is not None:
             whom = job.id if action.is_same_project else "a preemptible job of another project"
             jobs.add_event(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from danlu.scheduler.shape import Need
-from danlu.scheduler.snapshot import FreeNode
+from danlu.scheduler.shape import Need, Shape
+from danlu.scheduler.snapshot import Drain, FreeNode
 from danlu.spec.devices import Device
 
 NEVER = float("inf")
@@ -47,6 +47,7 @@ class Room:
     __slots__ = (
         "coming",
         "cpus",
+        "drain",
         "free",
         "held",
         "info",
@@ -64,6 +65,8 @@ class Room:
         self.info = node.info
         self.name = node.info.name
         self.number = number
+        self.drain: Drain | None = node.drain
+        """Set where nothing new may come, now or later; who runs there is told of all the same."""
         self.cpus = node.cpus
         self.memory_bytes = node.memory_bytes
         self.num_tasks = node.num_tasks
@@ -81,6 +84,8 @@ class Room:
 
     def fit(self, need: Need, extra: list[Held] | None = None) -> tuple[Device, ...] | None:
         """The devices that a task would get here, once `extra` is free as well; None when it does not fit."""
+        if self.drain is not None:
+            return None
         cpus, memory_bytes, num_tasks = self.cpus, self.memory_bytes, self.num_tasks
         for held in extra or ():
             cpus += held.cpus
@@ -104,6 +109,21 @@ class Room:
         if len(devices) < need.devices:
             return None
         return need.choose(sorted(devices, key=_by_id))
+
+    def could_hold(self, shape: Shape) -> bool:
+        """Whether the node, empty and open, has what any task of the job asks for."""
+        info = self.info
+        return any(
+            info.max_tasks > 0
+            and info.cpus >= need.cpus
+            and info.memory_bytes >= need.memory_bytes
+            and (
+                not need.devices
+                or need.choose(sorted((device for device in info.devices if device.type == need.type), key=_by_id))
+                is not None
+            )
+            for need in shape.needs
+        )
 
     def take(self, need: Need, devices: tuple[Device, ...]) -> Taken:
         """Give out a place; what is not free yet is noted as such."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
+from danlu.scheduler.cluster import Cluster
+from danlu.scheduler.room import Room
 from danlu.scheduler.shape import MEMORY, Need, Shape
 from danlu.scheduler.usage import Limit
 from danlu.spec.nodes import NodeInfo
@@ -18,10 +20,32 @@ from danlu.spec.units import show_size
 MAX_SHOWN = 4
 
 
+def no_room(cluster: Cluster, shape: Shape) -> Reason:
+    """Why a job that is within its quota finds no place."""
+    if cluster.could_hold(shape):
+        return no_capacity(shape, closed_nodes(cluster, shape))
+    if cluster.could_hold(shape, with_drained=True):
+        return reason("drained", f"asks for {shape}; {closed_nodes(cluster, shape)}")
+    return no_such_node(shape, (room.info for room in cluster.rooms.values()))
+
+
 @lru_cache(maxsize=10_000)
-def no_capacity(shape: Shape) -> Reason:
+def no_capacity(shape: Shape, drained: str = "") -> Reason:
     apart = any(need.keeps_to_rings and need.devices > 1 for need in shape.needs)
-    return reason("no_capacity", f"asks for {shape}; that is in use" + (", or free in parts of rings" if apart else ""))
+    told = f"asks for {shape}; that is in use" + (", or free in parts of rings" if apart else "")
+    return reason("no_capacity", f"{told}; {drained}" if drained else told)
+
+
+def drained_node(room: Room) -> str:
+    assert room.drain is not None
+    return f"node {room.name} is drained: {room.drain.reason}"
+
+
+def closed_nodes(cluster: Cluster, shape: Shape) -> str:
+    """The drained nodes that have what a task of the job asks for; empty when none does."""
+    closed = [room for room in cluster.rooms.values() if room.drain is not None and room.could_hold(shape)]
+    more = f"; and {len(closed) - MAX_SHOWN} more" if len(closed) > MAX_SHOWN else ""
+    return "; ".join(drained_node(room) for room in closed[:MAX_SHOWN]) + more
 
 
 def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:

@@ -33,6 +33,15 @@ class QueuedJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Drain:
+    """Nothing new comes to a node."""
+
+    reason: str
+    evicts: bool = False
+    """Whether preemptible jobs have to leave it."""
+
+
+@dataclass(frozen=True, slots=True)
 class FreeNode:
     """A node and what is left of it."""
 
@@ -42,6 +51,8 @@ class FreeNode:
     memory_bytes: int
     num_tasks: int
     """Tasks that could still be put there."""
+
+    drain: Drain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +106,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """A preemptible job that has to make room."""
+    """A preemptible job that has to make room, or to leave a node that is drained."""
 
     job_id: str
-    for_job: str
-    is_same_project: bool
+    for_job: str = ""
+    is_same_project: bool = False
+    drained: str = ""
+    """The node and why it is drained; empty when it is for a job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, jobs, people
+from danlu.store import attempts, jobs, nodes, people
 from danlu.store.tables import AttemptRow, JobRow, TaskRow
 
 log = logging.getLogger(__name__)
@@ -31,12 +31,14 @@ START_SECONDS = 120.0
 
 
 def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
-    """Note that an attempt begins, and claim its devices; None when the job or a device is not free any more."""
+    """Note that an attempt begins, and claim its devices; None when the job or a place is not free any more."""
     now = parts.now()
     try:
         with parts.database.writing() as session:
             job = jobs.get_job(session, job_id)
             if job is None or job.state != JobState.QUEUED.value or job.desired != Desired.RUN.value:
+                return None
+            if nodes.drains(session).keys() & {task.node for task in placement.tasks}:
                 return None
             spec = stored_job(job.spec)
             number = job.attempt + 1
@@ -55,12 +57,12 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
             )
             types = [member.group.resources.device.type for member in members(spec)]
             attempts.add_attempt(session, attempt, _task_rows(spec, job_id, number, placement), types)
-            nodes = ", ".join(dict.fromkeys(task.node for task in placement.tasks))
+            places = ", ".join(dict.fromkeys(task.node for task in placement.tasks))
             moved = jobs.move_job(
                 session,
                 job,
                 JobState.STARTING,
-                reason("starting", f"attempt {number} is being started on {nodes}"),
+                reason("starting", f"attempt {number} is being started on {places}"),
                 attempt=number,
                 started_at=job.started_at or now,
                 ended_at=None,
@@ -72,7 +74,7 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 session.rollback()
                 return None
             jobs.add_event(
-                session, job_id, number, kind="starting", message=f"attempt {number} starts on {nodes}", at=now
+                session, job_id, number, kind="starting", message=f"attempt {number} starts on {places}", at=now
             )
     except IntegrityError:
         log.info("a device for %s was taken in the meantime; it is looked at again", job_id)

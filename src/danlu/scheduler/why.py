@@ -10,7 +10,7 @@ from danlu.scheduler.cluster import Cluster
 from danlu.scheduler.queueing import Entry
 from danlu.scheduler.reservation import reserve
 from danlu.scheduler.room import ALREADY, NEVER
-from danlu.scheduler.sentences import amount
+from danlu.scheduler.sentences import amount, closed_nodes
 from danlu.scheduler.shape import CPUS, MEMORY, TASKS, Need, Shape
 from danlu.scheduler.usage import Limit
 
@@ -34,7 +34,7 @@ class Why:
 
     limit: Limit | None = None
     can_ever: bool = True
-    """Whether the nodes would do if they were empty."""
+    """Whether the nodes would do if they were empty and open."""
 
     ready_at: datetime | None = None
     """When there will be room if nothing new comes, by the time limits of what runs; None when nobody knows."""
@@ -47,7 +47,7 @@ def explain(board: Board, entry: Entry, now: datetime) -> Why:
     cluster, shape = board.cluster, entry.shape
     limit = board.usage.limit(entry.project_id, entry.owner_id, shape.demand, is_preemptible=entry.is_preemptible)
     places = num_places(cluster, shape)
-    can_ever = bool(cluster.rooms) and cluster.could_hold(shape)
+    can_ever = bool(cluster.rooms) and cluster.could_hold(shape, with_drained=True)
     return Why(
         resources=tuple(_amounts(cluster, shape)),
         num_tasks=shape.num_tasks,
@@ -55,7 +55,7 @@ def explain(board: Board, entry: Entry, now: datetime) -> Why:
         limit=limit,
         can_ever=can_ever,
         ready_at=_ready_at(cluster, entry, now) if can_ever and (limit is None or entry.is_preemptible) else None,
-        would_help=tuple(_would_help(entry, limit, places, can_ever)),
+        would_help=(*_would_help(entry, limit, places, can_ever), *_opening(cluster, shape, places)),
     )
 
 
@@ -83,6 +83,8 @@ def _fewer(count: int) -> list[int]:
 def _amounts(cluster: Cluster, shape: Shape) -> list[Amount]:
     free: dict[str, float] = dict.fromkeys(shape.demand, 0.0)
     for room in cluster.rooms.values():
+        if room.drain is not None:
+            continue
         have = {CPUS: room.cpus, MEMORY: float(room.memory_bytes), TASKS: float(room.num_tasks)}
         have.update({kind: float(len(devices)) for kind, devices in room.free.items()})
         for resource in free:
@@ -121,6 +123,11 @@ def _would_help(entry: Entry, limit: Limit | None, places: int, can_ever: bool) 
         told.append(f"a request of {places} tasks instead of {entry.shape.num_tasks}")
         told.append("the end of jobs that hold the rest")
     return told
+
+
+def _opening(cluster: Cluster, shape: Shape, places: int) -> list[str]:
+    closed = closed_nodes(cluster, shape) if places < shape.num_tasks else ""
+    return [f"the opening of a node ({closed})"] if closed else []
 
 
 def _largest(needs: tuple[Need, ...]) -> str:

@@ -33,6 +33,7 @@ from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
+from danlu.server.resources.routes import router as resources_router
 from danlu.server.runs.behind import Behind
 from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
@@ -76,6 +77,7 @@ ROUTERS = (
     quotas_router,
     templates_router,
     reasons_router,
+    resources_router,
     terminals_router,
     trees_router,
     uploads_router,

@@ -46,6 +46,7 @@ from danlu.spec.devices import DeviceRequest
 from danlu.spec.units import parse_device
 from danlu.store import facts, migrate
 from danlu.store.database import Database
+from danlu.store.metrics.use import UseFiles
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +122,7 @@ def _greet(
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = make_logs(settings, database)
+    use = UseFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     engine = load_engine(settings.engine).create(
         EngineSetup(
@@ -131,6 +133,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             use_own_network=settings.own_network,
             simulate=tuple(_simulated(text) for text in settings.simulate),
             max_tasks=settings.max_tasks,
+            use_seconds=settings.use_seconds,
             homes_dir=settings.homes,
             shared_dir=settings.shared,
         )
@@ -138,6 +141,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     parts = Parts(
         database=database,
         logs=logs,
+        use=use,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,
@@ -152,6 +156,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=make_blobs(settings),
         uploads=make_uploads(settings),
         logs=logs,
+        use=use,
         metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,

@@ -110,6 +110,9 @@ class ServerSettings(BaseSettings):
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
+    use_seconds: float = Field(default=5.0, ge=0, le=3600)
+    """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
+
     max_log_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=16 << 20)
     """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
 
@@ -121,6 +124,10 @@ class ServerSettings(BaseSettings):
 
     bin_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
+
+    @property
+    def log_dir(self) -> Path:
+        return self.server_dir / "logs"
 
     @property
     def home(self) -> Path:

@@ -19,6 +19,7 @@ from danlu.store.blobs import Blobs
 from danlu.store.database import Database
 from danlu.store.logs import Logs
 from danlu.store.metrics.store import Metrics
+from danlu.store.metrics.use import UseFiles
 from danlu.store.objects import Objects
 from danlu.store.uploads import Uploads
 
@@ -31,6 +32,7 @@ class ServerState:
     blobs: Blobs
     uploads: Uploads
     logs: Logs
+    use: UseFiles
     metrics: Metrics
     sealer: Sealer
     now: Callable[[], datetime]

@@ -54,7 +54,7 @@ def make_uploads(settings: ServerSettings) -> Uploads:
 
 
 def make_logs(settings: ServerSettings, database: Database) -> Logs:
-    return Logs(database, LogFiles(settings.server_dir / "logs"), settings.max_log_bytes)
+    return Logs(database, LogFiles(settings.log_dir), settings.max_log_bytes)
 
 
 def cleaning_places(settings: ServerSettings, database: Database) -> Places:

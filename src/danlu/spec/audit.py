@@ -39,6 +39,8 @@ class Action(Word):
     MODEL_CHANGE = "model.change"
     MODEL_DELETE = "model.delete"
     MODEL_REGISTER = "model.register"
+    NODE_DRAIN = "node.drain"
+    NODE_OPEN = "node.open"
     OBJECT_DELETE = "object.delete"
     OBJECT_PUT = "object.put"
     PROJECT_CHANGE = "project.change"

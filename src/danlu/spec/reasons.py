@@ -86,6 +86,12 @@ CATALOGUE: dict[str, Entry] = {
         "Ask for less, or add a node: `danlu nodes` shows what there is.",
         False,
     ),
+    "drained": Entry(
+        "What the job asks for is only on nodes that are drained: nothing new is started there.",
+        Fault.PLATFORM,
+        "Wait until they are opened again (`danlu nodes` shows why they are not), or ask for less.",
+        False,
+    ),
     "no_nodes": Entry(
         "No node can be reached at the moment.",
         Fault.PLATFORM,

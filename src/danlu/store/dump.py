@@ -21,6 +21,7 @@ from danlu.store import (  # noqa: F401  their tables are part of the whole
     flow_tables,
     menu_tables,
     model_tables,
+    node_tables,
     run_tables,
     template_tables,
 )

@@ -1,4 +1,4 @@
-"""Nodes in SQL: what the engines last said of them."""
+"""Nodes in SQL: what the engines last said of them, and which of them are drained."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from danlu.store.node_tables import DrainRow
 from danlu.store.tables import NodeRow
 
 
@@ -23,3 +24,23 @@ def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]
     session.execute(
         update(NodeRow).where(NodeRow.engine == engine, NodeRow.name.not_in(list(infos))).values(is_reachable=False)
     )
+
+
+def drains(session: Session) -> dict[str, DrainRow]:
+    """Node -> how it is drained. Nodes that are not named are open."""
+    return {row.node: row for row in session.scalars(select(DrainRow).order_by(DrainRow.node))}
+
+
+def drain(session: Session, row: DrainRow) -> None:
+    """Close a node for what is new; one that is closed already gets the new reason."""
+    session.merge(row)
+    session.flush()
+
+
+def open_again(session: Session, name: str) -> bool:
+    """Return whether the node was drained."""
+    found = session.get(DrainRow, name)
+    if found is None:
+        return False
+    session.execute(delete(DrainRow).where(DrainRow.node == name))
+    return True

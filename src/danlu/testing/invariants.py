@@ -24,6 +24,7 @@ def check_always(data_dir: Path, footprint: Footprint) -> None:
     """Raise AssertionError unless what must be true at every moment is true now, whatever was killed."""
     with _reading(data_dir) as database:
         broken = [*_jobs_and_attempts(database), *_devices(database), *_ends(database), *_logs(database, data_dir)]
+        broken += _drained(database)
     broken += _one_attempt_runs(footprint)
     assert not broken, "\n".join(broken)
 
@@ -79,6 +80,16 @@ def _devices(database: sqlite3.Connection) -> Iterator[str]:
     claimed = {(row["node"], row["type"], row["device_id"]) for row in _rows(database, "device_claims")}
     if claimed != set(given):
         yield f"claimed but not in use, or the other way round: {sorted(claimed ^ set(given))}"
+
+
+def _drained(database: sqlite3.Connection) -> Iterator[str]:
+    """Nothing was started on a node after it was drained."""
+    since = {row["node"]: row["at"] for row in _rows(database, "drains")}
+    began = {(row["job_id"], row["number"]): row["started_at"] for row in _rows(database, "attempts")}
+    for row in _rows(database, "tasks"):
+        at = since.get(row["node"])
+        if at is not None and began[row["job_id"], row["attempt"]] > at:
+            yield f"rank {row['rank']} of {row['job_id']} was started on {row['node']}, which is drained since {at}"
 
 
 def _ends(database: sqlite3.Connection) -> Iterator[str]:

@@ -4,13 +4,40 @@ from __future__ import annotations
 
 from typing import Optional
 
+from pydantic import Field, field_validator
+
 from danlu.spec.devices import Device
-from danlu.wire.base import Answer, Moment
+from danlu.wire.base import Answer, Body, Moment
 
 
 class DeviceOut(Device):
     job: Optional[str] = None
     """Id of the job that holds it."""
+
+
+class DrainNode(Body):
+    reason: str = Field(min_length=1, max_length=300)
+    """Why nothing new is started there: people whose jobs wait for it read this."""
+
+    evict: bool = False
+    """Whether preemptible jobs that run there have to leave: they get their grace, and go back into the queue."""
+
+    @field_validator("reason")
+    @classmethod
+    def _is_a_sentence(cls, value: str) -> str:
+        told = " ".join(value.split())
+        if not told:
+            raise ValueError("it says nothing; a few words such as 'kernel update' would be right")
+        return told
+
+
+class DrainOut(Answer):
+    reason: str
+    by: str
+    """Name of the admin."""
+
+    at: Moment
+    evict: bool = False
 
 
 class NodeOut(Answer):
@@ -33,6 +60,8 @@ class NodeOut(Answer):
     """What is not isolated there."""
 
     seen_at: Moment
+    drain: Optional[DrainOut] = None
+    """Set while nothing new is started there."""
 
 
 class HealthOut(Answer):

@@ -34,6 +34,19 @@ export function isOver(state: JobState): boolean {
   return END_STATES.includes(state);
 }
 
+/** What the tasks of an attempt used; of attempt 0, which there is not, that there is nothing. */
+export function resourcesQuery(job: string, attempt: number) {
+  return queryOptions({
+    queryKey: ["resources", job, attempt],
+    queryFn: () =>
+      ok(
+        api.GET("/api/v1/jobs/{job}/resources", {
+          params: { path: { job }, query: { attempt: attempt || undefined } },
+        }),
+      ),
+  });
+}
+
 function fetchJobs(states: readonly JobState[], limit: number, cursor?: string) {
   const query = { limit, cursor, state: states.length ? [...states] : undefined };
   return ok(api.GET("/api/v1/jobs", { params: { query } }));

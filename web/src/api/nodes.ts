@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
 
 export type Node = Schemas["NodeOut"];
@@ -8,6 +8,24 @@ export const nodesQuery = queryOptions({
   queryFn: async () => (await ok(api.GET("/api/v1/nodes"))).items,
   refetchInterval: 10_000,
 });
+
+export function useDrain(node: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: Schemas["DrainNode"]) =>
+      ok(api.PUT("/api/v1/nodes/{node}/drain", { params: { path: { node } }, body })),
+    onSuccess: () => client.invalidateQueries({ queryKey: nodesQuery.queryKey }),
+  });
+}
+
+export function useOpenNode() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (node: string) =>
+      ok(api.DELETE("/api/v1/nodes/{node}/drain", { params: { path: { node } } })),
+    onSuccess: () => client.invalidateQueries({ queryKey: nodesQuery.queryKey }),
+  });
+}
 
 export type DeviceUse = { device: string; total: number; used: number; perNode: number };
 

@@ -24,6 +24,7 @@ from danlu.engines.base import (
     NodeInfo,
     Observation,
     TerminalSize,
+    UsePiece,
 )
 from danlu.engines.local import sandbox
 from danlu.engines.local.channel import LocalChannel
@@ -36,6 +37,7 @@ from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
 from danlu.node.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
+from danlu.node.use_file import read_use
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -57,6 +59,7 @@ class LocalEngine(Engine):
                 use_own_network=setup.use_own_network,
                 simulated_devices=simulated,
                 max_tasks=setup.max_tasks,
+                use_seconds=setup.use_seconds,
                 homes_dir=setup.homes_dir,
                 shared_dir=setup.shared_dir,
             )
@@ -103,6 +106,10 @@ class LocalEngine(Engine):
 
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return read_marks(TaskFolder.of(self._work_dir, handle), offset)
+
+    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
+        found = read_use(str(TaskFolder.of(self._work_dir, handle).path), generation, offset)
+        return None if found is None else UsePiece(*found)
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:
@@ -257,6 +264,7 @@ def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
         cgroups=found["cgroups"],
         image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
+        devices=frozenset(f"{device['type']}:{device['id']}" for device in found["devices"]),
     )
 
 

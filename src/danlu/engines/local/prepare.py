@@ -45,6 +45,8 @@ class Abilities:
     """The program that fetches images; empty when jobs with one cannot run."""
 
     image_problem: str
+    devices: frozenset[str] = frozenset()
+    """Those that are not simulated, `type:number` each."""
 
 
 def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
@@ -194,6 +196,14 @@ def _describe(
         "memory_bytes": task.memory_bytes,
         "cpus": task.cpus,
         "cgroups": dict(can.cgroups),
+        "use": {
+            "every_seconds": settings.use_seconds,
+            # the tasks of a gang share one network here: what passes there is counted once, with the first of them
+            "counts_network": can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
+            "devices": [name for number in task.device_ids if (name := f"{task.device_type}:{number}") in can.devices],
+            "device_file": str(settings.work_dir.absolute() / ".device-use.json"),
+            "device_reader": [*python, str(NODE_SCRIPTS / "device_use.py")],
+        },
     }
 
 

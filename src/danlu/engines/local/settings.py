@@ -55,6 +55,9 @@ class LocalSettings:
     """How long a task waits for an unreachable server before its start is given up."""
 
     stage_out_patience_seconds: float = 3600.0
+    use_seconds: float = 5.0
+    """How often it is measured what a task uses; 0: never."""
+
     homes_dir: Path | None = None
     """Folders of people that outlive jobs: `<homes_dir>/<name>`. None: `.homes` in the work folder."""
 

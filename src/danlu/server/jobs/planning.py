@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -10,6 +11,7 @@ from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import simulated_notes
 from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.loading import load_drains
 from danlu.scheduler.placing import own_address
 from danlu.scheduler.policy import place
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
@@ -29,7 +31,8 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     check_paths(spec, infos)
     check_image(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
-    found = place(job, [empty_node(info) for info in infos])
+    drains = load_drains(session)
+    found = place(job, [replace(empty_node(info), drain=drains.get(info.name)) for info in infos])
     placement = _anywhere(spec) if isinstance(found, Reason) else found
     placed_on = {task.node for task in placement.tasks}
     notes = [note for info in infos if info.name in placed_on for note in info.missing]

@@ -9,6 +9,7 @@ import { showBytes } from "@/parts/numbers";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { Meter } from "../overview/Meter";
+import { DrainAction, DrainNotice } from "./Drain";
 import { Queue, Running } from "./Queue";
 import styles from "./cluster.module.css";
 
@@ -57,8 +58,13 @@ function NodeCard(props: { node: Node }) {
         <span className={node.is_reachable ? "badge ok" : "badge bad"}>
           {node.is_reachable ? texts.reachable : texts.unreachable}
         </span>
+        {node.drain && <span className="badge wait">{texts.drained}</span>}
+        <span className="actions">
+          <DrainAction node={node} />
+        </span>
       </div>
       <div className={`panel-body ${styles.node ?? ""}`}>
+        <DrainNotice node={node} />
         <Meter
           name={texts.cores}
           told={`${String(node.cpus_reserved)} / ${String(node.cpus)}`}

@@ -98,12 +98,13 @@ function Fact(props: { label: string; children: React.ReactNode }) {
 }
 
 function Tabs() {
-  const { job: texts, flow } = useTexts();
+  const { job: texts, flow, resources } = useTexts();
   const { id } = useParams({ from: "/inside/jobs/$id" });
   const tabs = [
     ["/jobs/$id", texts.overview],
     ["/jobs/$id/logs", texts.logs],
     ["/jobs/$id/metrics", texts.metrics],
+    ["/jobs/$id/resources", resources.title],
     ["/jobs/$id/tasks", texts.tasks],
     ["/jobs/$id/flow", flow.title],
     ["/jobs/$id/spec", texts.spec],

@@ -3,6 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useState, type FormEvent } from "react";
 import { planQuery, useSubmitJob } from "@/api/plan";
 import { ApiProblem, asProblem } from "@/api/problem";
+import type { Template as SavedTemplate } from "@/api/templates";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Notice } from "@/parts/Empty";
@@ -12,9 +13,10 @@ import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
 import { EnvironmentField } from "./EnvironmentField";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
-import { specOf, wrongOf, type Form } from "./form";
+import { formOfSpec, specOf, wrongOf, type Form } from "./form";
 import { CodeField } from "./CodeField";
 import { PlanPanel } from "./PlanPanel";
+import { DeleteTemplate, SavedTemplates, SaveTemplate } from "./SavedTemplates";
 import styles from "./submit.module.css";
 import { fromTemplate, TEMPLATES, type Template } from "./templates";
 import { useCode, type CodeUpload } from "./useCode";
@@ -39,6 +41,8 @@ export function SubmitForm(props: {
   const [form, setForm] = useState(props.initial);
   const [touched, setTouched] = useState<ReadonlySet<keyof Form>>(new Set());
   const [isAsked, setIsAsked] = useState(false);
+  const [isKeeping, setIsKeeping] = useState(false);
+  const [leaving, setLeaving] = useState<SavedTemplate>();
   const [requestId, setRequestId] = useState(() => newRequestId());
   const navigate = useNavigate();
   const { say } = useMessages();
@@ -90,77 +94,113 @@ export function SubmitForm(props: {
   const part: Part = { form, wrong, wrongRoles: all.roles, set };
   const numWrong = Object.keys(wrong).length;
   return (
-    <form className={styles.columns} onSubmit={send} noValidate>
-      <div className={styles.form}>
-        {!props.isClone && (
-          <div className="toolbar">
-            <span className="muted">{texts.start}</span>
-            {(Object.keys(TEMPLATES) as Template[]).map((name) => (
-              <Button
-                key={name}
-                isSmall
-                onClick={() => {
-                  setForm((before) => fromTemplate(name, before));
+    <>
+      <form className={styles.columns} onSubmit={send} noValidate>
+        <div className={styles.form}>
+          {!props.isClone && (
+            <div className="toolbar">
+              <span className="muted">{texts.start}</span>
+              {(Object.keys(TEMPLATES) as Template[]).map((name) => (
+                <Button
+                  key={name}
+                  isSmall
+                  onClick={() => {
+                    setForm((before) => fromTemplate(name, before));
+                  }}
+                >
+                  {texts.templates[name]}
+                </Button>
+              ))}
+              <SavedTemplates
+                onChoose={(template) => {
+                  const kept = formOfSpec(template.spec);
+                  setForm((before) => ({ ...kept, project: before.project }));
                 }}
-              >
-                {texts.templates[name]}
-              </Button>
-            ))}
-            <Link to="/examples">{texts.moreExamples}</Link>
+                onDelete={setLeaving}
+              />
+              <Link to="/examples">{texts.moreExamples}</Link>
+            </div>
+          )}
+          <WhatSection part={part} projects={props.projects} code={code} />
+          <WhereSection part={part} />
+          <FilesSection part={part} />
+          <SettingsSection part={part} />
+          <MoreSection part={part} />
+          {Object.keys(form.rest).length > 0 && (
+            <section className="panel">
+              <div className="panel-head">
+                <h2>{texts.restTitle}</h2>
+              </div>
+              <div className="panel-body">
+                <Code text={specAsYaml(form.rest)} label={texts.restTitle} />
+              </div>
+            </section>
+          )}
+          {isAsked && all.rest.length > 0 && (
+            <Notice kind="bad">
+              {all.rest.map((one) => (
+                <div key={one}>{one}</div>
+              ))}
+            </Notice>
+          )}
+          {general && (
+            <Notice kind="bad">
+              {general.status === 0 ? common.unreachable : general.message}
+            </Notice>
+          )}
+          <div className={styles.actions}>
+            <Button
+              type="submit"
+              kind="primary"
+              isBusy={submit.isPending}
+              disabled={code.progress !== undefined}
+            >
+              {texts.submit}
+            </Button>
+            <Button
+              disabled={isBlank || code.progress !== undefined}
+              onClick={() => {
+                setIsKeeping(true);
+              }}
+            >
+              {texts.saveTemplate}
+            </Button>
+            <span role="status" className={numWrong ? "" : "muted"}>
+              {code.progress
+                ? texts.codeBusy
+                : numWrong
+                  ? texts.fix(numWrong)
+                  : !isBlank && (plan.isFetching ? texts.checking : plan.isSuccess && texts.ready)}
+            </span>
           </div>
-        )}
-        <WhatSection part={part} projects={props.projects} code={code} />
-        <WhereSection part={part} />
-        <FilesSection part={part} />
-        <SettingsSection part={part} />
-        <MoreSection part={part} />
-        {Object.keys(form.rest).length > 0 && (
-          <section className="panel">
-            <div className="panel-head">
-              <h2>{texts.restTitle}</h2>
-            </div>
-            <div className="panel-body">
-              <Code text={specAsYaml(form.rest)} label={texts.restTitle} />
-            </div>
-          </section>
-        )}
-        {isAsked && all.rest.length > 0 && (
-          <Notice kind="bad">
-            {all.rest.map((one) => (
-              <div key={one}>{one}</div>
-            ))}
-          </Notice>
-        )}
-        {general && (
-          <Notice kind="bad">{general.status === 0 ? common.unreachable : general.message}</Notice>
-        )}
-        <div className={styles.actions}>
-          <Button
-            type="submit"
-            kind="primary"
-            isBusy={submit.isPending}
-            disabled={code.progress !== undefined}
-          >
-            {texts.submit}
-          </Button>
-          <span role="status" className={numWrong ? "" : "muted"}>
-            {code.progress
-              ? texts.codeBusy
-              : numWrong
-                ? texts.fix(numWrong)
-                : !isBlank && (plan.isFetching ? texts.checking : plan.isSuccess && texts.ready)}
-          </span>
         </div>
-      </div>
-      <div className={styles.side}>
-        <PlanPanel
-          plan={plan.error ? undefined : plan.data}
-          isChecking={plan.isFetching}
-          spec={spec}
-          isBlank={isBlank}
+        <div className={styles.side}>
+          <PlanPanel
+            plan={plan.error ? undefined : plan.data}
+            isChecking={plan.isFetching}
+            spec={spec}
+            isBlank={isBlank}
+          />
+        </div>
+      </form>
+      {leaving && (
+        <DeleteTemplate
+          template={leaving}
+          onClose={() => {
+            setLeaving(undefined);
+          }}
         />
-      </div>
-    </form>
+      )}
+      {isKeeping && (
+        <SaveTemplate
+          spec={spec}
+          project={form.project}
+          onClose={() => {
+            setIsKeeping(false);
+          }}
+        />
+      )}
+    </>
   );
 }
 

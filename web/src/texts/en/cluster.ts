@@ -17,6 +17,24 @@ export const cluster = {
   sandbox: "Jobs are isolated",
   ownNetwork: "Jobs have their own network",
   missing: "Not isolated here",
+  drained: "Drained",
+  drain: "Drain",
+  open: "Open",
+  drainedBy: (name: string) => `Drained by ${name}`,
+  stillRun: (count: number) =>
+    count === 0
+      ? "Nothing runs here any more."
+      : count === 1
+        ? "1 task still runs here."
+        : `${String(count)} tasks still run here.`,
+  drainTitle: (name: string) => `Drain ${name}?`,
+  drainText: "Nothing new is started on the node. What runs there goes on to its end.",
+  drainReason: "Reason",
+  drainReasonHint: "Whoever waits for the node reads it.",
+  evict: "Have preemptible jobs leave",
+  evictHint: "They get their grace, and go back into the queue.",
+  isDrained: (name: string) => `${name} is drained`,
+  isOpen: (name: string) => `${name} is open again`,
   noNodes: "No nodes yet",
   noNodesText: "The server finds the machine it runs on within a moment of its start.",
   queue: "Queue",

@@ -15,6 +15,7 @@ import { models } from "./models";
 import { overview } from "./overview";
 import { profile } from "./profile";
 import { reasons } from "./reasons";
+import { resources } from "./resources";
 import { runs } from "./runs";
 import { states } from "./states";
 import { store } from "./store";
@@ -39,6 +40,7 @@ export const texts = {
   overview,
   profile,
   reasons,
+  resources,
   runs,
   states,
   store,

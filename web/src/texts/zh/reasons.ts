@@ -31,6 +31,10 @@ export const reasons: typeof en = {
     cause: "没有节点（即使空闲）满足该任务的请求。",
     remedy: "减少请求，或增加节点。",
   },
+  drained: {
+    cause: "所需资源只在已排空的节点上，那里不启动新任务。",
+    remedy: "等待节点重新开放，或减少请求。",
+  },
   no_nodes: { cause: "当前没有可用节点。", remedy: "请查看节点和服务器日志。" },
   retry_wait: { cause: "任务将在暂停后重试。", remedy: "请稍候。" },
   paused: { cause: "任务已被暂停。", remedy: "点击“继续”可重新排队。" },

@@ -1,0 +1,92 @@
+"""The rules of nodes: everybody sees them, an admin closes them for what is new and opens them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotAllowed, NotFound
+from danlu.server.audit.service import note
+from danlu.spec.audit import Action
+from danlu.spec.nodes import NodeInfo
+from danlu.store import attempts, nodes, people
+from danlu.store.node_tables import DrainRow
+from danlu.store.tables import NodeRow, TaskRow
+from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, NodeOut
+
+Claims = Mapping[tuple[str, str, int], str]
+"""(node, device type, device) -> job."""
+
+
+def list_nodes(session: Session) -> list[NodeOut]:
+    claims = {(claim.node, claim.type, claim.device_id): claim.job_id for claim in attempts.device_claims(session)}
+    tasks: dict[str, list[TaskRow]] = {}
+    for task in attempts.live_tasks(session):
+        tasks.setdefault(task.node, []).append(task)
+    drains = nodes.drains(session)
+    names = people.names_of_users(session, {row.user_id for row in drains.values()})
+    return [
+        _node_out(row, tasks.get(row.name, ()), claims, _drain_out(drains.get(row.name), names))
+        for row in nodes.list_nodes(session)
+    ]
+
+
+def drain(session: Session, who: UserIdentity, name: str, wanted: DrainNode, now: datetime) -> NodeOut:
+    """Have nothing new started on the node. Drained again, it has the new reason."""
+    _check(session, who, name)
+    nodes.drain(session, DrainRow(node=name, reason=wanted.reason, evicts=wanted.evict, user_id=who.user_id, at=now))
+    note(session, who, Action.NODE_DRAIN, f"node/{name}", at=now, reason=wanted.reason, evict=wanted.evict)
+    return _get(session, name)
+
+
+def open_again(session: Session, who: UserIdentity, name: str, now: datetime) -> NodeOut:
+    """Let jobs come again. Quiet when the node is not drained."""
+    _check(session, who, name)
+    if nodes.open_again(session, name):
+        note(session, who, Action.NODE_OPEN, f"node/{name}", at=now)
+    return _get(session, name)
+
+
+def _check(session: Session, who: UserIdentity, name: str) -> None:
+    if not who.is_admin:
+        raise NotAllowed("draining and opening nodes is for admins")
+    if name not in {row.name for row in nodes.list_nodes(session)}:
+        raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
+
+
+def _get(session: Session, name: str) -> NodeOut:
+    return next(node for node in list_nodes(session) if node.name == name)
+
+
+def _drain_out(row: DrainRow | None, names: Mapping[int, str]) -> DrainOut | None:
+    if row is None:
+        return None
+    return DrainOut(reason=row.reason, by=names[row.user_id], at=row.at, evict=row.evicts)
+
+
+def _node_out(row: NodeRow, here: Sequence[TaskRow], claims: Claims, drained: DrainOut | None) -> NodeOut:
+    info = NodeInfo.model_validate(row.info)
+    devices = [
+        DeviceOut(**device.model_dump(), job=claims.get((row.name, device.type, device.id))) for device in info.devices
+    ]
+    return NodeOut(
+        name=row.name,
+        engine=row.engine,
+        is_reachable=row.is_reachable,
+        cpus=info.cpus,
+        cpus_reserved=sum(task.cpus for task in here),
+        memory_bytes=info.memory_bytes,
+        memory_reserved_bytes=sum(task.memory_bytes for task in here),
+        devices=devices,
+        num_tasks=len(here),
+        has_sandbox=info.has_sandbox,
+        has_own_network=info.has_own_network,
+        image_tool=info.image_tool,
+        image_problem=info.image_problem,
+        missing=list(info.missing),
+        seen_at=row.seen_at,
+        drain=drained,
+    )

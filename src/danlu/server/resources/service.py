@@ -1,0 +1,67 @@
+"""What the tasks of a job use: who sees the job sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotFound
+from danlu.server.jobs.service import find
+from danlu.server.state import ServerState
+from danlu.spec.states import JobState, TaskState, is_live
+from danlu.store import attempts
+from danlu.store.metrics.use import Floats, Use, grid, lines
+from danlu.store.tables import TaskRow
+from danlu.wire.resources import ResourcesOut, TaskUse, UseLine
+
+MAX_VALUES = 40_000
+"""Points of all tasks together: with many tasks each has fewer."""
+
+MIN_POINTS = 20
+
+
+def read(
+    state: ServerState, who: UserIdentity, job: str, *, attempt: int | None, ranks: Sequence[int], num_points: int
+) -> ResourcesOut:
+    """What the tasks of an attempt used, thinned to so many points at most."""
+    with state.database.reading() as session:
+        row = find(session, who, job)
+        number = row.attempt if attempt is None else attempt
+        if number > row.attempt:
+            had = f"its attempts are 1 to {row.attempt}" if row.attempt else "it has not been started yet"
+            raise NotFound(f"{row.id} has no attempt {number}; {had}")
+        tasks = attempts.tasks_by_key(session, [(row.id, number)]).get(row.id, [])
+    known = [task.rank for task in tasks]
+    for rank in ranks:
+        if rank not in known:
+            raise NotFound(f"{row.id} has no rank {rank}; its ranks are 0 to {len(known) - 1}")
+    chosen = [task for task in tasks if not ranks or task.rank in ranks]
+    uses = {task.rank: state.use.read(row.id, number, task.rank) for task in chosen}
+    measured = [use for use in uses.values() if use is not None]
+    edges = grid(measured, min(num_points, max(MIN_POINTS, MAX_VALUES // max(1, len(measured)))))
+    return ResourcesOut(
+        job=row.id,
+        attempt=number,
+        num_attempts=row.attempt,
+        is_live=number == row.attempt and is_live(JobState(row.state)),
+        every_seconds=max((use.every_seconds for use in measured), default=0.0),
+        at=[round(float(at), 3) for at in edges[1:]],
+        tasks=[_task(task, uses[task.rank], edges) for task in chosen],
+    )
+
+
+def _task(task: TaskRow, use: Use | None, edges: Floats) -> TaskUse:
+    found = {} if use is None else lines(use, edges)
+    return TaskUse(
+        rank=task.rank,
+        role=task.role,
+        node=task.node,
+        state=TaskState(task.state),
+        cpus=task.cpus,
+        memory_bytes=task.memory_bytes,
+        num_devices=len(task.device_ids),
+        lines={
+            name: UseLine(mean=line.mean, peak=line.peak, average=line.average, highest=line.highest, last=line.last)
+            for name, line in found.items()
+        },
+    )

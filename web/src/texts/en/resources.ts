@@ -1,0 +1,26 @@
+export const resources = {
+  title: "Resources",
+  quantities: {
+    cpu: "CPU",
+    memory: "Memory",
+    device: "Devices at work",
+    device_memory: "Memory of devices",
+    read: "Read from storage",
+    written: "Written to storage",
+    received: "Network in",
+    sent: "Network out",
+  },
+  units: { cores: "cores", GiB: "GiB", "MB/s": "MB/s", "%": "%" },
+  told: (average: string, highest: string) => `mean ${average}, highest ${highest}`,
+  mean: "Mean of all tasks",
+  highest: "Highest task",
+  lowest: "Lowest task",
+  reserved: "Reserved for each task",
+  many: (count: number) =>
+    `${String(count)} tasks: their mean, and the highest and lowest at each moment.`,
+  network: "Of the network that all tasks of the job on a node share.",
+  nothing: "Nothing was measured yet",
+  notStarted: "The job has not started.",
+  soon: "The first figures come within a few seconds.",
+  tooShort: "The job was over too soon, or its figures were removed together with its logs.",
+};
