@@ -69,7 +69,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         **pages_of_runs(running, tmp_path_factory.mktemp("trained")),
     }
     with running.client() as client:
-        client.drain_node(next(client.nodes()).name, "the fan is broken; a new one comes on Thursday, if it comes at all")
+        client.drain_node(next(client.nodes()).name, "the fan is broken; a new one comes on Thursday, if at all")
     yield running.url, paths
     end_server(running)
 
