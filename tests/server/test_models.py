@@ -89,6 +89,7 @@ class TestRegistering:
             "version": 1,
             "aliases": ["champion"],
             "source": f"job:{job}",
+            "source_name": "train",
             "job": job,
             "artifact": None,
             "path": f"store://main/{folder}",
@@ -187,6 +188,7 @@ class TestArtifacts:
             version = client.artifacts.upload("weights", tmp_path / "w.pt")
             made = client.models.register("mnist", artifact="weights:1", format="pytorch")
             assert (made.artifact, made.path, made.is_copied, made.size) == (version.id, None, False, 7)
+            assert made.source_name == "weights:1"
             files = client.models.download("mnist", tmp_path / "out")
             assert [file.read_bytes() for file in files] == [b"weights"]
             graph = client.flow(made.id, direction="up")

@@ -97,6 +97,21 @@ class TestCluster:
             queue = page.get_by_role("region", name="Queue")
             expect(queue.get_by_role("link", name="waiter")).to_be_visible()
             admin.check("cluster")
+            node = next(iter(client.nodes())).name
+            page.get_by_role("button", name="Drain").click()
+            page.get_by_label("Reason").fill("broken fan")
+            page.get_by_role("dialog").get_by_role("button", name="Drain").click()
+            card = page.get_by_role("region", name=node)
+            expect(card).to_contain_text("Drained by admin")
+            expect(card).to_contain_text("1 task still runs here.")
+            expect(queue).to_contain_text(f"node {node} is drained: broken fan", timeout=20_000)
+            admin.check("drained")
+            page.get_by_role("button", name="Open").click()
+            expect(page.get_by_role("button", name="Drain")).to_be_visible()
+            page = admin.go(f"/jobs/{holder.id}/resources")
+            expect(page.get_by_role("img", name="CPU (cores)")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("region", name="Memory (GiB)")).to_contain_text("mean")
+            admin.check("resources")
             for job in (waiter, holder):
                 job.stop()
 

@@ -170,7 +170,7 @@ def versions(model: Model, as_json: AsJson = False) -> None:
             ", ".join(one.aliases) or "-",
             one.format or "-",
             show_size(one.size),
-            one.source,
+            one.source_name or one.source,
             _metrics(one, SHOWN_METRICS),
             one.owner,
             age(one.created_at),
@@ -327,7 +327,7 @@ def version_text(one: ModelVersionOut) -> str:
     facts = {
         "aliases": ", ".join(one.aliases),
         "about": " ".join(one.description.split()),
-        "from": one.source,
+        "from": f"{one.source_name} ({one.source})" if one.source_name not in ("", one.source) else one.source,
         "files": f"{files}, {'a copy' if one.is_copied else 'not copied'}: {where}",
         "format": one.format,
         "framework": one.framework,

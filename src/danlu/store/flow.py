@@ -92,6 +92,20 @@ def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
     return row
 
 
+def nodes_of(session: Session, texts: Sequence[str]) -> dict[str, FlowNodeRow]:
+    """`kind:key` -> the node, of those that are there."""
+    by_kind: dict[str, list[str]] = {}
+    for text in texts:
+        kind, _, key = text.partition(":")
+        by_kind.setdefault(kind, []).append(key)
+    found: dict[str, FlowNodeRow] = {}
+    for kind, keys in by_kind.items():
+        for first in range(0, len(keys), 500):
+            query = select(FlowNodeRow).where(FlowNodeRow.kind == kind, FlowNodeRow.key.in_(keys[first : first + 500]))
+            found.update({f"{kind}:{row.key}": row for row in session.scalars(query)})
+    return found
+
+
 def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
     """Whether data is known to go from the one to the other, and the other is there."""
     here, there = find(session, source), find(session, target)

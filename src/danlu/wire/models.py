@@ -124,6 +124,9 @@ class ModelVersionOut(Answer):
     source: str
     """What it was registered from: `job:<id>`, `artifact:<id>` or `store://…`."""
 
+    source_name: str = ""
+    """What people call that, such as mnist-model:v3; empty when it is of another project."""
+
     job: Optional[str] = None
     run: Optional[str] = None
     """The run whose metrics these are."""

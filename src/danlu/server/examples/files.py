@@ -1,4 +1,4 @@
-"""The examples as files: each is a folder with `example.yml`, most have a `job.yml` and code."""
+"""The examples as files: each is a folder with `example.yml`, which tells of it; most have a `job.yml` and code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from danlu.wire.examples import ExampleFile, Words
 from danlu.wire.store import is_executable
 
 ABOUT, JOB = "example.yml", "job.yml"
-LEFT_OUT = ("__pycache__",)
+LEFT_OUT = ("__pycache__", ABOUT)
+"""What is neither read nor copied with an example."""
 
 
 class About(BaseModel):

@@ -8,10 +8,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from danlu.spec.paths import StorePath
-from danlu.store import models, people
+from danlu.store import flow, models, people
+from danlu.store.flow_tables import FlowNodeRow
 from danlu.store.model_tables import ModelRow, ModelVersionRow
 from danlu.wire.models import ComparedRow, Environment, ModelComparison, ModelOut, ModelVersionOut
 
+STORE = "store://"
 _FACTS: dict[str, Callable[[ModelVersionOut], Any]] = {
     "aliases": lambda one: ", ".join(one.aliases) or None,
     "source": lambda one: one.source,
@@ -59,6 +61,7 @@ def versions_out(session: Session, rows: Sequence[ModelVersionRow]) -> list[Mode
     aliases = models.aliases_of(session, list(found))
     owners = people.names_of_users(session, {row.owner_id for row in rows})
     projects = people.projects_by_id(session)
+    sources = flow.nodes_of(session, [row.source for row in rows])
     shown = []
     for row in rows:
         model = found[row.model]
@@ -71,6 +74,7 @@ def versions_out(session: Session, rows: Sequence[ModelVersionRow]) -> list[Mode
                 version=row.version,
                 aliases=aliases.get((row.model, row.version), []),
                 source=row.source,
+                source_name=_name_of(row, model, sources),
                 job=row.job_id,
                 run=row.run_id,
                 artifact=row.artifact_id,
@@ -90,6 +94,14 @@ def versions_out(session: Session, rows: Sequence[ModelVersionRow]) -> list[Mode
             )
         )
     return shown
+
+
+def _name_of(row: ModelVersionRow, model: ModelRow, sources: Mapping[str, FlowNodeRow]) -> str:
+    """Of what it comes from. Whoever sees the model need not see what another project calls its things."""
+    if row.source.startswith(STORE):
+        return row.source
+    node = sources.get(row.source)
+    return node.label if node is not None and node.project_id == model.project_id else ""
 
 
 def version_out(session: Session, row: ModelVersionRow) -> ModelVersionOut:

@@ -70,7 +70,7 @@ function Shown(props: { example: Example }) {
               <h2>{texts.needs}</h2>
             </div>
             <div className="panel-body">
-              <Needs needs={example.needs} />
+              <Needs needs={example.needs} isHere={example.is_job} />
             </div>
           </section>
           <section className="panel">
@@ -87,7 +87,7 @@ function Shown(props: { example: Example }) {
   );
 }
 
-function Needs(props: { needs: readonly Need[] }) {
+function Needs(props: { needs: readonly Need[]; isHere: boolean }) {
   const { examples: texts } = useTexts();
   if (!props.needs.length) return <p className="muted">{texts.nothing}</p>;
   return (
@@ -100,7 +100,13 @@ function Needs(props: { needs: readonly Need[] }) {
           <div>
             <code>{need.name}</code>{" "}
             <span className="muted">
-              {need.is_met == null ? texts.unknown : need.is_met ? texts.isMet : texts.isNotMet}
+              {!props.isHere
+                ? texts.yours
+                : need.is_met == null
+                  ? texts.unknown
+                  : need.is_met
+                    ? texts.isMet
+                    : texts.isNotMet}
             </span>
             {need.why && <p className="faint small wrap">{need.why}</p>}
           </div>

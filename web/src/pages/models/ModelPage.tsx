@@ -169,7 +169,7 @@ function VersionTable(props: {
       title: texts.source,
       isClipped: true,
       isWideOnly: true,
-      cell: (row) => <code title={row.source}>{row.source}</code>,
+      cell: (row) => <code title={row.source}>{row.source_name || row.source}</code>,
     },
     {
       id: "size",

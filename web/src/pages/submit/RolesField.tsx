@@ -55,7 +55,7 @@ export function RolesField(props: {
             <legend className="label">
               {texts.role} {index + 1}
             </legend>
-            <div className={styles.row}>
+            <div className={styles.tight}>
               <TextField
                 label={texts.role}
                 value={role.name}

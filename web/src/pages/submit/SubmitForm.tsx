@@ -247,17 +247,15 @@ function WhatSection(props: { part: Part; projects: readonly string[]; code: Cod
             }}
           />
         )}
-        <div className={styles.row}>
-          <CodeField
-            value={form.code}
-            wrong={wrong.code}
-            upload={props.code}
-            onChange={(code) => {
-              set({ code });
-            }}
-          />
-          <EnvironmentField part={props.part} />
-        </div>
+        <CodeField
+          value={form.code}
+          wrong={wrong.code}
+          upload={props.code}
+          onChange={(code) => {
+            set({ code });
+          }}
+        />
+        <EnvironmentField part={props.part} />
       </div>
     </section>
   );

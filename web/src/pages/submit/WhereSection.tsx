@@ -146,16 +146,20 @@ function ByHand(props: { part: Part }) {
   const { form, wrong, set } = props.part;
   const { data: nodes } = useQuery(nodesQuery);
   const devices = devicesOf(nodes ?? []);
-  const chosen = devices.find((one) => one.device === form.device);
+  // without a model, any will do
+  const fitting = devices.filter(
+    ({ device }) => device === form.device || device.startsWith(`${form.device}:`),
+  );
   const names = namesOf(devices);
   if (!names.includes(form.device)) names.push(form.device);
-  const free = chosen ? chosen.total - chosen.used : undefined;
+  const there = fitting.reduce((sum, one) => sum + one.total, 0);
+  const free = there ? there - fitting.reduce((sum, one) => sum + one.used, 0) : undefined;
   return (
     <div className={styles.row}>
       <SelectField
         label={texts.device}
         value={form.device}
-        hint={free === undefined || !chosen ? texts.cpuHint : texts.free(free, chosen.total)}
+        hint={free === undefined ? texts.cpuHint : texts.free(free, there)}
         choices={names.map((name) => [name, name] as const)}
         onChange={(event) => {
           const device = event.target.value;

@@ -29,6 +29,7 @@ export const examples = {
   isMet: "is here",
   isNotMet: "is missing",
   unknown: "nodes do not say",
+  yours: "on your machine",
   files: "Files",
   lines: (count: number) => (count === 1 ? "1 line" : `${String(count)} lines`),
   fromShell: "From a shell",

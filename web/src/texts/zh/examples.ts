@@ -32,6 +32,7 @@ export const examples: Same<typeof en> = {
   isMet: "已具备",
   isNotMet: "缺少",
   unknown: "节点未说明",
+  yours: "需在你的机器上",
   files: "文件",
   lines: (count) => `${String(count)} 行`,
   fromShell: "命令行",
