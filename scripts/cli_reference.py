@@ -43,10 +43,10 @@ def render() -> str:
                 parts.append(_command(f"danlu {name}", command))
             elif command.invoke_without_command:
                 parts.append(_command(f"danlu {name}", command))
-                parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner]
+                parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner if not inner[word].hidden]
             else:
                 parts.append(f"### danlu {name}\n\n{_prose(command.help)}\n")
-                parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner]
+                parts += [_command(f"danlu {name} {word}", inner[word]) for word in inner if not inner[word].hidden]
     return "\n".join(parts)
 
 

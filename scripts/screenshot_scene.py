@@ -200,6 +200,7 @@ def train(
         hyperparameters=values,
         tags={"sweep": "resnet"} if not name else {"team": "vision"},
         priority=50 + number % 2,
+        **({"flavor": "cpu-small"} if name else {}),
     )
 
 

@@ -114,7 +114,7 @@ def take_runs(camera: Camera, scene: Scene) -> None:
     camera.shoot("compare-parallel", f"{compared}&tab=parallel", seconds=2.5, height=700)
     camera.shoot("run", f"/experiments/{scene.runs[1]}", seconds=3)
     camera.shoot("artifact", f"/artifacts/{scene.artifact}", seconds=2, height=560)
-    camera.shoot("flow", "/flow?node=model:cifar10-resnet:champion&direction=up&depth=4", seconds=2.5, height=640)
+    camera.shoot("flow", "/flow?node=model:cifar10-resnet:champion&direction=up&depth=3", seconds=2.5, height=640)
     camera.shoot("models", "/models/cifar10-resnet?project=vision", seconds=2, height=560)
 
 

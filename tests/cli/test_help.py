@@ -21,7 +21,7 @@ def all_commands() -> Iterator[tuple[str, Any]]:
         if getattr(command, "invoke_without_command", True):
             yield name, command
         if hasattr(command, "commands"):
-            yield from ((f"{name} {inner}", command.commands[inner]) for inner in command.commands)
+            yield from ((f"{name} {inner}", one) for inner, one in command.commands.items() if not one.hidden)
 
 
 @pytest.mark.parametrize(("name", "command"), list(all_commands()))
@@ -35,6 +35,14 @@ def test_every_command_has_examples_that_call_it(name: str, command: Any) -> Non
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_what_the_command_says(name: str) -> None:
     assert load_command(name).help.splitlines()[0] == COMMANDS[name].summary
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("keys list", "keys ls"), ("models ls", "models list"), ("keys delete", "keys rm")]
+)
+def test_habits_from_one_group_work_in_another(typed: str, meant: str) -> None:
+    group, _, word = typed.partition(" ")
+    assert load_command(group).commands[word].help == dict(all_commands())[meant].help
 
 
 READS = ["plan", "ranktable check", "ps", "show", "logs", "wait", "nodes", "whoami", "store ls", "keys ls"]

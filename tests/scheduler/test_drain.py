@@ -88,7 +88,7 @@ class TestOverHttp:
         found = api.json("GET", f"/jobs/{second}/why")
         assert found["estimate"] is None
         assert found["resources"][0]["free"] == 0
-        assert found["would_help"][-1] == "the opening of a node (node here is drained: kernel update)"
+        assert found["would_help"] == ["the opening of a node (node here is drained: kernel update)"]
         world.engine.finish(first)
         world.tick(2)
         assert (world.job(first).state.value, world.job(second).state.value) == ("succeeded", "queued")

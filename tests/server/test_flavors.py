@@ -68,6 +68,8 @@ class TestFlavors:
         expected = {**made, "price_per_hour": "20.00", "memory": None, "description": "fast", "num_free": 2}
         assert changed == expected
         assert api.json("GET", "/flavors")["items"] == [expected]
+        api.json("PUT", "/nodes/here/drain", json={"reason": "a fan"})
+        assert api.json("GET", "/flavors")["items"] == [{**expected, "num_free": 0}]
         assert api("DELETE", "/flavors/npu-2").status_code == 204
         assert api.json("GET", "/flavors")["items"] == []
         assert api("GET", "/flavors/npu-2").json()["message"] == "no flavor 'npu-2'; `danlu flavors` lists them"

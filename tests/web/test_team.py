@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,5 +97,79 @@ class TestCluster:
             queue = page.get_by_role("region", name="Queue")
             expect(queue.get_by_role("link", name="waiter")).to_be_visible()
             admin.check("cluster")
+            node = next(iter(client.nodes())).name
+            page.get_by_role("button", name="Drain").click()
+            page.get_by_label("Reason").fill("broken fan")
+            page.get_by_role("dialog").get_by_role("button", name="Drain").click()
+            card = page.get_by_role("region", name=node)
+            expect(card).to_contain_text("Drained by admin")
+            expect(card).to_contain_text("1 task still runs here.")
+            expect(queue).to_contain_text(f"node {node} is drained: broken fan", timeout=20_000)
+            admin.check("drained")
+            page.get_by_role("button", name="Open").click()
+            expect(page.get_by_role("button", name="Drain")).to_be_visible()
+            page = admin.go(f"/jobs/{holder.id}/resources")
+            expect(page.get_by_role("img", name="CPU (cores)")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("region", name="Memory (GiB)")).to_contain_text("mean")
+            admin.check("resources")
             for job in (waiter, holder):
                 job.stop()
+
+
+class TestPrices:
+    def test_from_the_price_list_to_the_cost_of_a_job(self, console: RunningServer, admin: Tab) -> None:
+        page = admin.go("/submit")
+        expect(page.get_by_label("Container image")).to_be_visible()
+        expect(page.get_by_role("group", name="Machine")).to_have_count(0)
+        set_prices(admin)
+        page = admin.go("/submit")
+        page.get_by_label("Name", exact=True).fill("priced")
+        page.get_by_label("Command").fill("test $WHO = framework && sleep 2")
+        page.get_by_label("Environment", exact=True).select_option("PyTorch 2.13")
+        page.get_by_role("radio", name="npu-910b-2").check()
+        page.get_by_role("button", name="Distributed").click()
+        page.get_by_label("Launch").select_option("plain")
+        expect(page.get_by_text("¥7,201.00/h for all nodes")).to_have_count(2)
+        admin.check("submit-flavor")
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_text("npu-910b-2 ¥7,201.00/h for all nodes")).to_be_visible()
+        cost = page.locator("dt", has_text="Cost").locator("xpath=following-sibling::dd")
+        expect(cost).to_contain_text(re.compile(r"¥[1-9].*/h"), timeout=20_000)
+        expect(page.get_by_text("Succeeded").first).to_be_visible(timeout=20_000)
+        admin.check("job-cost")
+        with console.client() as client:
+            job = client.jobs.get("priced").details
+            assert (job.spec["flavor"], str(job.price_per_hour), job.currency) == ("npu-910b-2", "7201.00", "CNY")
+            for flavor in list(client.flavors.list()):
+                client.flavors.remove(flavor.name)
+            client.frameworks.remove("torch-2.13")
+        page = admin.go(f"/submit?from={job.id}")
+        expect(page.locator(".wrong", has_text="npu-910b-2 is not to be had any more")).to_be_visible()
+
+
+def set_prices(admin: Tab) -> None:
+    """An admin begins with what fits the nodes, gives it a price, and adds a framework."""
+    page = admin.go("/admin?tab=flavors")
+    expect(page.get_by_role("heading", name="No flavors yet")).to_be_visible()
+    admin.check("flavors-none")
+    page.get_by_role("button", name="that fit the nodes").click()
+    row = page.get_by_role("row", name="npu-910b-2")
+    expect(row).to_contain_text("2 of 2")
+    row.get_by_role("button", name="Actions for npu-910b-2").click()
+    page.get_by_role("button", name="Change").click()
+    page.get_by_label("Price per hour").fill("18,4")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("'18,4' is not a price")).to_be_visible()
+    admin.check("flavor-wrong")
+    page.get_by_label("Price per hour").fill("3600.5")
+    page.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("¥3,600.50/h")
+    page.get_by_role("link", name="Frameworks").click()
+    page.get_by_role("button", name="Add a framework").click()
+    page.locator("dialog input[name=name]").fill("torch-2.13")
+    page.locator("dialog input[name=title]").fill("PyTorch 2.13")
+    page.locator("dialog textarea[name=env]").fill("WHO=framework")
+    page.get_by_label("plain").check()
+    admin.check("framework-new")
+    page.locator("dialog button[type=submit]").click()
+    expect(page.get_by_role("row", name="torch-2.13")).to_contain_text("the node's own Python")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, Optional
 
@@ -17,6 +18,7 @@ class Command(NamedTuple):
     summary: str
 
 
+SYNONYMS = ({"ls", "list"}, {"rm", "remove", "delete"})
 SECTIONS: dict[str, dict[str, Command]] = {
     "Jobs": {
         "submit": Command("danlu.cli.submit:submit", "Submit a job file and follow its logs."),
@@ -108,10 +110,22 @@ def load_command(name: str) -> Any:
     module, _, attribute = COMMANDS[name].home.partition(":")
     found = getattr(import_module(module), attribute)
     if isinstance(found, typer.Typer):
-        return typer.main.get_group(found)
+        return _with_synonyms(typer.main.get_group(found))
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name=name, context_settings=getattr(found, "context_settings", CONTEXT))(found)
     return typer.main.get_command(single)
+
+
+def _with_synonyms(group: TyperGroup) -> TyperGroup:
+    """A group that also takes what people type who know another one: `list` where it has `ls`."""
+    for words in SYNONYMS:
+        there = [word for word in words if word in group.commands]
+        if len(there) != 1:
+            continue
+        for word in words - {there[0]}:
+            group.commands[word] = copy(group.commands[there[0]])
+            group.commands[word].hidden = True
+    return group
 
 
 app = typer.Typer(

@@ -29,6 +29,11 @@ def _flavors(context: typer.Context) -> None:
 
     Without a command: the list. A job names one as `flavor` (`danlu run --flavor NAME`), and keeps the shape and
     the price that it stood for when it was submitted. Admins change them.
+
+    \b
+    Examples:
+      danlu flavors
+      danlu flavors add npu-8 --device npu:910b:8 --price 96
     """
     if context.invoked_subcommand is None:
         list_()
@@ -41,7 +46,6 @@ def list_(as_json: AsJson = False) -> None:
     \b
     Examples:
       danlu flavors list
-      danlu flavors
       danlu flavors list --json | jq -r '.[] | [.name, .price_per_hour] | @tsv'
     """
     from danlu.cli.output import note, print_json

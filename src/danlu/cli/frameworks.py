@@ -30,6 +30,11 @@ def _frameworks(context: typer.Context) -> None:
 
     Without a command: the list. A job names one as `framework` (`danlu run --framework NAME`) and gets its image, or
     the node's own Python, its setup and its variables. Admins change them.
+
+    \b
+    Examples:
+      danlu frameworks
+      danlu frameworks add torch --image registry.example/torch:2
     """
     if context.invoked_subcommand is None:
         list_()

@@ -184,7 +184,8 @@ def _note_running(parts: Parts, live: LiveJob) -> None:
     is_new = JobState.STARTING.value in (live.attempt.state, live.job.state)
     if live.attempt.state == AttemptState.STOPPING.value or not (is_new or live.job.reason_code == "unreachable"):
         return
-    told = f"the command runs on {len(live.tasks)} node(s)" if is_new else "the node answers again"
+    where = "1 node" if len(live.tasks) == 1 else f"{len(live.tasks)} nodes"
+    told = f"the command runs on {where}" if is_new else "the node answers again"
     with parts.database.writing() as session:
         attempts.move_attempt(session, live.attempt, AttemptState.RUNNING, reason("running"))
         _move(session, parts, live, JobState.RUNNING, reason("running", told), kind="running")

@@ -55,7 +55,7 @@ def explain(board: Board, entry: Entry, now: datetime) -> Why:
         limit=limit,
         can_ever=can_ever,
         ready_at=_ready_at(cluster, entry, now) if can_ever and (limit is None or entry.is_preemptible) else None,
-        would_help=(*_would_help(entry, limit, places, can_ever), *_opening(cluster, shape, places)),
+        would_help=(*_would_help(cluster, entry, limit, places), *_opening(cluster, shape, places)),
     )
 
 
@@ -106,8 +106,8 @@ def _ready_at(cluster: Cluster, entry: Entry, now: datetime) -> datetime | None:
     return now if found.ready == ALREADY else max(now, datetime.fromtimestamp(found.ready, timezone.utc))
 
 
-def _would_help(entry: Entry, limit: Limit | None, places: int, can_ever: bool) -> list[str]:
-    told = []
+def _would_help(cluster: Cluster, entry: Entry, limit: Limit | None, places: int) -> list[str]:
+    told, shape = [], entry.shape
     if limit is not None and not entry.is_preemptible:
         lower = limit.used + limit.asked - limit.quota
         whose = "the project" if limit.scope == "project" else "you"
@@ -115,13 +115,14 @@ def _would_help(entry: Entry, limit: Limit | None, places: int, can_ever: bool) 
             told.append(f"{amount(limit.resource, lower)} less in use by {whose}")
         told.append(f"a quota of {amount(limit.resource, limit.used + limit.asked)}")
         told.append("`preemptible: true`, which may use what is idle")
-    if not can_ever:
-        told.append(f"a request that fits on the nodes: {_largest(entry.shape.needs)} is more than they have")
-    elif places == 0:
-        told.append("the end of a job that holds what it asks for, or a smaller request")
-    elif places < entry.shape.num_tasks:
-        told.append(f"a request of {places} tasks instead of {entry.shape.num_tasks}")
-        told.append("the end of jobs that hold the rest")
+    if cluster.could_hold(shape):
+        if places == 0:
+            told.append("the end of a job that holds what it asks for, or a smaller request")
+        elif places < shape.num_tasks:
+            told.append(f"a request of {places} tasks instead of {shape.num_tasks}")
+            told.append("the end of jobs that hold the rest")
+    elif not cluster.could_hold(shape, with_drained=True):
+        told.append(f"a request that fits on the nodes: {_largest(shape.needs)} is more than they have")
     return told
 
 

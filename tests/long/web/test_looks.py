@@ -34,12 +34,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         client.set_password(PASSWORD)
         long_name = "a-name-that-is-as-long-as-names-of-jobs-may-be-and-a-little-more"[:60]
         done = client.jobs.submit(name=long_name, command="seq 1 500", tags={"team": "vision"})
-        failed = client.jobs.submit(name="failed", command="echo Error: no such file; exit 3", nodes=2)
+        failed = client.jobs.submit(name="failed", command="sleep 3; echo Error: no such file; exit 3", nodes=2)
         client.jobs.submit(name="holds-all", command="sleep 600", resources={"device": "npu:4"})
         waits = client.jobs.submit(name="waits", command="true", resources={"device": "npu:2"})
+        client.flavors.add("npu-910b-2", device="npu:910b:2", cpus=1, memory="8GiB", price_per_hour="18.4008")
+        client.flavors.add("small", cpus=0.5, price_per_hour="0.7", description="to try things out, and no more")
+        client.frameworks.add("pytorch-2.13-cpu", title="PyTorch 2.13", env={"OMP_NUM_THREADS": "1"})
+        priced = client.jobs.submit(name="priced", command="sleep 1", flavor="small", framework="pytorch-2.13-cpu")
+        priced.wait(timeout=60)
         done.wait(timeout=60)
         failed.wait(timeout=60)
-    tabs = ("", "/logs", "/metrics", "/tasks", "/spec", "/events")
+    tabs = ("", "/logs", "/metrics", "/resources", "/tasks", "/spec", "/events")
     paths = {
         "overview": "/",
         "jobs": "/jobs",
@@ -47,6 +52,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "submit": "/submit",
         "clone": f"/submit?from={done.id}",
         "profile": "/profile",
+        "priced": f"/jobs/{priced.id}",
+        "clone-priced": f"/submit?from={priced.id}",
+        "flavors": "/admin?tab=flavors",
+        "frameworks": "/admin?tab=frameworks",
         "examples": "/examples",
         "examples-npu": "/examples?tag=npu",
         "example": "/examples/ddp_images",
@@ -54,10 +63,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "example-used": "/submit?example=preemption",
         "example-roles": "/submit?example=ps_worker",
         "waits": f"/jobs/{waits.id}",
+        "waits-resources": f"/jobs/{waits.id}/resources",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
         **pages_of_runs(running, tmp_path_factory.mktemp("trained")),
     }
+    with running.client() as client:
+        client.drain_node(next(client.nodes()).name, "the fan is broken; a new one comes on Thursday, if at all")
     yield running.url, paths
     end_server(running)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy.orm import Session
 
 from danlu.scheduler.cluster import empty_node
+from danlu.scheduler.loading import load_drains
 from danlu.scheduler.room import Room
 from danlu.scheduler.shape import Need
 from danlu.scheduler.snapshot import FreeNode
@@ -25,6 +26,7 @@ def infos(session: Session) -> list[NodeInfo]:
 
 def free_nodes(session: Session, known: Iterable[NodeInfo]) -> list[FreeNode]:
     """What is left of these nodes now."""
+    drains = load_drains(session)
     taken = {(claim.node, claim.type, claim.device_id) for claim in attempts.device_claims(session)}
     tasks: dict[str, list[attempts.LiveTask]] = {}
     for task in attempts.tasks_in_use(session):
@@ -36,6 +38,7 @@ def free_nodes(session: Session, known: Iterable[NodeInfo]) -> list[FreeNode]:
             cpus=info.cpus - sum(task.cpus for task in tasks.get(info.name, ())),
             memory_bytes=info.memory_bytes - sum(task.memory_bytes for task in tasks.get(info.name, ())),
             num_tasks=info.max_tasks - len(tasks.get(info.name, ())),
+            drain=drains.get(info.name),
         )
         for info in known
     ]

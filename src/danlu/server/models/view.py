@@ -104,7 +104,6 @@ def _name_of(row: ModelVersionRow, model: ModelRow, sources: Mapping[str, FlowNo
     return node.label if node is not None and node.project_id == model.project_id else ""
 
 
-
 def version_out(session: Session, row: ModelVersionRow) -> ModelVersionOut:
     return versions_out(session, [row])[0]
 

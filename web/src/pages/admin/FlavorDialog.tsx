@@ -5,6 +5,7 @@ import { FormDialog } from "@/parts/Dialog";
 import { TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
+import styles from "./admin.module.css";
 
 const FIELDS = ["name", "device", "cpus", "memory", "price_per_hour", "description"] as const;
 
@@ -68,7 +69,7 @@ export function FlavorDialog(props: { flavor: Flavor | undefined; onClose: () =>
         defaultValue={flavor?.device ?? "cpu:1"}
         wrong={wrong.device}
       />
-      <div className="fields short">
+      <div className={styles.row}>
         <TextField
           label={texts.cpus}
           name="cpus"

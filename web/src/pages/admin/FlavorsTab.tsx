@@ -18,6 +18,7 @@ import { showBytes, showNumber } from "@/parts/numbers";
 import { useTexts, type Texts } from "@/texts/language";
 import { FlavorDialog } from "./FlavorDialog";
 import { OfferMenu } from "./OfferMenu";
+import styles from "./admin.module.css";
 
 /** Machine shapes with prices that jobs can ask for by name. */
 export function FlavorsTab() {
@@ -44,7 +45,7 @@ export function FlavorsTab() {
         {(flavors) =>
           flavors.length ? (
             <>
-              <div className="toolbar">
+              <div className={styles.about}>
                 <p className="muted">{texts.flavorsText}</p>
                 {add}
               </div>
@@ -153,11 +154,12 @@ function flavorColumns(
     {
       id: "name",
       title: texts.name,
+      isClipped: true,
       sort: (flavor) => flavor.name,
       cell: (flavor) => (
         <>
-          <strong>{flavor.name}</strong>{" "}
-          {!flavor.is_enabled && <span className="badge">{texts.disabled}</span>}
+          {!flavor.is_enabled && <span className="badge">{texts.disabled}</span>}{" "}
+          <strong title={flavor.name}>{flavor.name}</strong>
         </>
       ),
     },

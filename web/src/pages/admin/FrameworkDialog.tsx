@@ -6,6 +6,7 @@ import { FormDialog } from "@/parts/Dialog";
 import { AreaField, CheckField, TextField } from "@/parts/Field";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
+import styles from "./admin.module.css";
 
 type Mode = Schemas["LaunchMode"];
 const MODES: readonly Mode[] = ["plain", "ddp", "ascend", "ps_worker", "mpi", "horovod"];
@@ -113,7 +114,7 @@ export function FrameworkDialog(props: { framework: Framework | undefined; onClo
       />
       <fieldset className="field">
         <legend className="label">{texts.launch}</legend>
-        <div className="toolbar">
+        <div className={styles.modes}>
           {MODES.map((mode) => (
             <CheckField
               key={mode}

@@ -14,6 +14,7 @@ import { useMessages } from "@/parts/Messages";
 import { useTexts, type Texts } from "@/texts/language";
 import { FrameworkDialog } from "./FrameworkDialog";
 import { OfferMenu } from "./OfferMenu";
+import styles from "./admin.module.css";
 
 /** Environments that jobs can ask for by name. */
 export function FrameworksTab() {
@@ -40,7 +41,7 @@ export function FrameworksTab() {
         {(frameworks) =>
           frameworks.length ? (
             <>
-              <div className="toolbar">
+              <div className={styles.about}>
                 <p className="muted">{texts.frameworksText}</p>
                 {add}
               </div>
@@ -116,11 +117,12 @@ function frameworkColumns(
     {
       id: "name",
       title: texts.name,
+      isClipped: true,
       sort: (framework) => framework.name,
       cell: (framework) => (
         <>
-          <strong>{framework.name}</strong>{" "}
-          {!framework.is_enabled && <span className="badge">{texts.disabled}</span>}
+          {!framework.is_enabled && <span className="badge">{texts.disabled}</span>}{" "}
+          <strong title={framework.name}>{framework.name}</strong>
         </>
       ),
     },
@@ -136,6 +138,7 @@ function frameworkColumns(
       id: "image",
       title: texts.image,
       isClipped: true,
+      isWideOnly: true,
       sort: (framework) => framework.image,
       cell: (framework) =>
         framework.image ? (

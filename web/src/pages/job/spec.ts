@@ -20,7 +20,16 @@ export function flavorsIn(spec: Record<string, unknown>): string {
 
 /** A job file that says the same as a stored spec: what is left out or empty there is left out here. */
 export function specAsYaml(spec: Record<string, unknown>): string {
-  return yaml(trimmed(spec), "");
+  const roles = Object.entries((spec.roles ?? {}) as Record<string, Named>);
+  const named = roles.map(([name, role]) => [name, withoutShape(role)] as const);
+  return yaml(trimmed({ ...withoutShape(spec), roles: Object.fromEntries(named) }), "");
+}
+
+type Named = Record<string, unknown>;
+
+/** Where a flavor is named, resources are what it stood for once. */
+function withoutShape(named: Named): Named {
+  return typeof named.flavor === "string" ? { ...named, resources: undefined } : named;
 }
 
 type Plain = string | number | boolean | null | Plain[] | { [key: string]: Plain };
@@ -30,7 +39,7 @@ function trimmed(value: unknown): Plain {
   if (typeof value !== "object" || value === null) return value as Plain;
   const kept = Object.entries(value)
     .map(([key, inner]) => [key, trimmed(inner)] as const)
-    .filter(([, inner]) => inner !== null && !isEmpty(inner));
+    .filter(([, inner]) => inner !== null && inner !== undefined && !isEmpty(inner));
   return Object.fromEntries(kept);
 }
 

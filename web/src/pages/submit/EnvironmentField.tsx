@@ -35,7 +35,7 @@ export function EnvironmentField(props: { part: Part }) {
     <div className={styles.fields}>
       <SelectField
         label={texts.environment}
-        hint={chosen ? aboutOf(chosen, texts.own) : texts.environmentHint}
+        hint={chosen ? aboutOf(chosen, texts.ownChoice) : texts.environmentHint}
         value={form.framework || (wantsImage ? IMAGE : OWN)}
         wrong={wrong.framework}
         choices={[

@@ -1,7 +1,9 @@
 import { AreaField, SelectField, TextField } from "@/parts/Field";
 import { Button } from "@/parts/Button";
 import { Notice } from "@/parts/Empty";
-import { useTexts } from "@/texts/language";
+import type { Flavor } from "@/api/flavors";
+import { showPrice } from "@/parts/money";
+import { useLocale, useTexts } from "@/texts/language";
 import { ROLE, type RoleForm } from "./form";
 import styles from "./submit.module.css";
 
@@ -9,14 +11,26 @@ import styles from "./submit.module.css";
 export function RolesField(props: {
   roles: readonly RoleForm[];
   devices: readonly string[];
+  flavors: readonly Flavor[];
   /** What is wrong with all of them together. */
   wrong: string | undefined;
   /** By place: `worker.command`. */
   places: Readonly<Record<string, string>>;
   onChange: (roles: RoleForm[]) => void;
 }) {
-  const { submit: texts } = useTexts();
+  const { submit: texts, flavors: named } = useTexts();
+  const locale = useLocale();
   const { roles, places } = props;
+  const flavorChoices = (chosen: string): (readonly [string, string])[] => [
+    ["", named.byHand],
+    ...props.flavors.map((one) => {
+      const price = named.perHour(showPrice(one.price_per_hour, one.currency, locale));
+      return [one.name, `${one.name}, ${price}`] as const;
+    }),
+    ...(chosen === "" || props.flavors.some((one) => one.name === chosen)
+      ? []
+      : [[chosen, `${chosen} (${named.gone})`] as const]),
+  ];
   const change = (at: number, to: Partial<RoleForm>) => {
     props.onChange(roles.map((role, index) => (index === at ? { ...role, ...to } : role)));
   };
@@ -60,23 +74,38 @@ export function RolesField(props: {
                   change(index, { count: event.target.value });
                 }}
               />
-              <SelectField
-                label={texts.device}
-                value={role.device}
-                choices={devices.map((name) => [name, name] as const)}
-                onChange={(event) => {
-                  change(index, { device: event.target.value });
-                }}
-              />
-              <TextField
-                label={texts.count}
-                inputMode="numeric"
-                value={role.devices}
-                wrong={wrong("resources.device")}
-                onChange={(event) => {
-                  change(index, { devices: event.target.value });
-                }}
-              />
+              {(props.flavors.length > 0 || role.flavor) && (
+                <SelectField
+                  label={named.flavor}
+                  value={role.flavor}
+                  wrong={wrong("flavor")}
+                  choices={flavorChoices(role.flavor)}
+                  onChange={(event) => {
+                    change(index, { flavor: event.target.value });
+                  }}
+                />
+              )}
+              {!role.flavor && (
+                <>
+                  <SelectField
+                    label={texts.device}
+                    value={role.device}
+                    choices={devices.map((name) => [name, name] as const)}
+                    onChange={(event) => {
+                      change(index, { device: event.target.value });
+                    }}
+                  />
+                  <TextField
+                    label={texts.count}
+                    inputMode="numeric"
+                    value={role.devices}
+                    wrong={wrong("resources.device")}
+                    onChange={(event) => {
+                      change(index, { devices: event.target.value });
+                    }}
+                  />
+                </>
+              )}
             </div>
             <AreaField
               label={texts.command}

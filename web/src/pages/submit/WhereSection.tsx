@@ -57,7 +57,7 @@ export function WhereSection(props: { part: Part }) {
           <p className="hint">{hints[form.kind]}</p>
         </div>
         {form.kind === "roles" ? (
-          <Roles part={props.part} />
+          <Roles part={props.part} flavors={offered} />
         ) : (
           <>
             {(offered.length > 0 || isByFlavor) && (
@@ -83,7 +83,9 @@ export function WhereSection(props: { part: Part }) {
                 <FlavorField
                   flavors={offered}
                   value={form.flavor}
-                  wrong={wrong.flavor ?? (data && !flavor ? named.gone : undefined)}
+                  wrong={
+                    wrong.flavor ?? (data && !flavor ? named.goneFlavor(form.flavor) : undefined)
+                  }
                   onChange={(one) => {
                     set({
                       flavor: one.name,
@@ -221,13 +223,14 @@ function numNodes(form: Form): number {
   return form.kind === "distributed" ? Number(form.nodes) : 1;
 }
 
-function Roles(props: { part: Part }) {
+function Roles(props: { part: Part; flavors: readonly Flavor[] }) {
   const { form, wrong, wrongRoles, set } = props.part;
   const { data: nodes } = useQuery(nodesQuery);
   return (
     <RolesField
       roles={form.roles}
       devices={namesOf(devicesOf(nodes ?? []))}
+      flavors={props.flavors}
       wrong={wrong.roles}
       places={wrong.roles === undefined ? {} : wrongRoles}
       onChange={(roles) => {

@@ -92,6 +92,13 @@ test("a field that the form does not show is kept", () => {
   expect(specOf(form)).toMatchObject({ processes: "per_device", grace: "20s" });
 });
 
+test("a role that names a flavor keeps it in a clone", () => {
+  const roles = { ps: { command: "x", count: 2, flavor: "small", resources: { device: "cpu:1" } } };
+  const job = { name: "a", project: "p", spec: { roles } } as unknown as Schemas["JobOut"];
+  expect(specOf(formOf(job))).toMatchObject({ roles: { ps: { count: 2, flavor: "small" } } });
+  expect(JSON.stringify(specOf(formOf(job)))).not.toContain("resources");
+});
+
 test("what the server says lands at the field that it means", () => {
   const wrong = wrongOf({
     "resources.device": "3 NPUs",

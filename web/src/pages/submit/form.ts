@@ -10,6 +10,8 @@ export type RoleForm = {
   name: string;
   count: string;
   command: string;
+  /** Empty: devices are chosen by hand. */
+  flavor: string;
   device: string;
   devices: string;
   /** What the form does not show of it. */
@@ -57,6 +59,7 @@ export const ROLE: RoleForm = {
   name: "",
   count: "1",
   command: "",
+  flavor: "",
   device: "cpu",
   devices: "1",
   rest: {},
@@ -215,9 +218,11 @@ function resourcesOf(form: Form): Spec {
 }
 
 function rolesOf(form: Form): Spec {
-  const roles = form.roles.map(({ name, count, command, device, devices, rest }) => {
-    const resources = { ...(rest.resources as Spec), device: deviceText(device, devices) };
-    return [name, { ...rest, ...(command && { command }), count: number(count), resources }];
+  const roles = form.roles.map(({ name, count, command, flavor, device, devices, rest }) => {
+    const { resources, ...others } = rest;
+    const byHand = { ...(resources as Spec | undefined), device: deviceText(device, devices) };
+    const machine = flavor ? { flavor } : { resources: byHand };
+    return [name, { ...others, ...(command && { command }), count: number(count), ...machine }];
   });
   return { roles: Object.fromEntries(roles) as Spec };
 }
@@ -231,6 +236,7 @@ function roleForm(name: string, role: Spec): RoleForm {
     name,
     count: text(rest.count) || "1",
     command: commandText(rest.command),
+    flavor: text(rest.flavor),
     device,
     devices,
     rest: {

@@ -20,8 +20,8 @@ export type ChartProps = {
   xKind?: XKind;
   xLabel?: string;
   isLog?: boolean;
-  /** For amounts: how far they are from nothing is what is to be seen. */
-  isFromZero?: boolean;
+  /** For amounts, whose distance from nothing is to be seen: the axis goes from 0 to this, or further. */
+  fromZeroTo?: number;
   /** 0 to 0.99; what was measured stays behind the smoothed line. */
   smoothing?: number;
   height?: number;
@@ -32,7 +32,7 @@ export type ChartProps = {
 /** Lines over steps, epochs or time: drag to zoom, double-click for all, arrow keys to read values. */
 export function Chart(props: ChartProps) {
   const { lines, isLog = false, smoothing = 0, height = 220, xKind = "number", group } = props;
-  const { isFromZero = false } = props;
+  const { fromZeroTo } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const drawn = useRef<readonly Drawn[]>([]);
@@ -70,7 +70,7 @@ export function Chart(props: ChartProps) {
     if (min == null || max == null) return;
     const all = rangeOfX(lines);
     zoom.current = all && (min > all[0] || max < all[1]) ? [min, max] : undefined;
-    fitY(u, drawn.current, [min, max], { isLog, isFromZero });
+    fitY(u, drawn.current, [min, max], { isLog, fromZeroTo });
   });
   const show = useEffectEvent((u: uPlot) => {
     drawn.current = shown;
@@ -79,7 +79,7 @@ export function Chart(props: ChartProps) {
     u.batch(() => {
       u.setData([[...all], [null, null]], false);
       u.setScale("x", { min, max });
-      fitY(u, shown, [min, max], { isLog, isFromZero });
+      fitY(u, shown, [min, max], { isLog, fromZeroTo });
     });
   });
 
@@ -162,14 +162,19 @@ function fitY(
   u: uPlot,
   drawn: readonly Drawn[],
   within: Range,
-  { isLog, isFromZero }: { isLog: boolean; isFromZero: boolean },
+  { isLog, fromZeroTo }: { isLog: boolean; fromZeroTo: number | undefined },
 ): void {
   // spikes of what was measured may leave the picture when it is smoothed strongly: the smoothed line counts
   const lines = drawn.map(({ line, smoothed }) => (smoothed ? { ...line, y: smoothed } : line));
   const [low, high] = rangeOfY(lines, within, isLog);
   const isSmoothed = drawn.some(({ smoothed }) => smoothed);
   const room = isSmoothed && !isLog ? (high - low) * 0.08 : 0;
-  u.setScale("y", { min: isFromZero ? 0 : low - room, max: high + room });
+  u.setScale(
+    "y",
+    fromZeroTo === undefined
+      ? { min: low - room, max: high + room }
+      : { min: 0, max: Math.max(high, fromZeroTo) },
+  );
 }
 
 function described(lines: readonly ChartLine[]): string {

@@ -70,6 +70,7 @@ export const flavors = {
   imageChoice: "An image of your own",
   environmentHint: "What the command finds: a framework, an image, or the node's own Python.",
   freeNow: (free: number) => `${String(free)} free now`,
+  goneFlavor: (name: string) => `${name} is not to be had any more; choose another.`,
   gone: "not to be had any more",
   allNodes: (price: string) => `${price} for all nodes`,
   priceNow: "Price",

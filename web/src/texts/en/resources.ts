@@ -19,6 +19,7 @@ export const resources = {
   many: (count: number) =>
     `${String(count)} tasks: their mean, and the highest and lowest at each moment.`,
   network: "Of the network that all tasks of the job on a node share.",
+  idle: (names: readonly string[]) => `Next to nothing: ${names.join(", ")}.`,
   nothing: "Nothing was measured yet",
   notStarted: "The job has not started.",
   soon: "The first figures come within a few seconds.",

@@ -68,6 +68,7 @@ export const flavors: Same<typeof en> = {
   imageChoice: "自己的镜像",
   environmentHint: "命令所在的环境：框架、镜像或节点自带的 Python。",
   freeNow: (free) => `空闲 ${String(free)} 个`,
+  goneFlavor: (name) => `${name} 已不可用，请另选。`,
   gone: "已不可用",
   allNodes: (price) => `全部节点 ${price}`,
   priceNow: "价格",

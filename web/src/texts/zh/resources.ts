@@ -21,6 +21,7 @@ export const resources: Same<typeof en> = {
   reserved: "每个进程的预留量",
   many: (count) => `共 ${String(count)} 个进程：显示平均值以及每一时刻的最高值和最低值。`,
   network: "任务在同一节点上的所有进程共用此网络。",
+  idle: (names) => `几乎为零：${names.join("、")}。`,
   nothing: "还没有测量数据",
   notStarted: "任务尚未启动。",
   soon: "几秒后即可看到首批数据。",

@@ -9,7 +9,7 @@ import { showNumber } from "@/parts/numbers";
 import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
 import { useLoadedJob } from "../loaded";
-import { chartsOf, MOST_LINES, type Drawn, type Resources } from "./quantities";
+import { AT_LEAST, chartsOf, isIdle, MOST_LINES, type Drawn, type Resources } from "./quantities";
 
 const EVERY_MS = 5_000;
 
@@ -39,6 +39,7 @@ export function ResourcesTab() {
   if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (!found.data) return <Loading />;
   const numTasks = found.data.tasks.length;
+  const idle = charts.filter(isIdle).map((drawn) => texts.quantities[drawn.quantity]);
   return (
     <>
       <div className="toolbar">
@@ -62,11 +63,16 @@ export function ResourcesTab() {
         {numTasks > MOST_LINES && <span className="muted small">{texts.many(numTasks)}</span>}
       </div>
       {charts.length ? (
-        <div className="chart-grid">
-          {charts.map((drawn) => (
-            <UseChart key={drawn.quantity} drawn={drawn} />
-          ))}
-        </div>
+        <>
+          <div className="chart-grid">
+            {charts
+              .filter((drawn) => !isIdle(drawn))
+              .map((drawn) => (
+                <UseChart key={drawn.quantity} drawn={drawn} />
+              ))}
+          </div>
+          {idle.length > 0 && <p className="muted small">{texts.idle(idle)}</p>}
+        </>
       ) : (
         <Nothing found={found.data} />
       )}
@@ -93,11 +99,11 @@ function UseChart(props: { drawn: Drawn }) {
           xKind="seconds"
           xLabel={chart.time}
           group="resources"
-          isFromZero
+          fromZeroTo={AT_LEAST[unit]}
         />
         {lines.length > 1 && <Legend lines={lines} />}
         {(quantity === "received" || quantity === "sent") && (
-          <p className="faint small">{texts.network}</p>
+          <p className="legend">{texts.network}</p>
         )}
       </div>
     </section>
@@ -119,5 +125,5 @@ function Nothing(props: { found: Resources }) {
 
 /** Three digits are enough beside a chart. */
 function tidy(value: number): number {
-  return Number(value.toPrecision(3));
+  return value < 0.0005 ? 0 : Number(value.toPrecision(3));
 }

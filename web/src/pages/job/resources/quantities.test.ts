@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chartsOf, MOST_LINES, type Resources } from "./quantities";
+import { chartsOf, isIdle, MOST_LINES, type Resources } from "./quantities";
 
 const words = {
   task: (rank: number) => `rank ${String(rank)}`,
@@ -41,8 +41,8 @@ it("draws a line for each task, and what is reserved", () => {
   expect(others).toEqual([]);
   expect(chart).toMatchObject({ quantity: "cpu", unit: "cores", average: 2, highest: 4 });
   expect(chart?.lines.map(({ label, x, y }) => ({ label, x, y }))).toEqual([
-    { label: "rank 0", x: [5, 10], y: [0, null] },
-    { label: "rank 1", x: [5, 10], y: [1, null] },
+    { label: "rank 0", x: [0, 5, 10], y: [null, 0, null] },
+    { label: "rank 1", x: [0, 5, 10], y: [null, 1, null] },
     { label: "reserved", x: [0, 10], y: [4, 4] },
   ]);
 });
@@ -50,10 +50,11 @@ it("draws a line for each task, and what is reserved", () => {
 it("has one unit for memory and one for all that flows", () => {
   const lines = { memory: line([2 ** 29]), device: line([0.5]), written: line([2e6]) };
   const charts = chartsOf(found([task(0, lines)]), words, false);
+  expect(charts.map(isIdle)).toEqual([false, false, true]);
   expect(charts.map(({ unit, lines: [one] }) => [unit, one?.y])).toEqual([
-    ["GiB", [0.5]],
-    ["%", [50]],
-    ["MB/s", [2]],
+    ["GiB", [null, 0.5]],
+    ["%", [null, 50]],
+    ["MB/s", [null, 2]],
   ]);
 });
 
@@ -63,8 +64,8 @@ it("draws the mean and the extremes of many tasks", () => {
   );
   const [chart] = chartsOf(found(tasks), words, false);
   expect(chart?.lines.map(({ label, y }) => [label, y])).toEqual([
-    ["highest", [8, 7]],
-    ["mean", [4, 7]],
-    ["lowest", [0, 7]],
+    ["highest", [null, 8, 7]],
+    ["mean", [null, 4, 7]],
+    ["lowest", [null, 0, 7]],
   ]);
 });

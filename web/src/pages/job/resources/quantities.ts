@@ -30,6 +30,16 @@ const SCALES: Record<Quantity, readonly [unit: Unit, size: number]> = {
   sent: ["MB/s", 1e6],
 };
 
+/** How far the axis reaches at least, so that next to nothing looks like it. */
+export const AT_LEAST: Record<Unit, number> = { cores: 0.1, GiB: 0.01, "MB/s": 0.01, "%": 100 };
+
+const LEAST_FLOW = 0.001;
+
+/** What flows by the kilobyte is said, and not drawn. */
+export function isIdle({ unit, highest }: Drawn): boolean {
+  return unit === "MB/s" && highest < LEAST_FLOW;
+}
+
 /** Beyond so many tasks their lines cannot be told apart: their mean and their extremes are drawn. */
 export const MOST_LINES = 8;
 
@@ -53,7 +63,8 @@ export type Drawn = {
 /** A chart for each quantity that was measured. */
 export function chartsOf(found: Resources, words: Words, isDark: boolean): Drawn[] {
   const first = (found.at[0] ?? 0) - stepOf(found);
-  const x = found.at.map((at) => at - first);
+  // all charts begin at the same place, whatever was measured first
+  const x = [0, ...found.at.map((at) => at - first)];
   return QUANTITIES.flatMap((quantity): Drawn[] => {
     const tasks = found.tasks.filter((task) => task.lines[quantity]);
     if (!tasks.length) return [];
@@ -66,7 +77,7 @@ export function chartsOf(found: Resources, words: Words, isDark: boolean): Drawn
             label: words.task(task.rank),
             color: colorOf(task.rank % MOST_LINES, isDark),
             x,
-            y: task.lines[quantity]?.mean ?? [],
+            y: valuesOf(task, quantity),
           }));
     const scaled = lines.map((line) => ({
       ...line,
@@ -96,6 +107,10 @@ export function chartsOf(found: Resources, words: Words, isDark: boolean): Drawn
   });
 }
 
+function valuesOf(task: Task, quantity: Quantity): (number | null)[] {
+  return [null, ...(task.lines[quantity]?.mean ?? [])];
+}
+
 function stepOf(found: Resources): number {
   const [first, second] = found.at;
   return first !== undefined && second !== undefined ? second - first : found.every_seconds;
@@ -119,7 +134,7 @@ function extremesOf(
 ): ChartLine[] {
   const columns = x.map((_, at) =>
     tasks.flatMap((task) => {
-      const value = task.lines[quantity]?.mean[at];
+      const value = valuesOf(task, quantity)[at];
       return value === null || value === undefined ? [] : [value];
     }),
   );
