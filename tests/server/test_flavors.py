@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import pytest
+from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
 from danlu.spec.job import stored_job
@@ -31,6 +34,23 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"colour": "red"}, "colour", "not a field"),
     ({"description": "a\0b"}, "description", "NUL"),
 ]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    with share_world(tmp_path_factory.mktemp("shared")) as made:
+        yield made
+
+
+@pytest.fixture
+def world(shared: Shared) -> World:
+    return shared.fresh()
+
+
+@pytest.fixture
+def api(world: World, shared: Shared) -> Iterator[Api]:
+    with shared.api() as made:
+        yield made
 
 
 def stored(world: World, job_id: str) -> Any:

@@ -11,10 +11,10 @@ import {
 import { Button } from "@/parts/Button";
 import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
+import { shapeOf } from "@/parts/flavor";
 import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { PerHour } from "@/parts/money";
-import { showBytes, showNumber } from "@/parts/numbers";
 import { useTexts, type Texts } from "@/texts/language";
 import { FlavorDialog } from "./FlavorDialog";
 import { OfferMenu } from "./OfferMenu";
@@ -164,27 +164,11 @@ function flavorColumns(
       ),
     },
     {
-      id: "device",
-      title: texts.device,
+      id: "shape",
+      title: texts.shape,
       isWideOnly: true,
-      sort: (flavor) => flavor.device,
-      cell: (flavor) => <code>{flavor.device}</code>,
-    },
-    {
-      id: "cpus",
-      title: texts.cpus,
-      isEnd: true,
-      isWideOnly: true,
-      sort: (flavor) => flavor.cpus,
-      cell: (flavor) => showNumber(flavor.cpus),
-    },
-    {
-      id: "memory",
-      title: texts.memory,
-      isEnd: true,
-      isWideOnly: true,
-      sort: (flavor) => flavor.memory,
-      cell: (flavor) => (flavor.memory == null ? "–" : showBytes(flavor.memory)),
+      sort: (flavor) => shapeOf(flavor),
+      cell: (flavor) => shapeOf(flavor),
     },
     {
       id: "price",

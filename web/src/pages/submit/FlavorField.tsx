@@ -1,8 +1,8 @@
 import { useId } from "react";
 import type { Flavor } from "@/api/flavors";
+import { shapeOf } from "@/parts/flavor";
 import { Icon } from "@/parts/Icon";
 import { PerHour } from "@/parts/money";
-import { showBytes, showNumber } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
 import styles from "./submit.module.css";
 
@@ -51,15 +51,4 @@ export function FlavorField(props: {
       )}
     </fieldset>
   );
-}
-
-/** `npu:910b:2, 4 CPU, 8.0 GB` */
-export function shapeOf(flavor: Flavor): string {
-  return [
-    flavor.device,
-    flavor.cpus != null ? `${showNumber(flavor.cpus)} CPU` : "",
-    flavor.memory != null ? showBytes(flavor.memory) : "",
-  ]
-    .filter(Boolean)
-    .join(", ");
 }

@@ -21,6 +21,7 @@ export const flavors = {
   name: "Name",
   flavorNameHint: "What jobs call it, such as gpu-8. It cannot be changed.",
   frameworkNameHint: "What jobs call it, such as pytorch-2.13. It cannot be changed.",
+  shape: "Shape of a node",
   device: "Devices per node",
   deviceHint: "TYPE[:MODEL][:COUNT], such as gpu:2 or npu:910b:8; cpu:1 is one process.",
   cpus: "Cores per node",
@@ -73,8 +74,6 @@ export const flavors = {
   goneFlavor: (name: string) => `${name} is not to be had any more; choose another.`,
   gone: "not to be had any more",
   allNodes: (price: string) => `${price} for all nodes`,
-  priceNow: "Price",
   cost: "Cost",
-  soFar: "so far",
   costHint: "For the time in which devices were held, in all attempts.",
 };

@@ -20,6 +20,7 @@ export const flavors: Same<typeof en> = {
   name: "名称",
   flavorNameHint: "任务中使用的名称，例如 gpu-8，之后不能修改。",
   frameworkNameHint: "任务中使用的名称，例如 pytorch-2.13，之后不能修改。",
+  shape: "节点配置",
   device: "每节点设备",
   deviceHint: "TYPE[:MODEL][:COUNT]，例如 gpu:2 或 npu:910b:8；cpu:1 表示一个进程。",
   cpus: "每节点核心数",
@@ -71,8 +72,6 @@ export const flavors: Same<typeof en> = {
   goneFlavor: (name) => `${name} 已不可用，请另选。`,
   gone: "已不可用",
   allNodes: (price) => `全部节点 ${price}`,
-  priceNow: "价格",
   cost: "费用",
-  soFar: "累计",
   costHint: "所有尝试占用设备的时间的费用。",
 };
