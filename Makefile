@@ -3,7 +3,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
-SOURCES := src tests accel compat benchmarks scripts examples
+SOURCES := conftest.py src tests accel compat benchmarks scripts examples
 
 .PHONY: demo web test test-long lint bench screenshots clean
 

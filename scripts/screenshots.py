@@ -99,8 +99,8 @@ def take_jobs(camera: Camera, scene: Scene) -> None:
     camera.shoot("job", f"/jobs/{scene.live}", seconds=2)
     camera.shoot("logs", f"/jobs/{scene.live}/logs", seconds=2.5)
     camera.shoot("metrics", f"/jobs/{scene.live}/metrics?smoothing=0.6", seconds=3)
+    camera.shoot("resources", f"/jobs/{scene.live}/resources", seconds=3)
     camera.shoot("job-failed", f"/jobs/{scene.failed}", seconds=2)
-    camera.shoot("job-flow", f"/jobs/{scene.best}/flow", seconds=2.5, height=640)
     page = camera.go(f"/jobs/{scene.best}")
     page.get_by_role("button", name="Register a model").click()
     camera.shoot("register-model")
@@ -110,11 +110,11 @@ def take_runs(camera: Camera, scene: Scene) -> None:
     columns = '["name","state","owner","hparams.lr","hparams.width","metrics.val.accuracy","metrics.train.loss"]'
     camera.shoot("experiments", f"/experiments?folder=cifar10&columns={columns}", seconds=2, height=640)
     compared = f"/experiments/compare?runs={','.join(scene.runs)}"
-    camera.shoot("compare", f"{compared}&smoothing=0.8", seconds=3)
+    camera.shoot("compare", f"{compared}&smoothing=0.4", seconds=3)
     camera.shoot("compare-parallel", f"{compared}&tab=parallel", seconds=2.5, height=700)
-    camera.shoot("run", f"/experiments/{scene.runs[1]}?smoothing=0.6", seconds=3)
+    camera.shoot("run", f"/experiments/{scene.runs[1]}", seconds=3)
     camera.shoot("artifact", f"/artifacts/{scene.artifact}", seconds=2, height=560)
-    camera.shoot("flow", f"/flow?node=artifact:{scene.artifact}&depth=6", seconds=2.5)
+    camera.shoot("flow", "/flow?node=model:cifar10-resnet:champion&direction=up&depth=3", seconds=2.5, height=640)
     camera.shoot("models", "/models/cifar10-resnet?project=vision", seconds=2, height=560)
 
 
@@ -129,16 +129,21 @@ def take_npus(camera: Camera, scene: Scene) -> None:
     page = camera.go("/submit")
     page.get_by_label("Name", exact=True).fill("llama-8b-dpo")
     page.get_by_label("Command").fill("source /pod.env && python train_dpo.py --epochs 3")
-    page.get_by_role("button", name="Distributed").click()
-    camera.shoot("submit-npu", seconds=2.5, height=1000)
+    page.get_by_text("npu-910b-8").first.click()
+    page.evaluate("window.scrollTo(0, 0)")
+    camera.shoot("submit-npu", seconds=2.5, height=1150)
     camera.shoot("waits", f"/jobs/{scene.waits}", seconds=2)
-    camera.shoot("cluster", "/cluster", seconds=2, height=900)
+    camera.shoot("cluster", "/cluster", seconds=2, height=880)
 
 
 def take_admin(camera: Camera) -> None:
+    page = camera.go("/cluster")
+    page.get_by_role("button", name="Drain").first.click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("new power supply, back at 18:00")
+    camera.shoot("drain", height=640)
     camera.shoot("admin", "/admin", seconds=2)
     camera.shoot("flavors", "/admin?tab=flavors", seconds=2, height=560)
-    camera.shoot("quotas", "/projects/language?tab=quotas", seconds=2, height=560)
+    camera.shoot("quotas", "/projects/language?tab=quotas", seconds=2, height=660)
     camera.shoot("audit", "/admin?tab=audit", seconds=2, height=640)
 
 

@@ -210,6 +210,34 @@ class TestLook:
         assert (said.code, said.err.count("\n")) == (1, 1)
         assert said.err.startswith("danlu: no job named 'nobody'")
 
+    def test_a_node_is_drained_and_opened(self, danlu: Danlu, client: Client) -> None:
+        name = next(client.nodes()).name
+        assert danlu("nodes", "drain", name).code == 2
+        said = danlu("nodes", "drain", name, "--reason", "broken fan")
+        assert said.out.startswith(f"{name} is drained; ")
+        try:
+            said = danlu("nodes")
+            assert " drained " in said.out
+            assert f"by admin: broken fan ({said.out.rpartition('(')[2]}" in said.out
+            job = client.jobs.submit(name="waits-for-a-node", command="true")
+            while job.refresh().reason.code == "submitted":
+                time.sleep(0.05)
+            assert f"the opening of a node (node {name} is drained: broken fan)" in danlu("why", job.id).out
+        finally:
+            assert danlu("nodes", "open", name).out == f"{name} is open\n"
+        assert job.wait(timeout=60).state is JobState.SUCCEEDED
+
+    def test_what_a_job_uses(self, danlu: Danlu, client: Client) -> None:
+        job = client.jobs.submit(name="uses", command="sleep 2", resources={"memory": "1GiB"})
+        assert "not been started yet" in danlu("top", job.id).out or job.refresh().details.attempt == 1
+        job.wait(timeout=60)
+        head, columns, row = danlu("top", "uses").out.splitlines()
+        assert head == f"{job.id} attempt 1: mean, and at most"
+        assert columns.split()[:3] == ["RANK", "NODE", "CPU"]
+        assert " of 1.0 GiB " in row
+        found = json.loads(danlu("top", "uses", "--json").out)
+        assert found["tasks"][0]["lines"]["memory"]["highest"] > 1 << 20
+
     def test_nodes_and_whoami(self, danlu: Danlu) -> None:
         assert "npu:910b" in danlu("nodes").out
         assert json.loads(danlu("nodes", "--json").out)[0]["engine"] == "local"

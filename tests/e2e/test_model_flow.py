@@ -108,7 +108,7 @@ def test_from_upload_to_registered_model(client: Client, server: RunningServer, 
 def check_command(server: RunningServer, job: str, model: str) -> None:
     """`danlu show` names the model; `danlu flow` draws each node once."""
     shown = run_command(server, "show", job)
-    assert "models    classifier:1 (danlu models show classifier:1)" in shown
+    assert "models     classifier:1 (danlu models show classifier:1)" in shown
     drawn = run_command(server, "flow", "model:classifier:champion", "--up").splitlines()
     assert [line.split()[1] for line in drawn if line.split()[0] in "□■★"][-1] == "model"
     assert [sum(word in line for line in drawn) for word in (job, model, "demo-classification/code/")] == [2, 1, 1]

@@ -41,7 +41,7 @@ def test_the_example_shakes_hands_and_its_servers_are_ended_politely(client: Cli
     ]
     assert "3x cpu:1 worker, 2x cpu:1 ps" in rows_text([ended.row])
     shown = job_text(ended.details, [])
-    assert "worker    python3 -u train.py" in shown
+    assert "worker     python3 -u train.py" in shown
     assert "3     ps" in shown
 
 

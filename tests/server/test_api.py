@@ -30,6 +30,17 @@ class TestSubmit:
         assert first["id"] == second["id"]
         assert len(api.json("GET", "/jobs")["items"]) == 1
 
+    def test_an_id_is_not_given_twice_even_when_its_job_is_deleted(
+        self, world: World, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        chance = iter([5, 5, 6, 5, 6, 7])
+        monkeypatch.setattr("danlu.server.ids.secrets.randbelow", lambda _: next(chance))
+        first, second = submit(api)["id"], submit(api)["id"]
+        api("POST", f"/jobs/{first}/stop")
+        world.tick()
+        assert api("DELETE", f"/jobs/{first}").status_code == 204
+        assert [job_id[-6:] for job_id in (first, second, submit(api)["id"])] == ["000005", "000006", "000007"]
+
     def test_defaults_are_filled_in_and_secrets_hidden(self, world: World, api: Api) -> None:
         job = submit(api, secrets={"HF_TOKEN": "hunter2"}, resources={"device": "gpu"})
         assert job["spec"]["resources"]["device"] == "gpu:1"

@@ -52,6 +52,8 @@ def test_it_is_collected_while_the_job_runs_and_to_its_end(world: World, api: Ap
     }
     assert sorted(found["tasks"][0]["lines"]) == ["cpu", "memory", "read", "written"], "what is not known is left out"
     assert found["tasks"][1]["lines"] == {}
+    node = api.json("GET", "/nodes")["items"][0]
+    assert (node["cpus_used"], node["memory_used_bytes"]) == (3.0, 100)
     # the end of the half cell and more comes with the end of the task
     first.use = HEAD + cell(5) + cell(10, cpu=3.0) + cell(15, cpu=5.0)
     second.use = HEAD + cell(12, cpu=0.5)

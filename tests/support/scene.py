@@ -30,6 +30,7 @@ from danlu.content.packs import pack
 from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
 from danlu.server.models import service as model_service
+from danlu.server.nodes import service as node_service
 from danlu.server.runs import service as run_service
 from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
@@ -40,6 +41,7 @@ from danlu.store import blobs, menu, people, projects, registrations
 from danlu.store.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
+from danlu.wire.nodes import DrainNode
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
 from danlu.wire.templates import SaveTemplate
@@ -223,6 +225,8 @@ def _things(scene: Scene) -> None:
     _runs(scene, owners)
     _models(scene, owners)
     _artifacts(scene, owners)
+    drain = DrainNode(reason="kernel update")  # nothing starts any more: there is something to open
+    world.database.write(node_service.drain, world.admin, "here", drain, world.clock())
     for name, who in owners.items():
         template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
         scene.templates[name] = world.database.write(template_service.save, world.state, who, template).id

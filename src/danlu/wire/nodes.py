@@ -48,6 +48,10 @@ class NodeOut(Answer):
     cpus_reserved: float
     memory_bytes: int
     memory_reserved_bytes: int
+    cpus_used: Optional[float] = None
+    """Cores that the tasks there were last seen to use, together; None: nothing was measured."""
+
+    memory_used_bytes: Optional[int] = None
     devices: list[DeviceOut] = []
     num_tasks: int = 0
     has_sandbox: bool

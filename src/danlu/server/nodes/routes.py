@@ -15,20 +15,20 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 
 @router.get("")
 def list_nodes(_who: CurrentUser, state: State) -> Page[NodeOut]:
-    return Page(items=state.database.read(service.list_nodes))
+    return Page(items=state.database.read(service.list_nodes, state.use))
 
 
 @router.put("/{node}/drain")
 def drain(node: str, body: DrainNode, who: CurrentUser, state: State) -> NodeOut:
     """Have nothing new started on the node; what runs there goes on to its end. For admins."""
-    done = state.database.write(service.drain, who, node, body, state.now())
+    state.database.write(service.drain, who, node, body, state.now())
     state.wake_scheduler()
-    return done
+    return state.database.read(service.get, state.use, node)
 
 
 @router.delete("/{node}/drain")
 def open_again(node: str, who: CurrentUser, state: State) -> NodeOut:
     """Let jobs come to the node again. Quiet when it is not drained. For admins."""
-    done = state.database.write(service.open_again, who, node, state.now())
+    state.database.write(service.open_again, who, node, state.now())
     state.wake_scheduler()
-    return done
+    return state.database.read(service.get, state.use, node)

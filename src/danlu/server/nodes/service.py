@@ -13,6 +13,7 @@ from danlu.server.audit.service import note
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
 from danlu.store import attempts, nodes, people
+from danlu.store.metrics.use import UseFiles
 from danlu.store.node_tables import DrainRow
 from danlu.store.tables import NodeRow, TaskRow
 from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, NodeOut
@@ -21,7 +22,7 @@ Claims = Mapping[tuple[str, str, int], str]
 """(node, device type, device) -> job."""
 
 
-def list_nodes(session: Session) -> list[NodeOut]:
+def list_nodes(session: Session, use: UseFiles) -> list[NodeOut]:
     claims = {(claim.node, claim.type, claim.device_id): claim.job_id for claim in attempts.device_claims(session)}
     tasks: dict[str, list[TaskRow]] = {}
     for task in attempts.live_tasks(session):
@@ -29,25 +30,27 @@ def list_nodes(session: Session) -> list[NodeOut]:
     drains = nodes.drains(session)
     names = people.names_of_users(session, {row.user_id for row in drains.values()})
     return [
-        _node_out(row, tasks.get(row.name, ()), claims, _drain_out(drains.get(row.name), names))
+        _node_out(row, tasks.get(row.name, ()), claims, use, _drain_out(drains.get(row.name), names))
         for row in nodes.list_nodes(session)
     ]
 
 
-def drain(session: Session, who: UserIdentity, name: str, wanted: DrainNode, now: datetime) -> NodeOut:
+def drain(session: Session, who: UserIdentity, name: str, wanted: DrainNode, now: datetime) -> None:
     """Have nothing new started on the node. Drained again, it has the new reason."""
     _check(session, who, name)
     nodes.drain(session, DrainRow(node=name, reason=wanted.reason, evicts=wanted.evict, user_id=who.user_id, at=now))
     note(session, who, Action.NODE_DRAIN, f"node/{name}", at=now, reason=wanted.reason, evict=wanted.evict)
-    return _get(session, name)
 
 
-def open_again(session: Session, who: UserIdentity, name: str, now: datetime) -> NodeOut:
+def open_again(session: Session, who: UserIdentity, name: str, now: datetime) -> None:
     """Let jobs come again. Quiet when the node is not drained."""
     _check(session, who, name)
     if nodes.open_again(session, name):
         note(session, who, Action.NODE_OPEN, f"node/{name}", at=now)
-    return _get(session, name)
+
+
+def get(session: Session, use: UseFiles, name: str) -> NodeOut:
+    return next(node for node in list_nodes(session, use) if node.name == name)
 
 
 def _check(session: Session, who: UserIdentity, name: str) -> None:
@@ -57,18 +60,17 @@ def _check(session: Session, who: UserIdentity, name: str) -> None:
         raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
 
 
-def _get(session: Session, name: str) -> NodeOut:
-    return next(node for node in list_nodes(session) if node.name == name)
-
-
 def _drain_out(row: DrainRow | None, names: Mapping[int, str]) -> DrainOut | None:
     if row is None:
         return None
     return DrainOut(reason=row.reason, by=names[row.user_id], at=row.at, evict=row.evicts)
 
 
-def _node_out(row: NodeRow, here: Sequence[TaskRow], claims: Claims, drained: DrainOut | None) -> NodeOut:
+def _node_out(
+    row: NodeRow, here: Sequence[TaskRow], claims: Claims, use: UseFiles, drained: DrainOut | None
+) -> NodeOut:
     info = NodeInfo.model_validate(row.info)
+    used = [seen for task in here if (seen := use.last(task.job_id, task.attempt, task.rank))]
     devices = [
         DeviceOut(**device.model_dump(), job=claims.get((row.name, device.type, device.id))) for device in info.devices
     ]
@@ -80,6 +82,8 @@ def _node_out(row: NodeRow, here: Sequence[TaskRow], claims: Claims, drained: Dr
         cpus_reserved=sum(task.cpus for task in here),
         memory_bytes=info.memory_bytes,
         memory_reserved_bytes=sum(task.memory_bytes for task in here),
+        cpus_used=round(sum(seen.get("cpu", 0.0) for seen in used), 3) if used else None,
+        memory_used_bytes=int(sum(seen.get("memory", 0.0) for seen in used)) if used else None,
         devices=devices,
         num_tasks=len(here),
         has_sandbox=info.has_sandbox,

@@ -5,7 +5,7 @@ import { nodesQuery, type Node } from "@/api/nodes";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
-import { showBytes } from "@/parts/numbers";
+import { showBytes, showNumber } from "@/parts/numbers";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { Meter } from "../overview/Meter";
@@ -81,6 +81,12 @@ function NodeCard(props: { node: Node }) {
             <Icon name="jobs" />
             {texts.tasks(node.num_tasks ?? 0)}
           </li>
+          {node.cpus_used != null && (
+            <li>
+              <Icon name="chart" />
+              {texts.inUse(showNumber(node.cpus_used), showBytes(node.memory_used_bytes ?? 0))}
+            </li>
+          )}
           {node.has_sandbox && (
             <li>
               <Icon name="check" />

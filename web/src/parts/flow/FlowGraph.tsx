@@ -82,7 +82,7 @@ export function FlowGraph(props: FlowGraphProps) {
           nodeTypes={TYPES}
           colorMode={isDark ? "dark" : "light"}
           fitView
-          fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+          fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
           minZoom={0.1}
           nodesDraggable={false}
           nodesConnectable={false}

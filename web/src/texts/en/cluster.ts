@@ -8,6 +8,7 @@ export const cluster = {
   memory: "Memory",
   devices: "Devices",
   tasks: (count: number) => (count === 1 ? "1 task runs here" : `${String(count)} tasks run here`),
+  inUse: (cores: string, memory: string) => `They use ${cores} cores and ${memory}`,
   free: "free",
   usedBy: (job: string) => `used by ${job}`,
   simulated: "simulated",

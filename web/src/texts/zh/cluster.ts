@@ -11,6 +11,7 @@ export const cluster: Same<typeof en> = {
   memory: "内存",
   devices: "设备",
   tasks: (count) => `正在运行 ${String(count)} 个子任务`,
+  inUse: (cores, memory) => `实际使用 ${cores} 核、${memory} 内存`,
   free: "空闲",
   usedBy: (job) => `由 ${job} 使用`,
   simulated: "模拟",
