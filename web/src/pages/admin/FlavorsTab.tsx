@@ -110,40 +110,10 @@ function AddSuggested() {
   );
 }
 
-function FlavorMenu(props: { flavor: Flavor; onChange: () => void }) {
-  const { name, is_enabled: isEnabled } = props.flavor;
-  const { flavors: texts } = useTexts();
-  const { say, complain } = useMessages();
+function FlavorMenu(props: { flavor: Flavor; onEdit: () => void }) {
   const change = useChangeFlavor();
   const remove = useDeleteFlavor();
-  return (
-    <OfferMenu
-      name={name}
-      isEnabled={isEnabled}
-      isBusy={remove.isPending}
-      onChange={props.onChange}
-      onEnable={(is_enabled) => {
-        change.mutate(
-          { name, is_enabled },
-          {
-            onSuccess: () => {
-              say(texts.changed(name));
-            },
-            onError: complain,
-          },
-        );
-      }}
-      onRemove={(done) => {
-        remove.mutate(name, {
-          onSuccess: () => {
-            say(texts.removed(name));
-          },
-          onError: complain,
-          onSettled: done,
-        });
-      }}
-    />
-  );
+  return <OfferMenu of={props.flavor} change={change} remove={remove} onEdit={props.onEdit} />;
 }
 
 function flavorColumns(
@@ -208,7 +178,7 @@ function flavorColumns(
       cell: (flavor) => (
         <FlavorMenu
           flavor={flavor}
-          onChange={() => {
+          onEdit={() => {
             edit(flavor);
           }}
         />

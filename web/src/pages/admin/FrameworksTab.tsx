@@ -10,7 +10,6 @@ import { Button } from "@/parts/Button";
 import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { Found } from "@/parts/Found";
-import { useMessages } from "@/parts/Messages";
 import { useTexts, type Texts } from "@/texts/language";
 import { FrameworkDialog } from "./FrameworkDialog";
 import { OfferMenu } from "./OfferMenu";
@@ -73,40 +72,10 @@ export function FrameworksTab() {
   );
 }
 
-function FrameworkMenu(props: { framework: Framework; onChange: () => void }) {
-  const { name, is_enabled: isEnabled } = props.framework;
-  const { flavors: texts } = useTexts();
-  const { say, complain } = useMessages();
+function FrameworkMenu(props: { framework: Framework; onEdit: () => void }) {
   const change = useChangeFramework();
   const remove = useDeleteFramework();
-  return (
-    <OfferMenu
-      name={name}
-      isEnabled={isEnabled}
-      isBusy={remove.isPending}
-      onChange={props.onChange}
-      onEnable={(is_enabled) => {
-        change.mutate(
-          { name, is_enabled },
-          {
-            onSuccess: () => {
-              say(texts.changed(name));
-            },
-            onError: complain,
-          },
-        );
-      }}
-      onRemove={(done) => {
-        remove.mutate(name, {
-          onSuccess: () => {
-            say(texts.removed(name));
-          },
-          onError: complain,
-          onSettled: done,
-        });
-      }}
-    />
-  );
+  return <OfferMenu of={props.framework} change={change} remove={remove} onEdit={props.onEdit} />;
 }
 
 function frameworkColumns(
@@ -173,7 +142,7 @@ function frameworkColumns(
       cell: (framework) => (
         <FrameworkMenu
           framework={framework}
-          onChange={() => {
+          onEdit={() => {
             edit(framework);
           }}
         />
