@@ -34,8 +34,7 @@ def test_it_is_collected_while_the_job_runs_and_to_its_end(world: World, api: Ap
     job = world.started(nodes=2, resources={"cpus": 2, "memory": "4GiB"})
     first, second = world.engine.task(job, 0), world.engine.task(job, 1)
     first.use = HEAD + cell(5) + cell(10, cpu=3.0) + b"half a ce"
-    world.scheduler._use_at = float("-inf")
-    world.tick()
+    world.tick(scheduler=world.new_scheduler("server-1"))
     found = api.json("GET", f"/jobs/{job}/resources")
     assert (found["attempt"], found["num_attempts"], found["is_live"], found["every_seconds"]) == (1, 1, True, 5.0)
     assert found["at"] == [T0 + 5, T0 + 10]

@@ -13,7 +13,7 @@ from danlu.launch.placement import simulated_notes
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
-from danlu.scheduler.measuring import collect_use
+from danlu.scheduler.measuring import Collector
 from danlu.scheduler.parts import Parts
 from danlu.scheduler.policy import decide, next_deadline
 from danlu.scheduler.preempting import preempt
@@ -49,9 +49,6 @@ TIDY_SECONDS = 600.0
 QUEUE_SECONDS = 60.0
 """The queue is looked at this often even when nothing seems to have happened."""
 
-USE_SECONDS = 5.0
-"""How often what running tasks use is brought into the store."""
-
 QUEUE_SHARE = 0.05
 """Serving a long queue may take this share of the time at most, however often the loop is woken."""
 
@@ -68,7 +65,8 @@ class Scheduler:
         self._thread: threading.Thread | None = None
         self._told_to_stop: dict[tuple[str, int], float] = {}
         self._start_again_at: dict[tuple[str, int], float] = {}
-        self._nodes_at = self._tidied_at = self._use_at = float("-inf")
+        self._nodes_at = self._tidied_at = float("-inf")
+        self._use = Collector(parts.use, parts.engines)
         self._queue_changed = self._live_changed = True
         self._queue_due = self._queue_not_before = self._watch_due = float("-inf")
         self._pause = BUSY_SECONDS
@@ -136,20 +134,11 @@ class Scheduler:
         """Look at all live attempts; return in how many seconds to look again."""
         live = load_live(self._parts, self._specs)
         is_quiet = self._watch(live)
-        self._collect_use(live)
+        self._use.look(live)
         if not live:
             return IDLE_SECONDS
         is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
         return BUSY_SECONDS if is_moving or not is_quiet else min(self._pause * 1.3, QUIET_SECONDS)
-
-    def _collect_use(self, live: Sequence[LiveJob]) -> None:
-        if time.monotonic() - self._use_at < USE_SECONDS:
-            return
-        self._use_at = time.monotonic()
-        for item in live:
-            for handle, task in zip(item.handles, item.tasks, strict=True):
-                if task.state == TaskState.RUNNING.value:
-                    collect_use(self._parts.use, self._parts.engines[item.job.engine], handle)
 
     def _until_queue(self) -> float:
         due = self._queue_not_before if self._queue_changed else self._queue_due

@@ -60,7 +60,7 @@ class UseFiles:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 head = file.read(HEADER.size)
                 size = os.fstat(file.fileno()).st_size
-            return read_header(head).generation, size - (size - HEADER.size) % CELL.size
+            return read_header(head).generation, whole_cells(size)
         except (FileNotFoundError, ValueError):
             return -1, 0
 
@@ -107,6 +107,11 @@ class UseFiles:
 
     def _path(self, job_id: str, attempt: int, rank: int) -> Path:
         return self._root / job_id / str(attempt) / str(rank) / "use"
+
+
+def whole_cells(size: int) -> int:
+    """The length of a file without the piece of a cell at its end, which is on its way."""
+    return size - (size - HEADER.size) % CELL.size
 
 
 def grid(uses: Sequence[Use], num_points: int) -> Floats:
