@@ -283,3 +283,20 @@ class TestCost:
         row = api.json("GET", "/jobs")["items"][0]
         assert (row["state"], row["cost"], row["cost_at"]) == ("succeeded", "46.002", None)
         assert api.json("GET", f"/jobs/{job}")["cost"] == "46.002"
+
+    def test_who_makes_room_pays_for_what_it_held(self, world: World, api: Api) -> None:
+        api.json("POST", "/flavors", json={"name": "all", "device": "npu:8", "price_per_hour": "36"})
+        job = world.started(flavor="all", preemptible=True)
+        world.clock.pass_seconds(100)
+        firm = world.submit(resources={"device": "npu:8"})
+        world.tick()
+        assert world.job(job).state.value == "stopping"
+        world.clock.pass_seconds(20)  # its grace
+        world.engine.finish(job, code=143)
+        world.tick(2)
+        shown = world.job(job)
+        assert (shown.state.value, shown.cost_at) == ("queued", None)
+        assert shown.cost is not None
+        assert abs(shown.cost - Decimal("1.2")) < Decimal("0.001")  # 120 s; the clock moves a little at each submit
+        world.clock.pass_seconds(1000)
+        assert (world.job(job).cost, world.job(firm).cost) == (shown.cost, None)

@@ -88,7 +88,7 @@ def test_a_folder_travels_by_content_without_what_is_left_out(console: RunningSe
     page.get_by_label("Command").fill("./run.sh")
     assert len(choose(page, folder)) == 4
     expect(page.get_by_text("3 left out")).to_be_visible()
-    page.get_by_text("Files", exact=True).click()
+    page.locator("summary", has_text="Files").click()
     page.get_by_role("button", name="lib/words.py").click()
     expect(page.get_by_role("dialog").get_by_text("hello from my folder")).to_be_visible()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()

@@ -26,46 +26,50 @@ function listOr(value: string): unknown {
   }
 }
 
-export function textIn<Name extends string>(
-  search: Record<string, unknown>,
+type Search = Record<string, unknown>;
+
+/** A value under its name. One that is wrong is said to be none: what an address says is there otherwise. */
+function under<Name extends string, Value>(
+  search: Search,
   name: Name,
-): Partial<Record<Name, string>> {
-  const value = search[name];
-  if (typeof value === "number" || typeof value === "boolean")
-    return { [name]: String(value) } as never;
-  return (typeof value === "string" && value !== "" ? { [name]: value } : {}) as never;
+  value: Value | undefined,
+): Partial<Record<Name, Value>> {
+  return (value === undefined && !(name in search) ? {} : { [name]: value }) as never;
 }
 
-export function numberIn<Name extends string>(
-  search: Record<string, unknown>,
-  name: Name,
-): Partial<Record<Name, number>> {
-  const value = Number(search[name]);
-  return (search[name] !== undefined && Number.isFinite(value) ? { [name]: value } : {}) as never;
+export function textIn<Name extends string>(search: Search, name: Name) {
+  const value = search[name];
+  const isWord = ["string", "number", "boolean"].includes(typeof value) && value !== "";
+  return under(search, name, isWord ? String(value as string) : undefined);
 }
 
-export function flagIn<Name extends string>(
-  search: Record<string, unknown>,
-  name: Name,
-): Partial<Record<Name, boolean>> {
+export function numberIn<Name extends string>(search: Search, name: Name) {
+  const value = typeof search[name] === "object" ? NaN : Number(search[name]);
+  return under(search, name, Number.isFinite(value) ? value : undefined);
+}
+
+export function flagIn<Name extends string>(search: Search, name: Name) {
   const value = search[name];
-  return (value === true || value === "true" || value === 1 ? { [name]: true } : {}) as never;
+  const isSet = value === true || value === "true" || value === 1;
+  return under(search, name, isSet ? true : undefined);
 }
 
 export function choiceIn<Name extends string, Choice extends string>(
-  search: Record<string, unknown>,
+  search: Search,
   name: Name,
   choices: readonly Choice[],
-): Partial<Record<Name, Choice>> {
-  const value = choices.find((choice) => choice === search[name]);
-  return (value === undefined ? {} : { [name]: value }) as never;
+) {
+  return under(
+    search,
+    name,
+    choices.find((choice) => choice === search[name]),
+  );
 }
 
-export function listIn<Name extends string>(
-  search: Record<string, unknown>,
-  name: Name,
-): Partial<Record<Name, string[]>> {
+export function listIn<Name extends string>(search: Search, name: Name) {
   const value = search[name];
-  if (!Array.isArray(value)) return {};
-  return { [name]: value.filter((one) => typeof one === "string") } as never;
+  const words = Array.isArray(value)
+    ? value.filter((one): one is string => typeof one === "string")
+    : undefined;
+  return under(search, name, words);
 }

@@ -3,7 +3,7 @@ import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
 import { Loading, Problem } from "./Empty";
 
-type Asked<Data> = {
+export type Asked<Data> = {
   data: Data | undefined;
   error: Error | null;
   refetch: () => unknown;

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import {
   flavorsQuery,
   suggestionsQuery,
@@ -9,80 +8,33 @@ import {
   type Flavor,
 } from "@/api/flavors";
 import { Button } from "@/parts/Button";
-import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
-import { Empty } from "@/parts/Empty";
+import type { Column } from "@/parts/DataTable";
 import { shapeOf } from "@/parts/flavor";
-import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { PerHour } from "@/parts/money";
 import { useTexts, type Texts } from "@/texts/language";
 import { FlavorDialog } from "./FlavorDialog";
-import { OfferMenu } from "./OfferMenu";
-import styles from "./admin.module.css";
+import { Offers } from "./Offers";
 
 /** Machine shapes with prices that jobs can ask for by name. */
 export function FlavorsTab() {
-  const all = useTexts();
-  const { flavors: texts } = all;
-  const found = useQuery(flavorsQuery);
-  const [edited, setEdited] = useState<Flavor | "new">();
-  const [sort, setSort] = useState<Sort>({ by: "name", isDown: false });
-  const add = (
-    <Button
-      icon="plus"
-      kind="primary"
-      onClick={() => {
-        setEdited("new");
-      }}
-    >
-      {texts.addFlavor}
-    </Button>
-  );
-  const columns = flavorColumns(all, setEdited);
+  const { flavors: texts } = useTexts();
   return (
-    <>
-      <Found of={found}>
-        {(flavors) =>
-          flavors.length ? (
-            <>
-              <div className={styles.about}>
-                <p className="muted">{texts.flavorsText}</p>
-                {add}
-              </div>
-              <DataTable
-                label={texts.flavors}
-                rows={sorted(flavors, columns, sort)}
-                columns={columns}
-                rowId={(flavor) => flavor.name}
-                sort={sort}
-                onSort={setSort}
-              />
-            </>
-          ) : (
-            <Empty
-              icon="cluster"
-              title={texts.noFlavors}
-              actions={
-                <>
-                  {add}
-                  <AddSuggested />
-                </>
-              }
-            >
-              <p>{texts.noFlavorsText}</p>
-            </Empty>
-          )
-        }
-      </Found>
-      {edited !== undefined && (
-        <FlavorDialog
-          flavor={edited === "new" ? undefined : edited}
-          onClose={() => {
-            setEdited(undefined);
-          }}
-        />
-      )}
-    </>
+    <Offers
+      found={useQuery(flavorsQuery)}
+      changes={{ change: useChangeFlavor(), remove: useDeleteFlavor() }}
+      columns={flavorColumns(texts)}
+      texts={{
+        label: texts.flavors,
+        about: texts.flavorsText,
+        add: texts.addFlavor,
+        none: texts.noFlavors,
+        noneText: texts.noFlavorsText,
+      }}
+      icon="cluster"
+      beginning={<AddSuggested />}
+      dialog={(edited, close) => <FlavorDialog flavor={edited} onClose={close} />}
+    />
   );
 }
 
@@ -110,59 +62,8 @@ function AddSuggested() {
   );
 }
 
-function FlavorMenu(props: { flavor: Flavor; onChange: () => void }) {
-  const { name, is_enabled: isEnabled } = props.flavor;
-  const { flavors: texts } = useTexts();
-  const { say, complain } = useMessages();
-  const change = useChangeFlavor();
-  const remove = useDeleteFlavor();
-  return (
-    <OfferMenu
-      name={name}
-      isEnabled={isEnabled}
-      isBusy={remove.isPending}
-      onChange={props.onChange}
-      onEnable={(is_enabled) => {
-        change.mutate(
-          { name, is_enabled },
-          {
-            onSuccess: () => {
-              say(texts.changed(name));
-            },
-            onError: complain,
-          },
-        );
-      }}
-      onRemove={(done) => {
-        remove.mutate(name, {
-          onSuccess: () => {
-            say(texts.removed(name));
-          },
-          onError: complain,
-          onSettled: done,
-        });
-      }}
-    />
-  );
-}
-
-function flavorColumns(
-  { flavors: texts }: Texts,
-  edit: (flavor: Flavor) => void,
-): Column<Flavor>[] {
+function flavorColumns(texts: Texts["flavors"]): Column<Flavor>[] {
   return [
-    {
-      id: "name",
-      title: texts.name,
-      isClipped: true,
-      sort: (flavor) => flavor.name,
-      cell: (flavor) => (
-        <>
-          {!flavor.is_enabled && <span className="badge">{texts.disabled}</span>}{" "}
-          <strong title={flavor.name}>{flavor.name}</strong>
-        </>
-      ),
-    },
     {
       id: "shape",
       title: texts.shape,
@@ -189,30 +90,6 @@ function flavorColumns(
         ) : (
           <span className="faint">{texts.noSuchNode}</span>
         ),
-    },
-    {
-      id: "description",
-      title: texts.description,
-      isClipped: true,
-      isWideOnly: true,
-      cell: (flavor) => (
-        <span className="muted" title={flavor.description}>
-          {flavor.description || "–"}
-        </span>
-      ),
-    },
-    {
-      id: "actions",
-      title: "",
-      isEnd: true,
-      cell: (flavor) => (
-        <FlavorMenu
-          flavor={flavor}
-          onChange={() => {
-            edit(flavor);
-          }}
-        />
-      ),
     },
   ];
 }

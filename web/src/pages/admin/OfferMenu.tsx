@@ -1,32 +1,46 @@
 import { useState } from "react";
 import { Confirm } from "@/parts/Dialog";
 import { Menu, MenuItem } from "@/parts/Menu";
+import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 
+/** What flavors and frameworks have in common. */
+export type Offer = { name: string; is_enabled: boolean; description: string };
+
+type Mutate<Body> = (
+  body: Body,
+  then: { onSuccess: () => void; onError: (error: unknown) => void; onSettled?: () => void },
+) => void;
+
+/** The ways to change them. */
+export type OfferChanges = {
+  change: { mutate: Mutate<{ name: string; is_enabled: boolean }> };
+  remove: { mutate: Mutate<string>; isPending: boolean };
+};
+
 /** What an admin can do about a flavor or a framework. */
-export function OfferMenu(props: {
-  name: string;
-  isEnabled: boolean;
-  isBusy: boolean;
-  onChange: () => void;
-  onEnable: (isEnabled: boolean) => void;
-  onRemove: (done: () => void) => void;
-}) {
+export function OfferMenu(props: { offer: Offer; changes: OfferChanges; onEdit: () => void }) {
+  const { name, is_enabled: isEnabled } = props.offer;
+  const { change, remove } = props.changes;
   const { flavors: texts } = useTexts();
+  const { say, complain } = useMessages();
   const [isAsked, setIsAsked] = useState(false);
   return (
     <>
-      <Menu label={texts.actions(props.name)} icon="more" className="button plain small icon-only">
-        <MenuItem icon="edit" onChoose={props.onChange}>
+      <Menu label={texts.actions(name)} icon="more" className="button plain small icon-only">
+        <MenuItem icon="edit" onChoose={props.onEdit}>
           {texts.change}
         </MenuItem>
         <MenuItem
-          icon={props.isEnabled ? "pause" : "check"}
+          icon={isEnabled ? "pause" : "check"}
           onChoose={() => {
-            props.onEnable(!props.isEnabled);
+            const onSuccess = () => {
+              say(texts.changed(name));
+            };
+            change.mutate({ name, is_enabled: !isEnabled }, { onSuccess, onError: complain });
           }}
         >
-          {props.isEnabled ? texts.disable : texts.enable}
+          {isEnabled ? texts.disable : texts.enable}
         </MenuItem>
         <hr />
         <MenuItem
@@ -41,17 +55,23 @@ export function OfferMenu(props: {
       </Menu>
       {isAsked && (
         <Confirm
-          title={texts.removeTitle(props.name)}
+          title={texts.removeTitle(name)}
           text={<p>{texts.removeText}</p>}
           action={texts.remove}
           isDanger
-          isBusy={props.isBusy}
+          isBusy={remove.isPending}
           onClose={() => {
             setIsAsked(false);
           }}
           onConfirm={() => {
-            props.onRemove(() => {
-              setIsAsked(false);
+            remove.mutate(name, {
+              onSuccess: () => {
+                say(texts.removed(name));
+              },
+              onError: complain,
+              onSettled: () => {
+                setIsAsked(false);
+              },
             });
           }}
         />

@@ -6,13 +6,14 @@ import { showBytes } from "@/parts/numbers";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { AttemptPicker } from "./AttemptPicker";
 import { useLoadedJob } from "./loaded";
 
 type Task = Schemas["TaskOut"];
 
 export function TasksTab() {
   const job = useLoadedJob();
-  const { job: texts, log } = useTexts();
+  const { job: texts } = useTexts();
   const search = useSearch({ from: "/inside/jobs/$id/tasks" });
   const navigate = useNavigate({ from: "/jobs/$id/tasks" });
   const number = search.attempt ?? job.attempt;
@@ -74,21 +75,13 @@ export function TasksTab() {
     <>
       {job.attempts.length > 1 && (
         <div className="toolbar">
-          <select
-            className="input fit"
-            aria-label={log.attempt}
+          <AttemptPicker
+            job={job}
             value={number}
-            onChange={(event) => {
-              const attempt = Number(event.target.value);
+            onChange={(attempt) => {
               void navigate({ search: (before) => ({ ...before, attempt }), replace: true });
             }}
-          >
-            {job.attempts.map((one) => (
-              <option key={one.number} value={one.number}>
-                {log.attemptNumber(one.number)}
-              </option>
-            ))}
-          </select>
+          />
         </div>
       )}
       <DataTable

@@ -11,6 +11,7 @@ import { Live } from "@/parts/Live";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
+import { AttemptPicker } from "../AttemptPicker";
 import { useLoadedJob } from "../loaded";
 import { download } from "./download";
 import { HitList } from "./HitList";
@@ -120,23 +121,13 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
   return (
     <div className={styles.tab}>
       <div className={styles.bar}>
-        {job.attempts.length > 1 && (
-          <select
-            className="input fit"
-            aria-label={texts.attempt}
-            value={source.attempt}
-            onChange={(event) => {
-              const attempt = Number(event.target.value);
-              void navigate({ search: (before) => ({ ...before, attempt, rank: undefined }) });
-            }}
-          >
-            {job.attempts.map((one) => (
-              <option key={one.number} value={one.number}>
-                {texts.attemptNumber(one.number)}
-              </option>
-            ))}
-          </select>
-        )}
+        <AttemptPicker
+          job={job}
+          value={source.attempt}
+          onChange={(attempt) => {
+            void navigate({ search: (before) => ({ ...before, attempt, rank: undefined }) });
+          }}
+        />
         {(attempt?.tasks.length ?? 0) > 1 && (
           <select
             className="input fit"

@@ -8,6 +8,7 @@ import { Empty, Loading, Problem } from "@/parts/Empty";
 import { showNumber } from "@/parts/numbers";
 import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
+import { AttemptPicker } from "../AttemptPicker";
 import { useLoadedJob } from "../loaded";
 import { AT_LEAST, chartsOf, isIdle, MOST_LINES, type Drawn, type Resources } from "./quantities";
 
@@ -16,7 +17,7 @@ const EVERY_MS = 5_000;
 /** What the tasks of the job use, drawn. */
 export function ResourcesTab() {
   const job = useLoadedJob();
-  const { job: own, log, resources: texts } = useTexts();
+  const { job: own, resources: texts } = useTexts();
   const isDark = useIsDark();
   const search = useSearch({ from: "/inside/jobs/$id/resources" });
   const navigate = useNavigate({ from: "/jobs/$id/resources" });
@@ -43,23 +44,13 @@ export function ResourcesTab() {
   return (
     <>
       <div className="toolbar">
-        {job.attempts.length > 1 && (
-          <select
-            className="input fit"
-            aria-label={log.attempt}
-            value={number}
-            onChange={(event) => {
-              const attempt = Number(event.target.value);
-              void navigate({ search: (before) => ({ ...before, attempt }), replace: true });
-            }}
-          >
-            {job.attempts.map((one) => (
-              <option key={one.number} value={one.number}>
-                {log.attemptNumber(one.number)}
-              </option>
-            ))}
-          </select>
-        )}
+        <AttemptPicker
+          job={job}
+          value={number}
+          onChange={(attempt) => {
+            void navigate({ search: (before) => ({ ...before, attempt }), replace: true });
+          }}
+        />
         {numTasks > MOST_LINES && <span className="muted small">{texts.many(numTasks)}</span>}
       </div>
       {charts.length ? (
