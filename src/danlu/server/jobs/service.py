@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -23,14 +22,12 @@ from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
-from danlu.spec.flow import job_node
 from danlu.spec.job import JobSpec, parse_job, stored_job
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.spec.terms import Terms
 from danlu.store import blobs, jobs, people
-from danlu.store import flow as flow_nodes
 from danlu.store.tables import JobRow
 from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
 
@@ -70,7 +67,7 @@ def submit(
     if before is not None:
         return before
     spec, now = job.spec, state.now()
-    job_id = _free_id(session, now)
+    job_id = new_job_id(now)
     row = JobRow(
         id=job_id,
         project_id=job.project_id,
@@ -98,13 +95,6 @@ def submit(
     flow.job_submitted(session, row, now, spec)
     _note(session, state, who, Action.JOB_SUBMIT, row)
     return row
-
-
-def _free_id(session: Session, now: datetime) -> str:
-    """An id that no job has had: of one that is deleted, others still say what came from it."""
-    while flow_nodes.find(session, job_node(job_id := new_job_id(now))) is not None:
-        continue
-    return job_id
 
 
 def plan(
