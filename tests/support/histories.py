@@ -34,7 +34,8 @@ from danlu.wire.nodes import DrainNode
 
 NODES = ("n0", "n1", "n2")
 TABLES = (
-    "events", "device_claims", "tasks", "attempts", "log_segments", "log_marks", "jobs", "quotas", "nodes", "drains"
+    "events", "device_claims", "tasks", "attempts", "log_segments", "log_marks", "jobs", "quotas", "nodes", "drains",
+    "flow_edges", "flow_nodes",
 )  # fmt: skip
 _FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
