@@ -23,7 +23,7 @@ FIRST_SECONDS, NUM_FIRST = 1.0, 10
 """So many looks come sooner than the others: a job that is over soon is to be seen as well."""
 
 SHORTEST_SECONDS = 0.2
-"""Rates over less than this say nothing."""
+"""Rates over less than this say nothing: what the last moment of a task used is told as if it had lasted so long."""
 
 OLD_LOOKS = 3
 """What was read of devices before so many looks is not true any more."""
@@ -108,13 +108,12 @@ class Sampler(NotMeasured):
         )
 
     def finish(self) -> None:
-        if time.monotonic() - self._last_at >= SHORTEST_SECONDS:
-            self._add(self._ended)
+        self._add(self._ended)
         self._file.close()
 
     def _add(self, now: Counts) -> None:
         at = time.monotonic()
-        seconds, before = at - self._last_at, self._last
+        seconds, before = max(at - self._last_at, SHORTEST_SECONDS), self._last
         device, device_memory = self._read_devices()
         means = (
             max(0.0, now.cpu_seconds - before.cpu_seconds) / seconds,
