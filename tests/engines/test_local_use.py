@@ -50,7 +50,7 @@ class TestUse:
     def test_the_network_of_a_gang_is_counted_once(self, tmp_path: Path) -> None:
         engine = LocalEngine(make_settings(tmp_path, "sandbox"))
         if not engine.nodes()[0].has_own_network:
-            pytest.skip("no network of its own here")
+            pytest.skip("; ".join(engine.nodes()[0].missing))  # each says what to install or who to be
         starter = Starter(engine)
         code = (
             "import os, socket, time\nhere = socket.create_server(('', 5000 + int(os.environ['DANLU_RANK'])))\n"

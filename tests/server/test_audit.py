@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 from tests.support.cases import Case
-from tests.support.rights import API, RULES, expected, path_of
+from tests.support.rights import API, expected, path_of
+from tests.support.rules import RULES
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 

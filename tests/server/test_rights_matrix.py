@@ -1,6 +1,6 @@
 """Who may do what: every route of the app, for everybody, on things of their own, of others and of nobody.
 
-The routes come from the app, so a new one fails here until `tests/support/rights.py` has a rule for it.
+The routes come from the app, so a new one fails here until `tests/support/rules.py` has a rule for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.cases import Case, batch_of, job_of
-from tests.support.rights import API, CHANGE_JOB, OPEN, PAGES, RULES, Rule, expected, path_of
+from tests.support.rights import API, PAGES, Rule, expected, path_of
+from tests.support.rules import CHANGE_JOB, OPEN, RULES
 from tests.support.scene import NOBODIES, PEOPLE, Scene, make_scene
 
 
