@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import http.client
 import json
 import random
+import selectors
 import socket
 import threading
 import time
@@ -94,15 +96,12 @@ class Server:
         headers: Mapping[str, str] | None = None,
     ) -> http.client.HTTPResponse:
         """Send one request and return the answer, its body unread. Raise Refused unless it is 2xx."""
-        connection = self._connection()
         sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
         try:
-            connection.request(method, self._url.path.rstrip("/") + PREFIX + path, body=body, headers=sent)
-        except (BrokenPipeError, ConnectionResetError):
-            # a server that says no may do so before it has read the whole body; its answer counts
-            answer = connection.getresponse()
-        else:
-            answer = connection.getresponse()
+            answer = self._exchange(method, self._url.path.rstrip("/") + PREFIX + path, body, sent)
+        except BaseException:
+            self.drop()  # whatever state it is in, the next request does not meet it
+            raise
         if 200 <= answer.status < 300:
             return answer
         if answer.status == 307 and answer.getheader("Location"):
@@ -154,8 +153,20 @@ class Server:
         if connection is not None:
             connection.close()
 
+    def _exchange(
+        self, method: str, target: str, body: Iterable[bytes] | None, headers: Mapping[str, str]
+    ) -> http.client.HTTPResponse:
+        connection = self._connection()
+        # a server that says no may do so before it has read the whole body; its answer counts
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.request(method, target, body=body, headers=headers)
+        return connection.getresponse()
+
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is not None and _is_closed(connection):
+            self.drop()
+            connection = None
         if connection is None:
             secure = self._url.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
@@ -164,6 +175,15 @@ class Server:
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._own.connection = connection
         return connection
+
+
+def _is_closed(connection: http.client.HTTPConnection) -> bool:
+    """Whether the server has ended a connection while nothing was asked: servers do, after some seconds of quiet."""
+    if connection.sock is None:
+        return True
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return bool(selector.select(timeout=0))  # between two requests there is nothing to read but its end
 
 
 def quote(text: str) -> str:
