@@ -24,9 +24,9 @@ from sqlalchemy import insert, text
 
 from danlu.client import Client
 from danlu.spec.flow import NodeKind, NodeRef, Relation
-from danlu.store import flow
-from danlu.store.database import Database, sqlite_url
-from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
+from danlu.store.queries import flow
+from danlu.store.sql.database import Database, sqlite_url
+from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 from danlu.testing.postgres import find_binaries, running_postgres
 from danlu.testing.serving import RunningServer
 

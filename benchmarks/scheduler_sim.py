@@ -19,12 +19,12 @@ from datetime import datetime, timedelta, timezone
 from heapq import heappop, heappush
 from itertools import count
 
-from danlu.scheduler.board import Board
-from danlu.scheduler.cluster import empty_node
-from danlu.scheduler.queueing import Entry
-from danlu.scheduler.reservation import RESERVE_AFTER_SECONDS
-from danlu.scheduler.snapshot import QueuedJob
-from danlu.scheduler.usage import Quotas
+from danlu.scheduler.policy.board import Board
+from danlu.scheduler.policy.cluster import empty_node
+from danlu.scheduler.policy.holdings import Quotas
+from danlu.scheduler.policy.queueing import Entry
+from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
+from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec, parse_job
 from danlu.spec.nodes import NodeInfo

@@ -23,10 +23,10 @@ from typing import Any
 
 from danlu import journal
 from danlu.client import Client
-from danlu.store import runs as run_rows
-from danlu.store.database import Database, sqlite_url
-from danlu.store.metrics.noting import put_values
-from danlu.store.run_tables import RunRow, RunValueRow, SeriesRow
+from danlu.store.metrics.ingest import put_values
+from danlu.store.queries import runs as run_rows
+from danlu.store.sql.database import Database, sqlite_url
+from danlu.store.sql.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
 sys.path.insert(0, str(Path(__file__).parent / "tracking"))

@@ -9,20 +9,20 @@ import tempfile
 from pathlib import Path
 
 from danlu.auth.secrets import Sealer
+from danlu.scheduler.context import Parts, utc_now
 from danlu.scheduler.loop import Scheduler
-from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import create_app
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
-from danlu.store.blobs import Blobs
-from danlu.store.database import Database, sqlite_url
-from danlu.store.local_objects import LocalObjects
-from danlu.store.log_files import LogFiles
-from danlu.store.logs import Logs
+from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.use import UseFiles
-from danlu.store.uploads import Uploads
+from danlu.store.metrics.usage import UseFiles
+from danlu.store.objects.blobs import Blobs
+from danlu.store.objects.local import LocalObjects
+from danlu.store.objects.uploads import Uploads
+from danlu.store.sql.database import Database, sqlite_url
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
 

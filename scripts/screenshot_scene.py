@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from danlu.client import Client, Job
-from danlu.client.keys import sign_in
+from danlu.client.people.keys import sign_in
 from danlu.testing.serving import RunningServer
 from danlu.wire.auth import SignIn
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 from danlu.client import Client
-from danlu.client.artifacts import Draft, plan
+from danlu.client.tracking.artifacts import Draft, plan
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from danlu import journal
-from danlu.node.http import Server
-from danlu.node.journals import announce, send_journal
+from danlu.transfer.http import Server
+from danlu.transfer.journals import announce, send_journal
 
 ROWS_PER_FRAME = 500
 """About what 50 ms of a busy script's logging are."""

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from danlu.cli.sparkline import sparkline
 from danlu.client import Client, Job
-from danlu.client.runs import Run
+from danlu.client.tracking.runs import Run
 from danlu.spec.runs import RunState
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from danlu.cli import checks
-from danlu.cli.checks import Finding, Level
+from danlu.cli.server import checks
+from danlu.cli.server.checks import Finding, Level
 from danlu.client.config import Settings
 from danlu.testing.serving import RunningServer
 

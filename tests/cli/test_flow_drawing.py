@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from danlu.cli.flow_lanes import rows
-from danlu.cli.flow_layout import GAP, NODE_HEIGHT, Edge, lay_out
-from danlu.cli.flow_svg import shortened
+from danlu.cli.tracking.flow_lanes import rows
+from danlu.cli.tracking.flow_layout import GAP, NODE_HEIGHT, Edge, lay_out
+from danlu.cli.tracking.flow_svg import shortened
 
 
 def lines(edges: str) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 from danlu import Client, Job
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
-from danlu.wire.jobs import JobOut, JobRow, PlanOut
+from danlu.wire.jobs import JobOut, JobSummary, PlanOut
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Said
@@ -188,7 +188,7 @@ class TestLook:
         assert rows[0].split() == ["ID", "NAME", "STATE", "ON", "TRY", "OWNER", "AGE", "RAN", "WHY"]
         assert [row.split()[:3] for row in rows[1:]] == [[failed, "broken-one", "failed"]]
         found = json.loads(danlu("ps", "--state", "failed", "--name", "broken-one", "--json").out)
-        assert [JobRow.model_validate(row).id for row in found] == [failed]
+        assert [JobSummary.model_validate(row).id for row in found] == [failed]
         assert danlu("ps", "--tag", "t=nothing").out == "no jobs that are not over; danlu ps -a shows all\n"
 
     def test_logs_of_ranks_as_text_and_as_json(self, danlu: Danlu, failed: str) -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from danlu.cli.logs import parse_ranks
+from danlu.cli.jobs.logs import parse_ranks
+from danlu.cli.jobs.run import command_of, name_of
 from danlu.cli.output import table
-from danlu.cli.run import command_of, name_of
 
 
 @pytest.mark.parametrize(

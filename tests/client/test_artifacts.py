@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from danlu.client import Client, Progress
-from danlu.client.artifacts import Draft, plan
+from danlu.client.tracking.artifacts import Draft, plan
 from danlu.content.ids import new_artifact_id
 from danlu.errors import BadChecksum, InvalidInput, NotFound
 from danlu.wire.artifacts import LinkKind

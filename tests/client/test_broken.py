@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from danlu import Client
+from danlu.client.files.pieces import put_in_pieces
+from danlu.client.files.transfer import SILENT
 from danlu.client.http import READ_SECONDS, Http
-from danlu.client.pieces import put_in_pieces
-from danlu.client.transfer import SILENT
 from danlu.errors import BadChecksum, Conflict, InvalidInput, NotAllowed, NotFound, ServerUnreachable, Unavailable
 from danlu.spec.paths import StorePath
 from danlu.spec.states import JobState

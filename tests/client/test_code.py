@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from danlu import JobSpec
-from danlu.client.code import build_tree, prepare
+from danlu.client.files.code import build_tree, prepare
 from danlu.errors import InvalidInput, InvalidSpec
 from danlu.wire.store import Tree, TreeFile
 

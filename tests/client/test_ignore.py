@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.client.ignore import find_files
+from danlu.client.files.ignore import find_files
 from danlu.errors import InvalidInput
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from danlu.client.ignore import DEFAULTS, IGNORE_FILE, find_files
+from danlu.client.files.ignore import DEFAULTS, IGNORE_FILE, find_files
 
 WANTED = json.loads((Path(__file__).parents[1] / "data" / "ignore.json").read_text("utf-8"))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from danlu.client.jobfile import parse_job_text, parse_value, read_job_file, set_value
+from danlu.client.jobs.jobfile import parse_job_text, parse_value, read_job_file, set_value
 from danlu.errors import InvalidSpec
 from danlu.spec.job import parse_job
 

@@ -13,9 +13,9 @@ import pytest
 
 from danlu import Client
 from danlu.client import Progress
-from danlu.client.code import upload_tree
+from danlu.client.files.code import upload_tree
+from danlu.client.files.transfer import RESUME_BYTES, put_file
 from danlu.client.http import Http
-from danlu.client.transfer import RESUME_BYTES, put_file
 from danlu.errors import AlreadyExists, BadChecksum, InvalidInput, NotFound
 from danlu.testing.serving import RunningServer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.artifact_kills import Killed, arrived_bytes, check_artifacts, make_file, send_while_killed
 
-from danlu.client.artifacts import Draft
+from danlu.client.tracking.artifacts import Draft
 from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from danlu.cli.plan import plan_text
+from danlu.cli.jobs.plan import plan_text
 from danlu.client import Client
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.errors import InvalidSpec
 from danlu.spec.states import JobState, is_over
 from danlu.testing.serving import RunningServer

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 from danlu.client import Client
-from danlu.client.job import Job
-from danlu.client.terminals import Size
+from danlu.client.jobs.job import Job
+from danlu.client.jobs.terminals import Size
 from danlu.errors import DanluError, WrongState
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.cli.nodes import nodes_text
+from danlu.cli.cluster.nodes import nodes_text
 from danlu.client import Client
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from danlu.cli.explained import explained_text
+from danlu.cli.jobs.plan_explained import explained_text
 from danlu.client import Client
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.testing.serving import RunningServer
 
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").glob("*/job.yml"))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from danlu.client import Client
-from danlu.client.job import Job
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.job import Job
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.errors import InvalidSpec
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

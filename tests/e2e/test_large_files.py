@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from danlu.client import Client
-from danlu.client.transfer import Progress
+from danlu.client.files.transfer import Progress
 from danlu.errors import BadChecksum
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import danlu
 from danlu.client import Client
-from danlu.client.flow import Flow
+from danlu.client.tracking.flow import Flow
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 

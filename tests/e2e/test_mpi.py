@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from danlu.client import Client
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.spec.states import JobState
 from danlu.testing.engines import wait_until
 from danlu.testing.footprint import Footprint

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from danlu.cli.ps import rows_text
-from danlu.cli.show import job_text
+from danlu.cli.jobs.ps import rows_text
+from danlu.cli.jobs.show import job_text
 from danlu.client import Client
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.errors import InvalidSpec
 from danlu.spec.states import JobState
 

@@ -9,7 +9,7 @@ import pytest
 from tests.engines.conftest import make_settings
 
 from danlu.engines.local import LocalEngine
-from danlu.journal.use import QUANTITIES, Cell, read_cells
+from danlu.journal.usage import QUANTITIES, Cell, read_cells
 from danlu.testing.engines import Started, Starter
 
 WORK = """

@@ -7,9 +7,9 @@ from tests.launch.test_golden import CASES, plan_of
 
 from danlu.launch import explain
 from danlu.launch.contracts import MODULES
+from danlu.launch.documented import Told
 from danlu.launch.explain import MODES, find_told
 from danlu.launch.modes import MODES as STARTED
-from danlu.launch.told import Told
 from danlu.spec.job import Contract, JobSpec, parse_job
 
 

@@ -203,9 +203,9 @@ def readable(plan: Plan) -> dict[str, Any]:
     values = plan.model_dump(mode="json")
     for task in values["tasks"]:
         for path, text in task["files"].items():
-            program = PROGRAMS / Path(path).name
-            if program.suffix == ".py" and program.read_text() == text:
-                task["files"][path] = f"the text of danlu/node/{program.name}"
+            for program in PROGRAMS.rglob(Path(path).name):
+                if program.suffix == ".py" and program.read_text() == text:
+                    task["files"][path] = f"the text of danlu/node/{program.relative_to(PROGRAMS)}"
     return values
 
 

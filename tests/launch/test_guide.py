@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.client.jobfile import parse_job_text
+from danlu.client.jobs.jobfile import parse_job_text
 from danlu.spec.job import parse_job
 from danlu.spec.roles import check
 

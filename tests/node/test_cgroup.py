@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from danlu.node import cgroup
+from danlu.node.supervise import cgroup
 
 
 def make_group(folder: Path, *knobs: str) -> dict[str, str]:

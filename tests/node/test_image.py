@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from danlu.node.image import FETCHED, ImageProblem, _registries, bring
+from danlu.node.stage.image import FETCHED, ImageProblem, _registries, bring
 
 PODMAN = """#!/bin/bash
 # has the image once it was pulled with the right password, or when it is public

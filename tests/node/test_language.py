@@ -11,8 +11,8 @@ import pytest
 
 import danlu
 
-BESIDE = ("node", "journal", "content")
-SCRIPTS = sorted(path for name in BESIDE for path in (Path(danlu.__file__).parent / name).glob("*.py"))
+BESIDE = ("node", "journal", "content", "transfer")
+SCRIPTS = sorted(path for name in BESIDE for path in (Path(danlu.__file__).parent / name).rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")

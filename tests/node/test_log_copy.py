@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.node.log_copy import LogCopy
+from danlu.node.supervise.log_copy import LogCopy
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from danlu.engines.local.folders import TaskFolder
 from danlu.engines.local.observe import read_marks
-from danlu.node.records import Marks, Records, is_locked, read_record, take_lock
+from danlu.node.supervise.records import Marks, Records, is_locked, read_record, take_lock
 
 
 class TestRecords:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import danlu.node
-from danlu.node.rsh import host_and_command
+from danlu.node.mpi.rsh import host_and_command
 from danlu.testing.engines import wait_until
 
 NODE = Path(danlu.node.__file__).parent
@@ -27,10 +27,10 @@ PYTHON = str(Path(sys.executable).resolve())
 
 def lay_out(folder: Path, port: int, token: str = "secret") -> Path:
     """Lay out what a plan brings to a task; return the program."""
-    programs = folder / "rsh" / "danlu" / "node"
+    programs = folder / "rsh" / "danlu" / "node" / "mpi"
     programs.mkdir(parents=True)
     for name in ("rsh.py", "rsh_agent.py", "rsh_wire.py"):
-        shutil.copy(NODE / name, programs / name)
+        shutil.copy(NODE / "mpi" / name, programs / name)
     (folder / "token").write_text(token)
     config = {"token": str(folder / "token"), "listen": ["127.0.0.1", port], "names": ["danlu-rsh", "ssh"]}
     (folder / "rsh" / "rsh.json").write_text(json.dumps({**config, "hosts": {"other": ["127.0.0.1", port]}}))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.node import stager
+from danlu.node.stage import stager
 from danlu.testing.engines import wait_until
 from danlu.testing.store_server import StoreServer, running_store
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from danlu.journal.use import CELL, HEADER, MOST, NEWEST, OLDER, Cell, Header, pack, pack_header, read_cells, thin
-from danlu.journal.use import read_header as header_of
-from danlu.node import device_use
-from danlu.node.use_file import UseFile, read_use
+from danlu.journal.usage import CELL, HEADER, MOST, NEWEST, OLDER, Cell, Header, pack, pack_header, read_cells, thin
+from danlu.journal.usage import read_header as header_of
+from danlu.node.measure import device_usage
+from danlu.node.measure.usage_file import UseFile, read_use
 
 RECORDED = Path(__file__).parent / "recorded"
 GIB = 1 << 30
@@ -85,24 +85,26 @@ class TestDevices:
     def test_npu_smi(self) -> None:
         text = (RECORDED / "npu-smi-910b.txt").read_text()
         held = 3355 << 20
-        assert device_use.parse_npu_smi(text) == {"npu:0": (0.0, held), "npu:1": (0.0, held)}
+        assert device_usage.parse_npu_smi(text) == {"npu:0": (0.0, held), "npu:1": (0.0, held)}
         busy = text.replace("0000:C1:00.0  | 0  ", "0000:C1:00.0  | 87 ")
-        assert device_use.parse_npu_smi(busy)["npu:0"] == (0.87, held)
+        assert device_usage.parse_npu_smi(busy)["npu:0"] == (0.87, held)
 
     def test_npu_smi_of_old_and_of_new_machines(self) -> None:
-        old = device_use.parse_npu_smi((RECORDED / "npu-smi-910a.txt").read_text())
+        old = device_usage.parse_npu_smi((RECORDED / "npu-smi-910a.txt").read_text())
         assert {name: value[1] >> 20 for name, value in old.items()} == {
             "npu:0": 591,
             "npu:1": 1129,
             "npu:2": 1129,
             "npu:3": 2103,
         }
-        new = device_use.parse_npu_smi((RECORDED / "npu-smi-a3.txt").read_text())
+        new = device_usage.parse_npu_smi((RECORDED / "npu-smi-a3.txt").read_text())
         assert sorted(new) == ["npu:0", "npu:1", "npu:2", "npu:3"]
         assert new["npu:3"] == (0.0, 2895 << 20)
 
     def test_nvidia_smi(self) -> None:
-        assert device_use.parse_nvidia_smi("0, 87, 34120\n1, [N/A], 0\nno devices\n") == {"gpu:0": (0.87, 34120 << 20)}
+        assert device_usage.parse_nvidia_smi("0, 87, 34120\n1, [N/A], 0\nno devices\n") == {
+            "gpu:0": (0.87, 34120 << 20)
+        }
 
     def test_one_asks_for_all_and_another_one_ends_at_once(self, tmp_path: Path) -> None:
         tools = tmp_path / "bin"
@@ -111,7 +113,7 @@ class TestDevices:
         tool.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\ncat {RECORDED}/npu-smi-910b.txt\n")
         tool.chmod(0o755)
         target = tmp_path / "use.json"
-        argv = [sys.executable, "-I", "-S", device_use.__file__, str(target)]
+        argv = [sys.executable, "-I", "-S", device_usage.__file__, str(target)]
         for _ in range(2):
             subprocess.run(argv, env={"PATH": f"{tools}:{os.environ['PATH']}"}, check=True)
         assert json.loads(target.read_text())["npu:1"] == [0.0, 3355 << 20]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from danlu.node.verdict import Facts, Verdict, judge
+from danlu.node.supervise.verdict import Facts, Verdict, judge
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import TaskState
 

@@ -9,11 +9,11 @@ from tests.scheduler.test_fairness import NOW, NPUS, node, queued, running, snap
 from tests.support.world import Api, World, make_node
 
 from danlu.launch import Placement
-from danlu.scheduler.policy import decide
-from danlu.scheduler.reservation import RESERVE_AFTER_SECONDS
-from danlu.scheduler.snapshot import Drain, Evict, FreeNode, Start, Wait
+from danlu.scheduler.policy.decide import decide
+from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
+from danlu.scheduler.policy.snapshot import Drain, Evict, FreeNode, Start, Wait
 from danlu.scheduler.starting import begin
-from danlu.store import attempts
+from danlu.store.queries import attempts
 
 LONG = RESERVE_AFTER_SECONDS + 1
 

@@ -8,7 +8,7 @@ from tests.support.world import World
 
 from danlu.scheduler.retention import remove_leftovers
 from danlu.spec.states import AttemptState, JobState, TaskState
-from danlu.store import jobs
+from danlu.store.queries import jobs
 
 
 class TestEnds:

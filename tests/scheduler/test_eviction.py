@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.scheduler.test_fairness import NOW, NPUS, evicted, node, queued, running, snapshot, started, why
 
-from danlu.scheduler.policy import decide
-from danlu.scheduler.snapshot import FreeNode, RunningJob, RunningTask
+from danlu.scheduler.policy.decide import decide
+from danlu.scheduler.policy.snapshot import FreeNode, RunningJob, RunningTask
 from danlu.spec.devices import Device
 
 

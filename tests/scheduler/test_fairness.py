@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from danlu.scheduler.cluster import empty_node
-from danlu.scheduler.policy import decide
-from danlu.scheduler.snapshot import (
+from danlu.scheduler.policy.cluster import empty_node
+from danlu.scheduler.policy.decide import decide
+from danlu.scheduler.policy.holdings import Quotas
+from danlu.scheduler.policy.snapshot import (
     Action,
     Evict,
     FreeNode,
@@ -18,7 +19,6 @@ from danlu.scheduler.snapshot import (
     Start,
     Wait,
 )
-from danlu.scheduler.usage import Quotas
 from danlu.spec.devices import Device
 from danlu.spec.job import parse_job
 from danlu.spec.nodes import NodeInfo

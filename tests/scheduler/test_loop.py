@@ -12,7 +12,7 @@ from tests.support.world import World, make_node, make_world
 from danlu.errors import EngineUnavailable, Unsupported
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import jobs
+from danlu.store.queries import jobs
 
 
 class TestALife:

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from danlu.scheduler.policy import decide, next_deadline
-from danlu.scheduler.snapshot import Action, Evict, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
+from danlu.scheduler.policy.decide import decide, next_deadline
+from danlu.scheduler.policy.snapshot import Action, Evict, FreeNode, GiveUp, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.devices import Device
 from danlu.spec.job import parse_job
 from danlu.spec.nodes import NodeInfo

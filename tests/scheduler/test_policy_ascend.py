@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from danlu.launch import Placement
-from danlu.scheduler.policy import place
-from danlu.scheduler.snapshot import FreeNode, QueuedJob
+from danlu.scheduler.policy.decide import place
+from danlu.scheduler.policy.snapshot import FreeNode, QueuedJob
 from danlu.spec.devices import Device
 from danlu.spec.job import parse_job
 from danlu.spec.nodes import NodeInfo

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.support.world import make_node
 
-from danlu.scheduler.policy import decide
-from danlu.scheduler.snapshot import Action, FreeNode, QueuedJob, Snapshot, Start, Wait
+from danlu.scheduler.policy.decide import decide
+from danlu.scheduler.policy.snapshot import Action, FreeNode, QueuedJob, Snapshot, Start, Wait
 from danlu.spec.job import parse_job
 from danlu.spec.nodes import NodeInfo
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.scheduler.test_fairness import NOW, NPUS, node, queued, running, snapshot, started, why
 
-from danlu.scheduler.board import Board
-from danlu.scheduler.policy import decide
-from danlu.scheduler.queueing import Entry
-from danlu.scheduler.reservation import RESERVE_AFTER_SECONDS
-from danlu.scheduler.usage import Quotas
+from danlu.scheduler.policy.board import Board
+from danlu.scheduler.policy.decide import decide
+from danlu.scheduler.policy.holdings import Quotas
+from danlu.scheduler.policy.queueing import Entry
+from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
 
 LONG = RESERVE_AFTER_SECONDS + 1
 

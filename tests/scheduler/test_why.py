@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.world import Api, World
 
-from danlu.store import quotas
+from danlu.store.queries import quotas
 
 
 def test_a_job_that_waits_for_room_hears_what_is_missing_and_when_there_is_room(world: World, api: Api) -> None:

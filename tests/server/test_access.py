@@ -130,7 +130,7 @@ class TestKeys:
             assert len(other.json("GET", "/keys")["items"]) == 1
 
     def test_an_account_that_is_not_active_is_nobody(self, world: World, api: Api) -> None:
-        from danlu.store import people
+        from danlu.store.queries import people
 
         ann = world.add_user("ann", "vision")
         key = world.api_key(ann)

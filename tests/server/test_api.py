@@ -14,8 +14,8 @@ from tests.support.world import Api, World
 from danlu.server.logs.routes import FOLLOW_SECONDS
 from danlu.server.logs.service import compile_pattern
 from danlu.spec.states import JobState
-from danlu.store import jobs
-from danlu.store.tables import JobRow
+from danlu.store.queries import jobs
+from danlu.store.sql.tables import JobRow
 
 
 def submit(api: Api, **spec: Any) -> dict[str, Any]:

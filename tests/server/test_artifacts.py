@@ -15,7 +15,7 @@ from tests.support.world import Api, World
 
 from danlu.content.ids import new_artifact_id
 from danlu.content.packs import pack, unpack
-from danlu.store.blobs import Blobs
+from danlu.store.objects.blobs import Blobs
 
 
 def digest(data: bytes) -> str:

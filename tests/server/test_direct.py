@@ -16,8 +16,8 @@ from tests.support.world import Api, World
 
 from danlu.client import Client
 from danlu.spec.paths import StorePath
-from danlu.store.objects import Objects
-from danlu.store.s3_objects import S3Objects
+from danlu.store.objects.base import Objects
+from danlu.store.objects.s3 import S3Objects
 
 DATA = random.Random(3).randbytes(40 << 20)
 

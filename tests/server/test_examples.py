@@ -9,7 +9,7 @@ from pathlib import Path
 from hatchling.builders.wheel import WheelBuilder
 from tests.support.world import Api, World
 
-from danlu.client.jobfile import read_job_file
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.server.examples.files import load_examples, packaged
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
 from danlu.spec.job import stored_job
-from danlu.store import jobs
+from danlu.store.queries import jobs
 
 GPU = {"name": "npu-2", "device": "npu:910b:2", "cpus": 4, "memory": "8GiB", "price_per_hour": "18.4008"}
 TORCH = {

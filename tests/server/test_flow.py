@@ -110,7 +110,7 @@ class TestOfJobs:
         assert (f"job:{job}", "made", f"run:{own_run_id(job)}") in look(api, job)[1]
 
     def test_a_job_from_before_is_taken_in_when_it_is_asked_for(self, world: World, api: Api) -> None:
-        from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
+        from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 
         job = world.submit(data={DATA: "images"})
         with world.database.writing() as session:
@@ -171,7 +171,7 @@ class TestSeeing:
         ann = world.add_user("ann", "vision")
         both = world.add_user("both", "vision")
         with world.database.writing() as session:
-            from danlu.store import people
+            from danlu.store.queries import people
 
             people.add_member(session, 1, both.user_id, "member")
         both = world.identity("both")

@@ -371,7 +371,7 @@ class TestNumbers:
             assert failures == []
             with one.database.reading() as session:
                 model = service.find_model(session, one.admin, "mnist")
-                from danlu.store import models
+                from danlu.store.queries import models
 
                 found = models.list_versions(session, model.number, before=None, limit=1000)
                 assert [row.version for row in found] == list(range(40, 0, -1))

@@ -10,8 +10,8 @@ import pytest
 from tests.support.steps import want
 from tests.support.world import Api, World
 
-from danlu.journal.use import Cell, Header, pack, pack_header
-from danlu.store.metrics.use import UseFiles, grid, lines
+from danlu.journal.usage import Cell, Header, pack, pack_header
+from danlu.store.metrics.usage import UseFiles, grid, lines
 
 NAN = math.nan
 T0 = 1_767_268_800.0

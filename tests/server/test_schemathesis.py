@@ -23,7 +23,7 @@ from tests.support.world import Api, World, make_world
 
 from danlu.server.jobs import service
 from danlu.spec.states import is_over
-from danlu.store import jobs
+from danlu.store.queries import jobs
 
 CHECKS = [
     not_a_server_error,

@@ -9,8 +9,8 @@ import pytest
 from tests.support.world import World
 
 from danlu.spec.states import JobState
-from danlu.store import jobs
-from danlu.store.tables import JobRow
+from danlu.store.queries import jobs
+from danlu.store.sql.tables import JobRow
 from danlu.testing.serving import RunningServer
 
 

@@ -20,8 +20,8 @@ from danlu.content.packs import pack
 from danlu.errors import Conflict, NotFound
 from danlu.server.artifacts import service, uploads
 from danlu.server.stores import cleaning_places
-from danlu.store.cleaning import Kind, Places, announce_removal, find_leftovers, finish_removal
-from danlu.store.tables import BlobOwnerRow
+from danlu.store.sql.tables import BlobOwnerRow
+from danlu.store.upkeep.cleaning import Kind, Places, announce_removal, find_leftovers, finish_removal
 from danlu.wire.artifacts import BeginArtifact
 
 DAY = 86400

@@ -16,12 +16,15 @@ from tests.support.stores import S3Servers, make_objects
 
 from danlu.errors import Conflict, InvalidInput
 from danlu.spec.paths import StorePath
-from danlu.store import blobs, dump, facts, jobs, migrate, people
-from danlu.store.backup import Stores, read_key, read_manifest, restore_backup, write_backup
-from danlu.store.database import Database
-from danlu.store.local_objects import LocalObjects
-from danlu.store.moving import copy_objects, copy_rows
-from danlu.store.tables import Base, EventRow, JobRow, ProjectRow
+from danlu.store.objects import blobs
+from danlu.store.objects.local import LocalObjects
+from danlu.store.queries import facts, jobs, people
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database
+from danlu.store.sql.tables import Base, EventRow, JobRow, ProjectRow
+from danlu.store.upkeep import dump
+from danlu.store.upkeep.backup import Stores, read_key, read_manifest, restore_backup, write_backup
+from danlu.store.upkeep.moving import copy_objects, copy_rows
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone.utc)
 MakeDatabase = Callable[..., Database]

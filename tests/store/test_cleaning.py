@@ -17,7 +17,7 @@ from tests.support.world import Api, World
 from danlu.errors import NotFound
 from danlu.server.stores import cleaning_places
 from danlu.spec.paths import StorePath
-from danlu.store.cleaning import Kind, Leftover, Places, find_leftovers
+from danlu.store.upkeep.cleaning import Kind, Leftover, Places, find_leftovers
 
 
 @pytest.fixture(params=KINDS)
@@ -169,6 +169,6 @@ def test_parts_that_a_service_keeps_for_nobody(
 
 
 def _far(days: int) -> Any:
-    from danlu.scheduler.parts import utc_now
+    from danlu.scheduler.context import utc_now
 
     return utc_now() + timedelta(days=days)

@@ -16,9 +16,10 @@ from sqlalchemy.orm import Session
 from tests.support.databases import Databases
 
 from danlu.errors import Unavailable
-from danlu.store import migrate, people
-from danlu.store.database import Database
-from danlu.store.tables import Base, ProjectRow
+from danlu.store.queries import people
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database
+from danlu.store.sql.tables import Base, ProjectRow
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -103,8 +104,8 @@ class TestMigrations:
 
 WRITER = """
 import sys, time
-from danlu.store import people
-from danlu.store.database import Database
+from danlu.store.queries import people
+from danlu.store.sql.database import Database
 database = Database(sys.argv[1])
 for number in range(int(sys.argv[3])):
     database.write(people.add_project, f"{sys.argv[2]}-{number}")
@@ -112,8 +113,8 @@ for number in range(int(sys.argv[3])):
 
 HOLDER = """
 import sys
-from danlu.store import people
-from danlu.store.database import Database
+from danlu.store.queries import people
+from danlu.store.sql.database import Database
 database = Database(sys.argv[1])
 with database.writing() as session:
     people.add_project(session, "held")

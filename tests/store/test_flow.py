@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from tests.support.databases import Databases
 
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, store_node
-from danlu.store import flow, people, projects
+from danlu.store.queries import flow, people, projects
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LATER = datetime(2026, 1, 2, tzinfo=timezone.utc)

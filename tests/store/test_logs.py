@@ -13,10 +13,10 @@ from sqlalchemy import update
 from tests.support.databases import Databases
 
 from danlu.spec.states import TaskState
-from danlu.store.database import Database
-from danlu.store.log_files import SEGMENT_BYTES, LogFiles
-from danlu.store.logs import Logs
-from danlu.store.tables import TaskRow
+from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import SEGMENT_BYTES, LogFiles
+from danlu.store.sql.database import Database
+from danlu.store.sql.tables import TaskRow
 
 JOB = "train-1"
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -17,13 +17,13 @@ from tests.support.stores import S3Servers, make_objects
 from danlu.errors import Conflict
 from danlu.journal import encode_output
 from danlu.spec.runs import RunState
-from danlu.store import people, runs
-from danlu.store.database import Database
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.points import Axis
 from danlu.store.metrics.store import Metrics
-from danlu.store.objects import Objects
-from danlu.store.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
+from danlu.store.objects.base import Objects
+from danlu.store.queries import people, runs
+from danlu.store.sql.database import Database
+from danlu.store.sql.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 PACK_BYTES = 1 << 14

@@ -19,10 +19,10 @@ from tests.support.stores import KINDS, S3Servers, make_objects
 
 from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, Unavailable
 from danlu.spec.paths import StorePath
-from danlu.store.local_objects import LocalObjects
-from danlu.store.objects import Grants, Objects
-from danlu.store.s3_objects import S3Objects
-from danlu.store.s3_signing import S3Place
+from danlu.store.objects.base import Grants, Objects
+from danlu.store.objects.local import LocalObjects
+from danlu.store.objects.s3 import S3Objects
+from danlu.store.objects.s3_signing import S3Place
 
 Web = Callable[..., tuple[int, bytes]]
 

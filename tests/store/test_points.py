@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.journals import JournalMaker
 
-from danlu.store.local_objects import LocalObjects
 from danlu.store.metrics.decode import BranchKey, SeriesKey, decode
 from danlu.store.metrics.packs import Packs, encode_pack
 from danlu.store.metrics.points import Axis, Points, downsample, thin
+from danlu.store.objects.local import LocalObjects
 
 numbers = st.floats(width=32) | st.just(math.nan)
 

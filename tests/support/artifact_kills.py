@@ -13,20 +13,20 @@ from typing import Any
 
 from sqlalchemy import select
 
-from danlu.client.artifacts import Draft, Uploaded, plan
+from danlu.client.tracking.artifacts import Draft, Uploaded, plan
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import read_manifest
 from danlu.errors import DanluError, NotFound
-from danlu.store.artifact_tables import ArtifactRow, ArtifactVersionRow
-from danlu.store.database import Database, sqlite_url
-from danlu.store.tables import BlobOwnerRow
+from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
+from danlu.store.sql.database import Database, sqlite_url
+from danlu.store.sql.tables import BlobOwnerRow
 from danlu.testing.serving import RunningServer
 
 PATIENCE_SECONDS = 120.0
 SENDS = """
 import sys
 from danlu.client import Client
-from danlu.client.artifacts import Draft, plan
+from danlu.client.tracking.artifacts import Draft, plan
 url, key, name, own_id, path, parallel = sys.argv[1:]
 def tell(progress):
     print(progress.done_bytes, flush=True)

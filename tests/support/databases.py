@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from danlu.store import migrate
-from danlu.store.database import Database, sqlite_url
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database, sqlite_url
 from danlu.testing.postgres import Postgres, name_in
 
 KINDS = ("sqlite", "postgresql")

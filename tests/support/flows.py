@@ -7,9 +7,9 @@ from pathlib import Path
 from sqlalchemy import select
 
 from danlu.spec.flow import NodeRef
-from danlu.store import flow
-from danlu.store.database import Database, sqlite_url
-from danlu.store.flow_tables import FlowEdgeRow, FlowNodeRow
+from danlu.store.queries import flow
+from danlu.store.sql.database import Database, sqlite_url
+from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 
 
 def edges_of(data_dir: Path, text: str) -> set[tuple[str, str, str]]:

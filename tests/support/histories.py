@@ -26,10 +26,10 @@ from danlu.server.settings import ServerSettings
 from danlu.spec.devices import Device
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import AttemptState, JobState, TaskState, is_final, is_live, is_over, task_ended
-from danlu.store import quotas
-from danlu.store.database import Database, sqlite_url
-from danlu.store.log_files import LogFiles
-from danlu.store.logs import Logs
+from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import LogFiles
+from danlu.store.queries import quotas
+from danlu.store.sql.database import Database, sqlite_url
 from danlu.wire.nodes import DrainNode
 
 NODES = ("n0", "n1", "n2")

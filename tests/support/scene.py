@@ -37,8 +37,9 @@ from danlu.server.uploads import service as upload_service
 from danlu.spec.flavors import Flavor
 from danlu.spec.frameworks import Framework
 from danlu.spec.paths import StorePath
-from danlu.store import blobs, menu, people, projects, registrations
-from danlu.store.tables import RegistrationRow
+from danlu.store.objects import blobs
+from danlu.store.queries import catalog, people, projects, registrations
+from danlu.store.sql.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
 from danlu.wire.nodes import DrainNode
@@ -200,8 +201,8 @@ def _things(scene: Scene) -> None:
             bare = people.add_project(session, name, at=world.clock())
             for member in projects.members(session, where.id):
                 projects.set_member(session, bare.id, member.user_id, member.role)
-        menu.put(session, Flavor(name=OFFERED), world.clock())
-        menu.put(session, Framework(name=OFFERED), world.clock())
+        catalog.put(session, Flavor(name=OFFERED), world.clock())
+        catalog.put(session, Framework(name=OFFERED), world.clock())
     mona, finn = world.identity("mona"), world.identity("finn")
     scene.running["job"] = _running(world, world.identity("max"), "vision", scene.tree["vision"])
     scene.running["other_job"] = _running(world, finn, "other", scene.tree["other"])

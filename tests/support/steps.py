@@ -7,8 +7,8 @@ from tests.support.world import World
 
 from danlu.server.jobs import service
 from danlu.spec.states import TaskState
-from danlu.store import attempts
-from danlu.store.tables import AttemptRow
+from danlu.store.queries import attempts
+from danlu.store.sql.tables import AttemptRow
 
 
 def held_devices(world: World) -> int:

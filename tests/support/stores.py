@@ -6,9 +6,9 @@ import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
-from danlu.store.local_objects import LocalObjects
-from danlu.store.objects import Objects
-from danlu.store.s3_objects import S3Objects
+from danlu.store.objects.base import Objects
+from danlu.store.objects.local import LocalObjects
+from danlu.store.objects.s3 import S3Objects
 from danlu.testing.s3 import S3Server, running_moto, running_rclone
 
 KINDS = ("local", "rclone", "virtual-host", "moto")

@@ -21,8 +21,8 @@ from tests.fakes.engine import FakeEngine
 from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
+from danlu.scheduler.context import Parts
 from danlu.scheduler.loop import Scheduler
-from danlu.scheduler.parts import Parts
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
 from danlu.server.identity import user_identity
@@ -33,16 +33,17 @@ from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
 from danlu.spec.nodes import NodeInfo
-from danlu.store import migrate, people
-from danlu.store.blobs import Blobs
-from danlu.store.database import Database, sqlite_url
-from danlu.store.local_objects import LocalObjects
-from danlu.store.log_files import LogFiles
-from danlu.store.logs import Logs
+from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.use import UseFiles
-from danlu.store.uploads import Uploads
+from danlu.store.metrics.usage import UseFiles
+from danlu.store.objects.blobs import Blobs
+from danlu.store.objects.local import LocalObjects
+from danlu.store.objects.uploads import Uploads
+from danlu.store.queries import people
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database, sqlite_url
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
 

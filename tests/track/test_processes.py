@@ -258,7 +258,7 @@ def test_no_password_of_a_remote_is_kept(url: str) -> None:
 
 
 def test_gpus_are_read_from_nvidia_smi(tmp_path: Path) -> None:
-    from danlu.track.use import gpus
+    from danlu.track.machine_usage import gpus
 
     program = tmp_path / "nvidia-smi"
     program.write_text("#!/bin/sh\necho '0, 97, 1024'\necho '1, [N/A], 12'\necho '2, 0, 1'\n")

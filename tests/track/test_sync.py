@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.fakes.run_server import RunServer
 
 from danlu import journal, track
-from danlu.node.http import Server
-from danlu.node.journals import send_journal
 from danlu.track.address import Address, connected
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
 from danlu.track.syncing import AWAY, Synced, sync_all
+from danlu.transfer.http import Server
+from danlu.transfer.journals import send_journal
 
 
 def server_of(minded: RunServer) -> AbstractContextManager[Server]:

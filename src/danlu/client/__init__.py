@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from danlu.client.client import Client as Client
-from danlu.client.job import Job as Job
-from danlu.client.logs import LogLine as LogLine
-from danlu.client.transfer import Progress as Progress
+from danlu.client.files.transfer import Progress as Progress
+from danlu.client.jobs.job import Job as Job
+from danlu.client.jobs.logs import LogLine as LogLine
 
 __all__ = ["Client", "Job", "LogLine", "Progress"]

@@ -8,24 +8,24 @@ from types import TracebackType
 from typing import Optional, Union
 from urllib.parse import quote
 
-from danlu.client.artifacts import Artifacts
 from danlu.client.bodies import body
+from danlu.client.cluster.flavors import Flavors
+from danlu.client.cluster.frameworks import Frameworks
 from danlu.client.config import load_settings
-from danlu.client.examples import Examples
-from danlu.client.flavors import Flavors
-from danlu.client.flow import MAX_NODES, Flow, read_flow
-from danlu.client.frameworks import Frameworks
+from danlu.client.files.store import Store
 from danlu.client.http import Http
-from danlu.client.jobs import Jobs
-from danlu.client.keys import Keys
-from danlu.client.models import Models
+from danlu.client.jobs.examples import Examples
+from danlu.client.jobs.jobs import Jobs
+from danlu.client.jobs.templates import Templates
 from danlu.client.pages import pages
-from danlu.client.people import People
-from danlu.client.projects import Projects
-from danlu.client.quotas import Quotas
-from danlu.client.runs import Runs
-from danlu.client.store import Store
-from danlu.client.templates import Templates
+from danlu.client.people.keys import Keys
+from danlu.client.people.people import People
+from danlu.client.people.projects import Projects
+from danlu.client.people.quotas import Quotas
+from danlu.client.tracking.artifacts import Artifacts
+from danlu.client.tracking.flow import MAX_NODES, Flow, read_flow
+from danlu.client.tracking.models import Models
+from danlu.client.tracking.runs import Runs
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword

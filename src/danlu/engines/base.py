@@ -75,7 +75,7 @@ class LogMark(BaseModel):
 
 
 class UsePiece(NamedTuple):
-    """Bytes of the file of what a task uses (`danlu.journal.use`)."""
+    """Bytes of the file of what a task uses (`danlu.journal.usage`)."""
 
     generation: int
     offset: int

@@ -13,13 +13,13 @@ from danlu.errors import InvalidSpec
 from danlu.launch import plain, sudo
 from danlu.launch.additions import Additions
 from danlu.launch.ascend import NPU, build_table, device_ips
+from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.owner import Owner, login_name
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Mount
 from danlu.launch.ranktable import write_b, write_c
 from danlu.launch.ranktable.write import LARGEST_OLD_DEVICE_ID
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 from danlu.spec.roles import PS, WORKER, Member, members
 

@@ -15,11 +15,11 @@ from typing import NoReturn
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import plain
 from danlu.launch.additions import Additions
+from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.ranktable import RankedDevice, RankTable, Server, write_a
 from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, chip_of, ring_fault
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, Processes
 
 NPU = "npu"

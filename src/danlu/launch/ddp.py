@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from danlu.launch import plain
 from danlu.launch.additions import Additions
+from danlu.launch.documented import Told
 from danlu.launch.placement import Placement
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec
 
 STARTS = (

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker
+from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 from danlu.spec.roles import MPI_MODES, group_of, success_rule
 

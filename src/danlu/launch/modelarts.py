@@ -12,11 +12,11 @@ from danlu.errors import InvalidSpec
 from danlu.launch import plain, sudo
 from danlu.launch.additions import Additions
 from danlu.launch.ascend import table_path
+from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Gate
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 
 USER = "ma-user"

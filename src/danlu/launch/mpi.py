@@ -1,7 +1,7 @@
 """`mpi` and `horovod`: the command runs once, on the launcher, and its mpirun reaches the other tasks.
 
 Without roles the launcher is the first node and has slots like every other; with the roles `launcher` and `worker` only
-workers have slots. In every task an agent of Danlu's own (`node/rsh.py`) takes commands from the others, in place of
+workers have slots. In every task an agent of Danlu's own (`node/mpi/rsh.py`) takes commands from the others, instead of
 sshd; it knows them by the attempt's token. docs/guide/launch.md explains it to its users.
 """
 
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from danlu.launch import plain
 from danlu.launch.additions import Additions
+from danlu.launch.documented import DANLU, TIONE, Told
 from danlu.launch.layout import Layout
 from danlu.launch.placement import SANDBOX_ROOT, Placement, TaskPlacement
-from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import CPU
 from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.roles import LAUNCHER, Member, members
@@ -184,12 +184,12 @@ def _folder(layout: Layout) -> str:
 
 def _program(layout: Layout, name: str) -> str:
     """Below folders that make it the module that it is here."""
-    return f"{_folder(layout)}/danlu/node/{name}"
+    return f"{_folder(layout)}/danlu/node/mpi/{name}"
 
 
 @cache
 def _text(name: str) -> str:
     """The programs travel in the plan: a training image need not have Danlu installed."""
-    text = pkgutil.get_data("danlu.node", name)
+    text = pkgutil.get_data("danlu.node.mpi", name)
     assert text is not None
     return text.decode()

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
+from danlu.launch.documented import DANLU, TIONE, Told
 from danlu.launch.layout import CHECKPOINTS, Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
-from danlu.launch.told import DANLU, TIONE, Told
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
 from danlu.spec.roles import WORKER, Group, Member, group_of, groups

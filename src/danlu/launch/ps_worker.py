@@ -10,8 +10,8 @@ import json
 
 from danlu.launch import plain
 from danlu.launch.additions import Additions
+from danlu.launch.documented import Told
 from danlu.launch.placement import Placement
-from danlu.launch.told import Told
 from danlu.spec.job import JobSpec
 from danlu.spec.roles import EVALUATOR, Member, members
 

@@ -15,9 +15,9 @@ from typing import Any
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from danlu.node import cgroup, image_root, network
 from danlu.node.devices import find_devices
-from danlu.node.way_out import PROGRAM, open_way_out
+from danlu.node.supervise import cgroup, image_root, network
+from danlu.node.supervise.way_out import PROGRAM, open_way_out
 
 _TRY_BWRAP = (
     *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--hostname", "probe"),

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from danlu.engines.base import Observation
-from danlu.scheduler.collect import collect
+from danlu.scheduler.collect_logs import collect
+from danlu.scheduler.collect_usage import collect_use
+from danlu.scheduler.context import Parts
 from danlu.scheduler.culprit import mpi_culprit
 from danlu.scheduler.live import LiveJob
-from danlu.scheduler.measuring import collect_use
-from danlu.scheduler.parts import Parts
 from danlu.scheduler.starting import START_SECONDS
 from danlu.scheduler.verdict import (
     PREEMPTED,
@@ -30,8 +30,8 @@ from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
 from danlu.spec.units import show_duration
-from danlu.store import attempts, jobs
-from danlu.store.tables import JobRow, TaskRow
+from danlu.store.queries import attempts, jobs
+from danlu.store.sql.tables import JobRow, TaskRow
 
 LAST_LINES = 20
 

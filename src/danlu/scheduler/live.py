@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from danlu.engines.base import Handle
-from danlu.scheduler.parts import Parts
+from danlu.scheduler.context import Parts
 from danlu.scheduler.specs import SpecCache
 from danlu.spec.job import JobSpec
-from danlu.store import attempts, jobs
-from danlu.store.tables import AttemptRow, JobRow, TaskRow
+from danlu.store.queries import attempts, jobs
+from danlu.store.sql.tables import AttemptRow, JobRow, TaskRow
 
 LEASE_SECONDS = 30.0
 

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from danlu.scheduler.snapshot import Drain, FreeNode, QueuedJob, RunningJob, RunningTask, Snapshot
+from danlu.scheduler.policy.holdings import Quotas
+from danlu.scheduler.policy.snapshot import Drain, FreeNode, QueuedJob, RunningJob, RunningTask, Snapshot
 from danlu.scheduler.specs import SpecCache
-from danlu.scheduler.usage import Quotas
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import AttemptState, Desired
-from danlu.store import attempts, jobs, nodes, people, quotas
+from danlu.store.queries import attempts, jobs, nodes, people, quotas
 
 LONG_GRACE_SECONDS = 600.0
 """What a job holds that may take longer than this to end is not counted on."""

@@ -10,21 +10,21 @@ from collections.abc import Sequence
 from danlu.engines.base import Observation
 from danlu.errors import DanluError
 from danlu.launch.placement import simulated_notes
+from danlu.scheduler.collect_usage import Collector
+from danlu.scheduler.context import Parts
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
-from danlu.scheduler.measuring import Collector
-from danlu.scheduler.parts import Parts
-from danlu.scheduler.policy import decide, next_deadline
+from danlu.scheduler.policy.decide import decide, next_deadline
+from danlu.scheduler.policy.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.preempting import preempt
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
-from danlu.scheduler.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, jobs, nodes
+from danlu.store.queries import attempts, jobs, nodes
 
 log = logging.getLogger(__name__)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from danlu.scheduler.parts import Parts
-from danlu.scheduler.snapshot import Evict
+from danlu.scheduler.context import Parts
+from danlu.scheduler.policy.snapshot import Evict
 from danlu.spec.job import stored_job
 from danlu.spec.reasons import reason
 from danlu.spec.states import AttemptState, Desired, JobState
 from danlu.spec.units import show_duration
-from danlu.store import attempts, jobs
+from danlu.store.queries import attempts, jobs
 
 _CAN_STOP = {AttemptState.STARTING.value, AttemptState.RUNNING.value}
 

@@ -6,10 +6,10 @@ import logging
 from datetime import timedelta
 
 from danlu.errors import DanluError
-from danlu.scheduler.parts import Parts
+from danlu.scheduler.context import Parts
 from danlu.spec.states import AttemptState, is_final
-from danlu.store import attempts
-from danlu.store.cleaning import remove_old_log
+from danlu.store.queries import attempts
+from danlu.store.upkeep.cleaning import remove_old_log
 
 log = logging.getLogger(__name__)
 

@@ -16,14 +16,14 @@ from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
 from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Owner, Placement, make_plan
+from danlu.scheduler.context import Parts
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
-from danlu.scheduler.parts import Parts
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
-from danlu.store import attempts, jobs, nodes, people
-from danlu.store.tables import AttemptRow, JobRow, TaskRow
+from danlu.store.queries import attempts, jobs, nodes, people
+from danlu.store.sql.tables import AttemptRow, JobRow, TaskRow
 
 log = logging.getLogger(__name__)
 START_SECONDS = 120.0

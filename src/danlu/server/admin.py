@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from danlu.auth.secrets import Sealer
 from danlu.errors import Conflict, InvalidInput
-from danlu.scheduler.parts import utc_now
+from danlu.scheduler.context import utc_now
 from danlu.server.main import only_one, shared_facts
 from danlu.server.settings import ServerSettings, load_settings
 from danlu.server.stores import cleaning_places, make_inner, make_objects, open_database
 from danlu.spec.units import show_size
-from danlu.store import facts
-from danlu.store.backup import (
+from danlu.store.queries import facts
+from danlu.store.sql.database import Database
+from danlu.store.upkeep.backup import (
     BackupReport,
     RestoreReport,
     Stores,
@@ -25,9 +26,8 @@ from danlu.store.backup import (
     restore_backup,
     write_backup,
 )
-from danlu.store.cleaning import Leftover, find_leftovers
-from danlu.store.database import Database
-from danlu.store.moving import copy_objects, copy_rows
+from danlu.store.upkeep.cleaning import Leftover, find_leftovers
+from danlu.store.upkeep.moving import copy_objects, copy_rows
 
 
 class Opened(NamedTuple):

@@ -6,7 +6,7 @@ import logging
 import threading
 
 from danlu.errors import DanluError
-from danlu.store.cleaning import Places, find_leftovers
+from danlu.store.upkeep.cleaning import Places, find_leftovers
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from danlu.errors import NotAllowed, NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
 from danlu.server.state import ServerState, State
 from danlu.spec.job import stored_job
-from danlu.store import attempts, jobs, people, projects
-from danlu.store.tables import UserRow
+from danlu.store.queries import attempts, jobs, people, projects
+from danlu.store.sql.tables import UserRow
 
 COOKIE = "danlu_session"
 CSRF_HEADER = "X-Danlu-CSRF"

@@ -24,8 +24,8 @@ from danlu.engines.base import EngineSetup
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.gateway.terminals import Terminals
+from danlu.scheduler.context import Parts, utc_now
 from danlu.scheduler.loop import Scheduler
-from danlu.scheduler.parts import Parts, utc_now
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
@@ -44,9 +44,10 @@ from danlu.server.stores import (
 )
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.units import parse_device
-from danlu.store import facts, migrate
-from danlu.store.database import Database
-from danlu.store.metrics.use import UseFiles
+from danlu.store.metrics.usage import UseFiles
+from danlu.store.queries import facts
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from danlu.errors import DanluError
 from danlu.server.console.route import console_page
 from danlu.server.identity import COOKIE, browser_session, origin_of
-from danlu.server.look import HEADERS, page
+from danlu.server.page_style import HEADERS, page
 from danlu.server.people.routes import set_cookie
 from danlu.server.people.service import own_link
 from danlu.server.people.sign_in import sign_in

@@ -9,8 +9,8 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from danlu.errors import InvalidInput
-from danlu.store.logs import DEFAULT_MAX_BYTES
-from danlu.store.metrics.sealing import PACK_BYTES
+from danlu.store.logs.index import DEFAULT_MAX_BYTES
+from danlu.store.metrics.build_packs import PACK_BYTES
 
 
 class ServerSettings(BaseSettings):

@@ -15,13 +15,13 @@ from danlu.auth.secrets import Sealer
 from danlu.gateway.terminals import Terminals
 from danlu.server.console.files import Console, packaged
 from danlu.server.settings import ServerSettings
-from danlu.store.blobs import Blobs
-from danlu.store.database import Database
-from danlu.store.logs import Logs
+from danlu.store.logs.index import Logs
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.use import UseFiles
-from danlu.store.objects import Objects
-from danlu.store.uploads import Uploads
+from danlu.store.metrics.usage import UseFiles
+from danlu.store.objects.base import Objects
+from danlu.store.objects.blobs import Blobs
+from danlu.store.objects.uploads import Uploads
+from danlu.store.sql.database import Database
 
 
 @dataclass(frozen=True)

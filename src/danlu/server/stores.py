@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from danlu.errors import InvalidInput
-from danlu.scheduler.parts import utc_now
+from danlu.scheduler.context import utc_now
 from danlu.server.settings import ServerSettings
-from danlu.store.backup import INNER_BUCKETS
-from danlu.store.blobs import Blobs
-from danlu.store.cleaning import Places
-from danlu.store.database import Database, sqlite_url
-from danlu.store.local_objects import LocalObjects
-from danlu.store.log_files import LogFiles
-from danlu.store.logs import Logs
+from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.objects import Objects
-from danlu.store.s3_signing import S3Place, parse_s3_url
-from danlu.store.uploads import Uploads
+from danlu.store.objects.base import Objects
+from danlu.store.objects.blobs import Blobs
+from danlu.store.objects.local import LocalObjects
+from danlu.store.objects.s3_signing import S3Place, parse_s3_url
+from danlu.store.objects.uploads import Uploads
+from danlu.store.sql.database import Database, sqlite_url
+from danlu.store.upkeep.backup import INNER_BUCKETS
+from danlu.store.upkeep.cleaning import Places
 
 OBJECTS, INNER = "store/", "server/"
 """Folders of the S3 place: what people see, and what only the server uses."""
@@ -30,7 +30,7 @@ def make_objects(settings: ServerSettings) -> Objects:
     place = s3_place(settings)
     if place is None:
         return LocalObjects(settings.objects_dir)
-    from danlu.store.s3_objects import S3Objects
+    from danlu.store.objects.s3 import S3Objects
 
     return S3Objects(place, settings.spool_dir, is_direct=settings.direct_transfers, folder=OBJECTS)
 
@@ -44,7 +44,7 @@ def make_inner(settings: ServerSettings) -> Objects:
     place = s3_place(settings)
     if place is None:
         return LocalObjects(settings.server_dir)
-    from danlu.store.s3_objects import S3Objects
+    from danlu.store.objects.s3 import S3Objects
 
     return S3Objects(place, settings.spool_dir, folder=INNER)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import ATTEMPT_NEXT, TASK_ENDS, AttemptState, JobState, TaskState, is_final, is_live, is_over
-from danlu.store.log_files import LogFiles
+from danlu.store.logs.segments import LogFiles
 from danlu.testing.footprint import Footprint
 
 _LIVE_ATTEMPTS = {state.value for state in ATTEMPT_NEXT}

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from danlu.store.s3_signing import S3Place
+from danlu.store.objects.s3_signing import S3Place
 
 START_SECONDS = 60.0
 KEY_ID, SECRET = "danlu-testing-key", "danlu-testing-secret"
@@ -84,7 +84,7 @@ def _make_bucket(place: S3Place) -> None:
     import urllib.request
     from datetime import datetime, timezone
 
-    from danlu.store.s3_signing import sign
+    from danlu.store.objects.s3_signing import sign
 
     signed = sign(place, "PUT", "", at=datetime.now(timezone.utc))
     headers = {name: value for name, value in signed.headers.items() if name != "host"}

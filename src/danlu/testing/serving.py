@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from danlu.client import Client
-from danlu.client.keys import parse_link, sign_in
+from danlu.client.people.keys import parse_link, sign_in
 from danlu.wire.auth import SignIn
 
 START_SECONDS = 60.0

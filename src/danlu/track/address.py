@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Optional
 
-from danlu.node.http import Server
+from danlu.transfer.http import Server
 
 REQUEST_PATIENCE_SECONDS = 0.0
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any
 
-from danlu.content.carrier import Damaged
-from danlu.content.fetching import fetch_files, fetch_manifest
-from danlu.node.artifacts import ServerCarrier, send_folder
-from danlu.node.http import Refused, Server
 from danlu.track.address import Address, connected
 from danlu.track.syncing import AWAY
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_folders import ServerCarrier, send_folder
+from danlu.transfer.carrier import Damaged
+from danlu.transfer.http import Refused, Server
 
 
 def carry_out(address: Address, order: dict[str, Any]) -> dict[str, Any]:

@@ -23,16 +23,16 @@ if __name__ == "__main__":
 from danlu import journal
 from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.journal import Kind, Layout
-from danlu.node.http import Refused, Server
-from danlu.node.journals import announce, send_journal
 from danlu.track import capture
 from danlu.track.address import connect, find_address
 from danlu.track.artifacts_beside import ArtifactsBeside
+from danlu.track.machine_usage import Meter
 from danlu.track.processes import Watch, from_header
 from danlu.track.reading import open_journals
 from danlu.track.syncing import AWAY
-from danlu.track.use import Meter
 from danlu.track.writer import Rows, Writer
+from danlu.transfer.http import Refused, Server
+from danlu.transfer.journals import announce, send_journal
 
 LOOK_SECONDS = 0.5
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0

@@ -8,15 +8,15 @@ import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from danlu import journal
-from danlu.content.carrier import Damaged
 from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.content.drafts import find_drafts, read_draft
-from danlu.node.artifacts import SentArtifact, send_folder
-from danlu.node.http import Refused, Server
-from danlu.node.journals import announce, move, send_journal
 from danlu.track.folders import find_runs
 from danlu.track.processes import from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
+from danlu.transfer.artifact_folders import SentArtifact, send_folder
+from danlu.transfer.carrier import Damaged
+from danlu.transfer.http import Refused, Server
+from danlu.transfer.journals import announce, move, send_journal
 
 AWAY = (OSError, http.client.HTTPException)
 SyncedArtifact = SentArtifact

@@ -61,7 +61,7 @@ class AttemptOut(Answer):
     ended_at: Optional[Moment] = None
 
 
-class JobRow(Answer):
+class JobSummary(Answer):
     """A job in a list."""
 
     id: str
@@ -98,7 +98,7 @@ class JobRow(Answer):
     """The moment up to which `cost` is counted, while it grows; None when it does not."""
 
 
-class JobOut(JobRow):
+class JobOut(JobSummary):
     """A job in full."""
 
     spec: dict[str, Any]

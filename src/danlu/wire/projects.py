@@ -40,7 +40,7 @@ class MemberOut(Answer):
     is_active: bool
 
 
-class ProjectRow(Answer):
+class ProjectSummary(Answer):
     """A project in a list."""
 
     name: str
@@ -52,7 +52,7 @@ class ProjectRow(Answer):
     created_at: Optional[Moment] = None
 
 
-class ProjectOut(ProjectRow):
+class ProjectOut(ProjectSummary):
     members: list[MemberOut]
     buckets: list[str]
     num_jobs: int

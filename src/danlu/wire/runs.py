@@ -77,7 +77,7 @@ class MetricOut(Answer):
     high: Optional[float] = None
 
 
-class RunRow(Answer):
+class RunSummary(Answer):
     """A run in a list."""
 
     id: str
@@ -128,7 +128,7 @@ class BranchOut(Answer):
     """Older branches are hidden from here on; None while it has no points."""
 
 
-class RunOut(RunRow):
+class RunOut(RunSummary):
     """A run in full."""
 
     description: str = ""

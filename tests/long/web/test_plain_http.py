@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import end_server
 from tests.support.browser import Tab, running_browser
 
-from danlu.client.code import build_tree
+from danlu.client.files.code import build_tree
 from danlu.testing.serving import RunningServer
 
 PASSWORD = "correct horse"

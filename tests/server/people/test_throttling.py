@@ -16,7 +16,7 @@ from danlu.auth.passwords import Passwords
 from danlu.auth.turns import Turns
 from danlu.errors import TooManyRequests
 from danlu.server.people import sign_in
-from danlu.store import people
+from danlu.store.queries import people
 
 
 class TestThrottling:

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { changed, type JobRow } from "./jobs";
+import { changed, type JobSummary } from "./jobs";
 
-function job(id: string, state: JobRow["state"]): JobRow {
-  return { id, state, name: id } as JobRow;
+function job(id: string, state: JobSummary["state"]): JobSummary {
+  return { id, state, name: id } as JobSummary;
 }
 
 const ROWS = [job("train-3", "running"), job("train-2", "queued"), job("train-1", "failed")];
@@ -27,6 +27,6 @@ test("what does not fit the filter any more leaves, and what is gone as well", (
     ["train-2", null],
     ["train-9", job("train-9", "failed")],
   ]);
-  const open = [ROWS[0], ROWS[1]] as JobRow[];
+  const open = [ROWS[0], ROWS[1]] as JobSummary[];
   expect(changed(open, changes, ["running", "queued"])).toEqual([]);
 });

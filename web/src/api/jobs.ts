@@ -12,9 +12,9 @@ import { addressOf, api, ok, type Schemas } from "./client";
 import { useStream, type StreamState } from "./stream";
 
 export type Job = Schemas["JobOut"];
-export type JobRow = Schemas["JobRow"];
+export type JobSummary = Schemas["JobSummary"];
 export type JobState = Schemas["JobState"];
-export type JobList = { items: JobRow[]; next: string | null };
+export type JobList = { items: JobSummary[]; next: string | null };
 
 const FIRST_PAGE = 200;
 const PAGE = 1000;
@@ -101,7 +101,7 @@ export function useJobChanges(): StreamState {
     },
     [client],
   );
-  return useChanges<JobRow>("changes", {
+  return useChanges<JobSummary>("changes", {
     address: () => addressOf("/api/v1/changes", {}, { follow: true }),
     event: "job",
     apply: (changes) => {
@@ -117,7 +117,7 @@ export function useJobChanges(): StreamState {
   });
 }
 
-function applyChanges(client: QueryClient, changes: Changes<JobRow>): void {
+function applyChanges(client: QueryClient, changes: Changes<JobSummary>): void {
   for (const query of client.getQueryCache().findAll({ queryKey: ["jobs"] })) {
     const states = query.queryKey[1] as JobState[];
     client.setQueryData<JobList>(query.queryKey, (before) =>
@@ -128,20 +128,20 @@ function applyChanges(client: QueryClient, changes: Changes<JobRow>): void {
 
 /** The rows after some changes: in place, new ones where their ids belong (newest first), others gone. */
 export function changed(
-  rows: readonly JobRow[],
-  changes: Changes<JobRow>,
+  rows: readonly JobSummary[],
+  changes: Changes<JobSummary>,
   states: readonly JobState[],
-): JobRow[] {
-  const fits = (job: JobRow) => !states.length || states.includes(job.state);
+): JobSummary[] {
+  const fits = (job: JobSummary) => !states.length || states.includes(job.state);
   const left = new Map(changes);
-  const kept: JobRow[] = [];
+  const kept: JobSummary[] = [];
   for (const row of rows) {
     const change = left.get(row.id);
     left.delete(row.id);
     if (change === undefined) kept.push(row);
     else if (change !== null && fits(change)) kept.push(change);
   }
-  const fresh = [...left.values()].filter((job): job is JobRow => job !== null && fits(job));
+  const fresh = [...left.values()].filter((job): job is JobSummary => job !== null && fits(job));
   if (!fresh.length) return kept;
   return [...fresh, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
 }

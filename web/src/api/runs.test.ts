@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { withChanges, type RunRow } from "./runs";
+import { withChanges, type RunSummary } from "./runs";
 
-const run = (id: string, created_at: string, step = 0): RunRow =>
-  ({ id, created_at, step }) as RunRow;
+const run = (id: string, created_at: string, step = 0): RunSummary =>
+  ({ id, created_at, step }) as RunSummary;
 const ROWS = [run("c", "2026-03"), run("b", "2026-02"), run("a", "2026-01")];
-const asMap = (...rows: RunRow[]) => new Map(rows.map((row) => [row.id, row]));
+const asMap = (...rows: RunSummary[]) => new Map(rows.map((row) => [row.id, row]));
 
 it("puts new runs where their age belongs and replaces those that changed where they stand", () => {
   const changes = asMap(run("d", "2026-04"), run("x", "2026-02-15"), run("b", "2026-02", 5));

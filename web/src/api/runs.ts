@@ -12,7 +12,7 @@ import { addressOf, api, ok, type Schemas } from "./client";
 import { useStream, type StreamState } from "./stream";
 
 export type Run = Schemas["RunOut"];
-export type RunRow = Schemas["RunRow"];
+export type RunSummary = Schemas["RunSummary"];
 export type RunState = Schemas["RunState"];
 export type Metric = Schemas["MetricOut"];
 export type SeriesPoints = Schemas["SeriesPoints"];
@@ -22,7 +22,7 @@ export type Axis = Schemas["Axis"];
 export const AXES: readonly Axis[] = ["step", "epoch", "time"];
 
 export type RunsWanted = { filter?: string; folder?: string; deleted?: boolean; job?: string };
-type RunList = { items: RunRow[]; next: string | null };
+type RunList = { items: RunSummary[]; next: string | null };
 
 const FIRST_PAGE = 100;
 const PAGE = 1000;
@@ -73,7 +73,7 @@ export function useRuns(wanted: RunsWanted = {}) {
 /** Keep a list of runs current: what runs, and the newest ones. The others are not fetched again. */
 function useRunChanges(wanted: RunsWanted, isEnabled: boolean): StreamState {
   const client = useQueryClient();
-  return useChanges<RunRow>(isEnabled ? JSON.stringify(wanted) : undefined, {
+  return useChanges<RunSummary>(isEnabled ? JSON.stringify(wanted) : undefined, {
     address: () => addressOf("/api/v1/runs/changes", {}, { ...wanted, follow: true }),
     event: "run",
     apply: (changes) => {
@@ -86,7 +86,7 @@ function useRunChanges(wanted: RunsWanted, isEnabled: boolean): StreamState {
 
 /** Known runs are replaced where they stand or leave, new ones come where their age belongs. What has not changed stays
  * the same object. */
-export function withChanges(before: RunList, changes: Changes<RunRow>): RunList {
+export function withChanges(before: RunList, changes: Changes<RunSummary>): RunList {
   const news = new Map(changes);
   let isChanged = false;
   const items = before.items.flatMap((run) => {

@@ -7,7 +7,7 @@ import logging
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from danlu.node.http import Refused, Server
+from danlu.transfer.http import Refused, Server
 from t9k.config import CONFIG
 from t9k.em.errors import cannot_connect
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 from danlu import journal
-from danlu.node.http import Refused
-from danlu.node.journals import announce, send_journal
 from danlu.track.folders import journals_in
 from danlu.track.values import to_plain, type_word
+from danlu.transfer.http import Refused
+from danlu.transfer.journals import announce, send_journal
 from t9k.em import files, remote
 from t9k.em.errors import cannot_connect
 from t9k.em.upload_artifact import STRATEGIES, connect_artifacts, folder_in, upload_artifact

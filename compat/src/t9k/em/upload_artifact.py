@@ -13,13 +13,13 @@ import urllib.parse
 from pathlib import Path
 from typing import Any, Optional
 
-from danlu.content.carrier import Damaged
-from danlu.content.fetching import fetch_files, fetch_manifest
 from danlu.content.ids import artifact_id_of
 from danlu.content.manifest import Reference
-from danlu.content.sending import Source, send_artifact
-from danlu.node.artifacts import ServerCarrier
-from danlu.node.http import Refused
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_folders import ServerCarrier
+from danlu.transfer.artifact_upload import Source, send_artifact
+from danlu.transfer.carrier import Damaged
+from danlu.transfer.http import Refused
 from t9k.em import files, remote
 from t9k.em.artifact import objects_in, references_in
 from t9k.em.errors import NotAnArtifact, cannot_connect

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from danlu.engines.base import Channel, TerminalSize
 from danlu.engines.local.folders import TaskFolder
 from danlu.errors import WrongState
-from danlu.node.door import knock
+from danlu.node.supervise.door import knock
 
 NOT_EXECUTED = 127
 END_OF_INPUT = b"\x04"

@@ -36,8 +36,8 @@ from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
-from danlu.node.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
-from danlu.node.use_file import read_use
+from danlu.node.measure.usage_file import read_use
+from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -163,7 +163,7 @@ class LocalEngine(Engine):
             raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
 
     def _start_shims(self, request: dict[str, Any], *, lock: int) -> None:
-        argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "gang.py"), str(lock)]
+        argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "supervise/gang.py"), str(lock)]
         # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
         try:
             done = subprocess.run(
@@ -276,7 +276,7 @@ def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
         bwrap=bwrap,
         hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
         shown=tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists()),
-        init_script=str(NODE_SCRIPTS / "init.py"),
+        init_script=str(NODE_SCRIPTS / "supervise/init.py"),
     )
 
 

@@ -33,7 +33,7 @@ class GangFolder(NamedTuple):
 
 
 class TaskFolder(NamedTuple):
-    """The folder of one task. `node/records.py` names the files that its shim writes."""
+    """The folder of one task. `node/supervise/records.py` names the files that its shim writes."""
 
     path: Path
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from danlu.engines.base import Handle, LogMark, Observation
 from danlu.engines.local.folders import GangFolder, TaskFolder
-from danlu.node.records import EXIT, LOCK, LOG, MARK_WIDTH, MARKS, STATUS, boot_id, is_locked, read_record
+from danlu.node.supervise.records import EXIT, LOCK, LOG, MARK_WIDTH, MARKS, STATUS, boot_id, is_locked, read_record
 from danlu.spec.states import TaskState
 
 PHASES = {

@@ -16,9 +16,9 @@ from danlu.engines.local.settings import LocalSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
-from danlu.node import image_root
-from danlu.node.records import CONTROL, LOG, TASK, TOKEN
-from danlu.node.way_out import NAME_SERVER
+from danlu.node.supervise import image_root
+from danlu.node.supervise.records import CONTROL, LOG, TASK, TOKEN
+from danlu.node.supervise.way_out import NAME_SERVER
 
 NODE_SCRIPTS = Path(danlu.node.__file__).parent
 USER = "danlu"
@@ -166,8 +166,8 @@ def _describe(
     return {
         "name": f"{plan.job_id}-{plan.attempt}-{task.rank}",
         "wrap": [] if view is None or can.machine is None else sandbox.wrap(can.machine, view),
-        "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "init.py")],
-        "stager": [*python, str(NODE_SCRIPTS / "stager.py")],
+        "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "supervise/init.py")],
+        "stager": [*python, str(NODE_SCRIPTS / "stage/stager.py")],
         "command": task.command,
         "spared": task.spared,
         "env": {**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
@@ -202,7 +202,7 @@ def _describe(
             "counts_network": can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
             "devices": [name for number in task.device_ids if (name := f"{task.device_type}:{number}") in can.devices],
             "device_file": str(settings.work_dir.absolute() / ".device-use.json"),
-            "device_reader": [*python, str(NODE_SCRIPTS / "device_use.py")],
+            "device_reader": [*python, str(NODE_SCRIPTS / "measure/device_usage.py")],
         },
     }
 
@@ -260,7 +260,7 @@ def _image(
         "secret": task.image.secret,
         "tool": can.image_tool,
         "cache": str(settings.work_dir.absolute() / ".images"),
-        "bring": [*python, str(NODE_SCRIPTS / "image.py")],
+        "bring": [*python, str(NODE_SCRIPTS / "stage/image.py")],
         "root": sandbox.IMAGE_ROOT,
     }
 

@@ -12,13 +12,13 @@ from danlu.content.manifest import MAX_BYTES
 from danlu.errors import TooLarge
 from danlu.server.artifacts import service, uploads
 from danlu.server.artifacts.view import artifacts_out, version_out, versions_out
-from danlu.server.described import BYTES, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs.service import project_seen
 from danlu.server.state import State
-from danlu.store import artifacts
+from danlu.store.queries import artifacts
 from danlu.wire.artifacts import (
     MAX_PACK_BYTES,
     ArtifactOut,

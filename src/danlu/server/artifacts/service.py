@@ -19,9 +19,10 @@ from danlu.server.runs.service import bad
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
-from danlu.store import artifacts, blobs, flow, models, people
-from danlu.store.artifact_tables import ArtifactRow, ArtifactVersionRow
 from danlu.store.metrics.decode import clean
+from danlu.store.objects import blobs
+from danlu.store.queries import artifacts, flow, models, people
+from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
 from danlu.wire.artifacts import MAX_PACK_BYTES, ChangeArtifact, ChangeVersion, LinkKind, LinkRun
 
 

@@ -23,9 +23,10 @@ from danlu.server.runs.service import bad, project_of
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import Relation, job_node
-from danlu.store import artifacts, blobs, flow, jobs
-from danlu.store.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
 from danlu.store.metrics.decode import clean
+from danlu.store.objects import blobs
+from danlu.store.queries import artifacts, flow, jobs
+from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
 from danlu.wire.artifacts import (
     MAX_PACK_BYTES,
     ArtifactUploadOut,

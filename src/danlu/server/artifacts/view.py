@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from danlu.store import artifacts, people
-from danlu.store.artifact_tables import ArtifactRow, ArtifactVersionRow
+from danlu.store.queries import artifacts, people
+from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
 from danlu.wire.artifacts import ArtifactOut, VersionOut
 
 

@@ -11,7 +11,7 @@ from danlu.server.identity import CurrentUser
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.state import State
 from danlu.spec.audit import Action
-from danlu.store.audit import AuditFilter
+from danlu.store.queries.audit import AuditFilter
 from danlu.wire.audit import AuditOut
 from danlu.wire.base import Moment, Page
 

@@ -10,9 +10,9 @@ from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
 from danlu.errors import NotAllowed, NotFound
 from danlu.spec.audit import Action
-from danlu.store import audit, people, projects
-from danlu.store.audit import AuditFilter
-from danlu.store.tables import AuditRow
+from danlu.store.queries import audit, people, projects
+from danlu.store.queries.audit import AuditFilter
+from danlu.store.sql.tables import AuditRow
 from danlu.wire.audit import AuditOut
 
 ONE_STORY = timedelta(minutes=1)

@@ -8,8 +8,8 @@ from fastapi.responses import Response
 
 from danlu.errors import TooLarge
 from danlu.server.batches import service
-from danlu.server.described import BYTES, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity
+from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.state import State
 from danlu.wire.batches import MAX_BATCH_BYTES, BatchOut, ReadBatch
 

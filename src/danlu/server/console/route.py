@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from danlu.errors import NotFound
 from danlu.server.console.files import Console
-from danlu.server.look import page
+from danlu.server.page_style import page
 
 POLICY = {
     "Content-Security-Policy": (

@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from danlu.errors import NotFound
-from danlu.scheduler.cluster import empty_node
-from danlu.scheduler.policy import place
-from danlu.scheduler.snapshot import QueuedJob
+from danlu.scheduler.policy.cluster import empty_node
+from danlu.scheduler.policy.decide import place
+from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.server.examples.files import Example, load_examples, packaged
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import groups
 from danlu.spec.sentences import show, suggestion
-from danlu.store import nodes
+from danlu.store.queries import nodes
 from danlu.wire.examples import ExampleOut, ExampleRow, NeedKind, NeedOut
 
 

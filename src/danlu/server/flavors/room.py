@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
-from danlu.scheduler.cluster import empty_node
 from danlu.scheduler.loading import load_drains
-from danlu.scheduler.room import Room
-from danlu.scheduler.shape import Need
-from danlu.scheduler.snapshot import FreeNode
+from danlu.scheduler.policy.cluster import empty_node
+from danlu.scheduler.policy.room import Room
+from danlu.scheduler.policy.shape import Need
+from danlu.scheduler.policy.snapshot import FreeNode
 from danlu.spec.flavors import Flavor
 from danlu.spec.nodes import NodeInfo
-from danlu.store import attempts, nodes
+from danlu.store.queries import attempts, nodes
 
 MAX_COUNTED = 1000
 """Nobody needs to know how many more there are."""

@@ -8,13 +8,13 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
-from danlu.server import menu as rules
+from danlu.server import catalog as rules
 from danlu.server.flavors import room
 from danlu.server.identity import CurrentUser
 from danlu.server.paging import Cursor, Limit
 from danlu.server.state import ServerState, State
 from danlu.spec.flavors import Flavor, suggested
-from danlu.store import menu
+from danlu.store.queries import catalog
 from danlu.wire.base import Page
 from danlu.wire.flavors import ChangeFlavor, FlavorOut, MakeFlavor
 
@@ -25,7 +25,7 @@ router = APIRouter(tags=["flavors"])
 def list_flavors(_who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FlavorOut]:
     """By name: shapes, prices, and how many of each are free now."""
     with state.database.reading() as session:
-        found = menu.listed(session, Flavor, after=rules.place(cursor), limit=limit + 1)
+        found = catalog.listed(session, Flavor, after=rules.place(cursor), limit=limit + 1)
         items = _out(session, state, found[:limit])
     return Page(items=items, next=items[-1].name if len(found) > limit else None)
 
@@ -64,7 +64,7 @@ def suggest_flavors(who: CurrentUser, state: State) -> Page[FlavorOut]:
     """Flavors that would fit the nodes there are and are not there yet, at no price. For admins."""
     rules.check_admin(who, "flavor")
     with state.database.reading() as session:
-        there = {flavor.name for flavor in menu.listed(session, Flavor)}
+        there = {flavor.name for flavor in catalog.listed(session, Flavor)}
         found = [flavor for flavor in suggested(room.infos(session)) if flavor.name not in there]
         return Page(items=_out(session, state, found))
 

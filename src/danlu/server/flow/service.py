@@ -10,7 +10,7 @@ from danlu.auth.identity import UserIdentity
 from danlu.content.names import is_artifact_id
 from danlu.errors import InvalidInput, NotFound
 from danlu.server.artifacts import service as artifacts_service
-from danlu.server.flow import noting
+from danlu.server.flow import recording
 from danlu.server.jobs import service as jobs_service
 from danlu.server.models import service as models_service
 from danlu.server.people.service import project_ids_for
@@ -20,8 +20,8 @@ from danlu.spec.fields import is_job_id
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, run_node
 from danlu.spec.models import is_version_id, model_node, parse_named
 from danlu.spec.runs import is_run_id
-from danlu.store import flow, jobs, people, runs
-from danlu.store.flow_walk import FoundNode
+from danlu.store.queries import flow, jobs, people, runs
+from danlu.store.queries.flow_walk import FoundNode
 from danlu.wire.flow import FlowEdge, FlowNode, FlowOut
 
 
@@ -121,10 +121,10 @@ def _adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
     """Jobs and runs that are older than the data flow become part of it when somebody asks for them."""
     job = jobs.get_job(session, ref.key) if ref.kind is NodeKind.JOB else None
     if job is not None:
-        noting.job_submitted(session, job, state.now())
+        recording.job_submitted(session, job, state.now())
     run = runs.get_run(session, ref.key) if ref.kind is NodeKind.RUN else None
     if run is not None:
-        noting.run_made(session, run, state.now())
+        recording.run_made(session, run, state.now())
 
 
 def _unknown(text: str) -> NotFound:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from danlu.server import menu as rules
+from danlu.server import catalog as rules
 from danlu.server.identity import CurrentUser
 from danlu.server.paging import Cursor, Limit
 from danlu.server.state import State
 from danlu.spec.frameworks import Framework
-from danlu.store import menu
+from danlu.store.queries import catalog
 from danlu.wire.base import Page
 from danlu.wire.frameworks import ChangeFramework, FrameworkOut, MakeFramework
 
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/frameworks", tags=["frameworks"])
 def list_frameworks(_who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FrameworkOut]:
     """By name: what each stands for, and the launch modes it suits."""
     with state.database.reading() as session:
-        found = menu.listed(session, Framework, after=rules.place(cursor), limit=limit + 1)
+        found = catalog.listed(session, Framework, after=rules.place(cursor), limit=limit + 1)
     items = [_out(framework) for framework in found[:limit]]
     return Page(items=items, next=items[-1].name if len(found) > limit else None)
 

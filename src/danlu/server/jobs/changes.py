@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.server import sse
-from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs.view import rows_out
+from danlu.server.openapi import EVENTS
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
-from danlu.server.watching import changes_among, listener
-from danlu.store import jobs
+from danlu.server.streams import changes_among, listener
+from danlu.store.queries import jobs
 from danlu.wire.base import Answer, GoneOut
 
 router = APIRouter(tags=["jobs"])

@@ -10,17 +10,17 @@ from sqlalchemy.orm import Session
 from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import simulated_notes
-from danlu.scheduler.cluster import empty_node
 from danlu.scheduler.loading import load_drains
-from danlu.scheduler.placing import own_address
-from danlu.scheduler.policy import place
+from danlu.scheduler.policy.cluster import empty_node
+from danlu.scheduler.policy.decide import place
+from danlu.scheduler.policy.placing import own_address
+from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
-from danlu.scheduler.snapshot import QueuedJob
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import Member, members
-from danlu.store import nodes
+from danlu.store.queries import nodes
 
 EXAMPLE_ID = "train-000000000000000000"
 

@@ -14,21 +14,31 @@ from sqlalchemy.orm import Session
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput
 from danlu.server import sse
-from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
 from danlu.server.jobs.why import why as why_out
+from danlu.server.openapi import EVENTS
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState, State
-from danlu.server.watching import Seen, changes
+from danlu.server.streams import Seen, changes
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState, is_over
-from danlu.store import jobs
+from danlu.store.queries import jobs
 from danlu.wire.base import Page
-from danlu.wire.jobs import EventOut, JobOut, JobRow, PlanJob, PlanOut, ReasonOut, SelectedOut, SelectJobs, SubmitJob
+from danlu.wire.jobs import (
+    EventOut,
+    JobOut,
+    JobSummary,
+    PlanJob,
+    PlanOut,
+    ReasonOut,
+    SelectedOut,
+    SelectJobs,
+    SubmitJob,
+)
 from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
@@ -75,7 +85,7 @@ def list_jobs(
     job_state: Annotated[Optional[list[JobState]], Query(alias="state")] = None,
     name: Annotated[Optional[str], Query(max_length=100)] = None,
     tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
-) -> Page[JobRow]:
+) -> Page[JobSummary]:
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
     wanted = jobs.JobFilter(

@@ -12,9 +12,9 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
-from danlu.server import menu
+from danlu.server import catalog
 from danlu.server.audit.service import note
-from danlu.server.flow import noting as flow
+from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
@@ -27,8 +27,9 @@ from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.spec.terms import Terms
-from danlu.store import blobs, jobs, people
-from danlu.store.tables import JobRow
+from danlu.store.objects import blobs
+from danlu.store.queries import jobs, people
+from danlu.store.sql.tables import JobRow
 from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
 
 DEFAULT_FOLDER = "jobs"
@@ -51,7 +52,7 @@ class Checked:
 
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
-    spec, terms = menu.settled(session, parse_job(values), state.settings.currency)
+    spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
     project_id = _project(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     output = _check(session, who, spec, project_id)
@@ -101,7 +102,7 @@ def plan(
     session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
 ) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
-    spec, terms = menu.settled(session, parse_job(values), state.settings.currency)
+    spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
     project_id = _project(session, who, spec)
     output = _output_folder(session, spec, project_id)
     owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])

@@ -15,26 +15,25 @@ from danlu.spec.money import Span, cost
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.spec.terms import Terms, as_asked
-from danlu.store import attempts, models, people, runs
-from danlu.store.tables import AttemptRow, EventRow, TaskRow
-from danlu.store.tables import JobRow as JobRecord
-from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobRow, PlanOut, TaskOut
+from danlu.store.queries import attempts, models, people, runs
+from danlu.store.sql.tables import AttemptRow, EventRow, JobRow, TaskRow
+from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobSummary, PlanOut, TaskOut
 
 HIDDEN = "******"
 
 
-def rows_out(session: Session, rows: Sequence[JobRecord], now: datetime) -> list[JobRow]:
+def rows_out(session: Session, rows: Sequence[JobRow], now: datetime) -> list[JobSummary]:
     """Jobs for a list, with three queries for all of them."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
     held = attempts.held_times(session, [row.id for row in rows if row.terms is not None])
     return [
-        JobRow.model_validate({**_common(row, projects, owners), **_cost(row, held.get(row.id, []), now)})
+        JobSummary.model_validate({**_common(row, projects, owners), **_cost(row, held.get(row.id, []), now)})
         for row in rows
     ]
 
 
-def job_out(session: Session, row: JobRecord, now: datetime) -> JobOut:
+def job_out(session: Session, row: JobRow, now: datetime) -> JobOut:
     """A job in full."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id})
@@ -49,15 +48,13 @@ def job_out(session: Session, row: JobRecord, now: datetime) -> JobOut:
     return _whole(common, row, [_attempt(attempt, tasks) for attempt in made], made)
 
 
-def new_job_out(row: JobRecord, *, project: str, owner: str) -> JobOut:
+def new_job_out(row: JobRow, *, project: str, owner: str) -> JobOut:
     """A job that has just been submitted: nothing of it needs to be looked up."""
     common = _common(row, {row.project_id: project}, {row.owner_id: owner})
     return _whole({**common, **_cost(row, [], row.created_at)}, row, [], [])
 
 
-def _whole(
-    common: dict[str, object], row: JobRecord, shown: Sequence[AttemptOut], made: Sequence[AttemptRow]
-) -> JobOut:
+def _whole(common: dict[str, object], row: JobRow, shown: Sequence[AttemptOut], made: Sequence[AttemptRow]) -> JobOut:
     notes = list(made[-1].notes) if made else []
     terms = None if row.terms is None else Terms.model_validate(row.terms)
     return JobOut.model_validate(
@@ -89,7 +86,7 @@ def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None, 
     return PlanOut.model_validate({**plan.model_dump(mode="json"), **price, "notes": list(notes), "explanation": told})
 
 
-def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
+def _common(row: JobRow, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
     return {
         "id": row.id,
         "name": row.name,
@@ -111,7 +108,7 @@ def _common(row: JobRecord, projects: Mapping[int, str], owners: Mapping[int, st
     }
 
 
-def _cost(row: JobRecord, held: Sequence[Span], now: datetime) -> dict[str, object]:
+def _cost(row: JobRow, held: Sequence[Span], now: datetime) -> dict[str, object]:
     """What the job costs, from what is stored; nothing when it has no flavor."""
     terms = None if row.terms is None else Terms.model_validate(row.terms)
     if terms is None or terms.price_per_hour is None:
@@ -128,7 +125,7 @@ def _price(terms: Terms) -> dict[str, object]:
     return {"price_per_hour": terms.price_per_hour, "currency": terms.currency}
 
 
-def _models(session: Session, row: JobRecord) -> list[str]:
+def _models(session: Session, row: JobRow) -> list[str]:
     found = models.of_job(session, row.id)
     return [f"{model.name}:{version.version}" for version, model in found if model.project_id == row.project_id]
 

@@ -7,18 +7,18 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.scheduler.loading import load_running, queued_job
-from danlu.scheduler.policy import board_of
-from danlu.scheduler.queueing import Entry
-from danlu.scheduler.sentences import amount
+from danlu.scheduler.policy.decide import board_of
+from danlu.scheduler.policy.queueing import Entry
+from danlu.scheduler.policy.sentences import amount
+from danlu.scheduler.policy.why import Why, explain
 from danlu.scheduler.specs import SpecCache
-from danlu.scheduler.why import Why, explain
 from danlu.spec.job import stored_job
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import CATALOGUE, Reason
 from danlu.spec.states import JobState
 from danlu.spec.units import show_duration
-from danlu.store import jobs, nodes
-from danlu.store.tables import JobRow
+from danlu.store.queries import jobs, nodes
+from danlu.store.sql.tables import JobRow
 from danlu.wire.why import AmountOut, EstimateOut, LimitOut, WhyOut
 
 MAX_NAMED = 10

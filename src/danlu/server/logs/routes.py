@@ -15,15 +15,15 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import NotFound
 from danlu.server import sse
-from danlu.server.access import Access
-from danlu.server.described import BYTES, EVENTS
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
 from danlu.server.logs.service import LogCursor, LogPlace, LogQuery, Pattern
+from danlu.server.openapi import BYTES, EVENTS
 from danlu.server.state import ServerState, State
-from danlu.store import jobs
-from danlu.store.log_files import SEGMENT_BYTES
-from danlu.store.logs import READ_BYTES
+from danlu.server.stream_access import Access
+from danlu.store.logs.index import READ_BYTES
+from danlu.store.logs.segments import SEGMENT_BYTES
+from danlu.store.queries import jobs
 from danlu.wire.logs import LogEnd
 
 router = APIRouter(prefix="/jobs", tags=["logs"])

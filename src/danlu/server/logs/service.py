@@ -17,7 +17,7 @@ from danlu.server.jobs.service import find
 from danlu.server.state import ServerState
 from danlu.spec.states import JobState, TaskState, is_live, task_ended
 from danlu.spec.units import show_size
-from danlu.store import attempts, jobs
+from danlu.store.queries import attempts, jobs
 from danlu.wire.logs import LogChunk
 
 CHUNK_BYTES = 256 << 10

@@ -11,7 +11,7 @@ from danlu.errors import Conflict, NotFound
 from danlu.server.models.sources import Source
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
-from danlu.store.objects import ObjectInfo
+from danlu.store.objects.base import ObjectInfo
 
 NUM_AT_A_TIME = 4
 MAX_FILES = 100_000

@@ -15,7 +15,7 @@ from danlu.server.models.view import model_out, models_out, version_out, version
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.people.service import project_ids_for
 from danlu.server.state import State
-from danlu.store import models, projects
+from danlu.store.queries import models, projects
 from danlu.wire.base import Page
 from danlu.wire.models import (
     MAX_COMPARED,

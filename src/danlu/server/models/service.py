@@ -14,7 +14,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, DanluError, NotAllowed, NotFound
 from danlu.server.audit.service import note
-from danlu.server.flow.noting import job_submitted, objects_deleted
+from danlu.server.flow.recording import job_submitted, objects_deleted
 from danlu.server.models import files as model_files
 from danlu.server.models.sources import Source, bad, find_source, measure
 from danlu.server.people.service import default_project, project_ids_for
@@ -23,9 +23,9 @@ from danlu.spec.audit import Action
 from danlu.spec.flow import NodeRef, Relation, job_node
 from danlu.spec.models import LATEST, check_alias, model_node, number_of
 from danlu.spec.paths import StorePath, parse_store_path
-from danlu.store import artifacts, flow, jobs, models, people
 from danlu.store.metrics.decode import clean
-from danlu.store.model_tables import ModelRow, ModelVersionRow
+from danlu.store.queries import artifacts, flow, jobs, models, people
+from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
 from danlu.wire.models import ChangeModel, ChangeModelVersion, DeletedModel, RegisterModel, SetAlias
 
 FOLDER = "models"

@@ -18,9 +18,9 @@ from danlu.server.state import ServerState
 from danlu.spec.flow import NodeRef, store_node
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.spec.runs import SYSTEM
-from danlu.store import people, runs
 from danlu.store.metrics.journals import journals_of
-from danlu.store.run_tables import RunRow
+from danlu.store.queries import people, runs
+from danlu.store.sql.run_tables import RunRow
 from danlu.wire.models import RegisterModel
 
 MODEL_FOLDER = "model/"

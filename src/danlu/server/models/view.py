@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from danlu.spec.paths import StorePath
-from danlu.store import flow, models, people
-from danlu.store.flow_tables import FlowNodeRow
-from danlu.store.model_tables import ModelRow, ModelVersionRow
+from danlu.store.queries import flow, models, people
+from danlu.store.sql.flow_tables import FlowNodeRow
+from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
 from danlu.wire.models import ComparedRow, Environment, ModelComparison, ModelOut, ModelVersionOut
 
 STORE = "store://"

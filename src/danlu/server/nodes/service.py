@@ -12,10 +12,10 @@ from danlu.errors import NotAllowed, NotFound
 from danlu.server.audit.service import note
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
-from danlu.store import attempts, nodes, people
-from danlu.store.metrics.use import UseFiles
-from danlu.store.node_tables import DrainRow
-from danlu.store.tables import NodeRow, TaskRow
+from danlu.store.metrics.usage import UseFiles
+from danlu.store.queries import attempts, nodes, people
+from danlu.store.sql.node_tables import DrainRow
+from danlu.store.sql.tables import NodeRow, TaskRow
 from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, NodeOut
 
 Claims = Mapping[tuple[str, str, int], str]

@@ -10,14 +10,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from danlu.errors import InvalidInput, RangeNotSatisfiable
-from danlu.server.described import BYTES, PARTS, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.objects import service
+from danlu.server.openapi import BYTES, PARTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit
+from danlu.server.request_body import receive
 from danlu.server.state import State
-from danlu.server.upload import receive
 from danlu.spec.audit import Action
-from danlu.store.objects import ObjectInfo
+from danlu.store.objects.base import ObjectInfo
 from danlu.wire.base import Page
 from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
 

@@ -13,14 +13,14 @@ from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
 from danlu.server.audit.service import note, note_many
-from danlu.server.flow import noting as flow
+from danlu.server.flow import recording as flow
 from danlu.server.people.service import default_project, project_ids_for, usable_project
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.paths import StorePath, check_bucket, check_key
-from danlu.store import people, projects
-from danlu.store.objects import Listing, ObjectInfo
-from danlu.store.tables import BucketRow
+from danlu.store.objects.base import Listing, ObjectInfo
+from danlu.store.queries import people, projects
+from danlu.store.sql.tables import BucketRow
 from danlu.wire.store import BucketOut, ListingOut, MakeBucket, ObjectOut
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)

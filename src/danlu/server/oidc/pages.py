@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from danlu.errors import DanluError
 from danlu.server.identity import RequestOrigin
-from danlu.server.look import HEADERS, page
 from danlu.server.oidc import service
+from danlu.server.page_style import HEADERS, page
 from danlu.server.people.routes import set_cookie
 from danlu.server.state import ServerState, State
 

@@ -25,8 +25,8 @@ from danlu.server.users.registrations import add_registration, new_registration
 from danlu.server.users.service import add_person, join
 from danlu.spec.audit import Action
 from danlu.spec.names import check_user_name
-from danlu.store import people, registrations
-from danlu.store.tables import UserRow
+from danlu.store.queries import people, registrations
+from danlu.store.sql.tables import UserRow
 from danlu.wire.auth import SessionOut
 from danlu.wire.people import RoleName
 

@@ -14,8 +14,8 @@ from danlu.server.audit.service import note
 from danlu.server.identity import browser_session
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.store import people, projects
-from danlu.store.tables import ApiKeyRow
+from danlu.store.queries import people, projects
+from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
 from danlu.wire.people import RoleName
 

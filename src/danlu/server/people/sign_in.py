@@ -15,7 +15,7 @@ from danlu.server.identity import identity_of, session_end, session_id
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.units import show_duration
-from danlu.store import failures, people
+from danlu.store.queries import failures, people
 from danlu.wire.auth import SessionOut, SetPassword, SignIn
 
 WRONG = "the name or the password is wrong, or an admin has not let you in yet"

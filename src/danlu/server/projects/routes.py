@@ -10,13 +10,13 @@ from danlu.server.paging import Cursor, Limit
 from danlu.server.projects import service
 from danlu.server.state import State
 from danlu.wire.base import Page
-from danlu.wire.projects import ChangeProject, MakeProject, ProjectOut, ProjectRow, SetMember
+from danlu.wire.projects import ChangeProject, MakeProject, ProjectOut, ProjectSummary, SetMember
 
 router = APIRouter(prefix="/projects", tags=["projects"])
 
 
 @router.get("")
-def list_projects(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectRow]:
+def list_projects(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectSummary]:
     """Those that you are a member of; all for admins."""
     found = state.database.read(service.list_projects, who, after=cursor or "", limit=limit + 1)
     return Page(items=found[:limit], next=found[limit - 1].name if len(found) > limit else None)

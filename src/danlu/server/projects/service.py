@@ -13,26 +13,25 @@ from danlu.server.people.service import project_ids_for
 from danlu.server.state import ServerState
 from danlu.server.users.service import check_admin
 from danlu.spec.audit import Action
-from danlu.store import artifacts, models, people, projects
-from danlu.store.tables import ProjectRow as ProjectRecord
-from danlu.store.tables import UserRow
+from danlu.store.queries import artifacts, models, people, projects
+from danlu.store.sql.tables import ProjectRow, UserRow
 from danlu.wire.people import RoleName
-from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOut, ProjectRow, SetMember
+from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOut, ProjectSummary, SetMember
 
 
-def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectRow]:
+def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectSummary]:
     rows = projects.list_projects(session, project_ids_for(who), after=after, limit=limit)
     return [_row_out(who, row) for row in rows]
 
 
-def find(session: Session, who: UserIdentity, name: str) -> ProjectRecord:
+def find(session: Session, who: UserIdentity, name: str) -> ProjectRow:
     row = projects.project_by_name(session, name)
     if row is None or not rights.can_see_project(who, row.id):
         raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
     return row
 
 
-def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRecord:
+def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
     row = find(session, who, name)
     if not rights.can_own_project(who, row.id):
         raise NotAllowed(f"this is for owners of project {name!r} and for admins")
@@ -127,7 +126,7 @@ def remove_member(session: Session, state: ServerState, who: UserIdentity, name:
     _note_member(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
 
 
-def project_out(session: Session, who: UserIdentity, row: ProjectRecord) -> ProjectOut:
+def project_out(session: Session, who: UserIdentity, row: ProjectRow) -> ProjectOut:
     found = projects.members(session, row.id)
     own = next((RoleName(member.role) for member in found if member.user_id == who.user_id), None)
     common = _row_out(who, row).model_dump() | {"role": own}
@@ -143,9 +142,9 @@ def project_out(session: Session, who: UserIdentity, row: ProjectRecord) -> Proj
     )
 
 
-def _row_out(who: UserIdentity, row: ProjectRecord) -> ProjectRow:
+def _row_out(who: UserIdentity, row: ProjectRow) -> ProjectSummary:
     role = who.roles.get(row.id)
-    return ProjectRow(
+    return ProjectSummary(
         name=row.name,
         description=row.description,
         role=None if role is None else RoleName(role.value),
@@ -171,7 +170,7 @@ def _taken(name: str) -> AlreadyExists:
     return AlreadyExists(f"a project cannot be called so: {told}; choose another name", fields={"name": told})
 
 
-def _check_another_owner(session: Session, row: ProjectRecord, user: UserRow) -> None:
+def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> None:
     """The last owner who can still sign in stays one."""
     owners = {member.user_id for member in projects.members(session, row.id) if member.role == Role.OWNER.value}
     active = {member.user_id for member in projects.members(session, row.id) if member.is_active} & owners
@@ -183,6 +182,6 @@ def _check_another_owner(session: Session, row: ProjectRecord, user: UserRow) ->
 
 
 def _note_member(
-    session: Session, state: ServerState, who: UserIdentity, row: ProjectRecord, action: Action, **details: str
+    session: Session, state: ServerState, who: UserIdentity, row: ProjectRow, action: Action, **details: str
 ) -> None:
     note(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)

@@ -16,7 +16,7 @@ from danlu.server.audit.service import note
 from danlu.spec.audit import Action
 from danlu.spec.devices import CPU
 from danlu.spec.units import parse_size
-from danlu.store import people, quotas, usage
+from danlu.store.queries import holdings, people, quotas
 from danlu.wire.quotas import Amounts, QuotaOut, QuotasOut, SetQuotas, UserQuotasOut
 
 CPUS, MEMORY = "cpus", "memory"
@@ -85,7 +85,7 @@ def _bad(field: str, problem: str) -> InvalidInput:
 
 def _quotas_out(session: Session, project: str, project_id: int) -> QuotasOut:
     projects, users = quotas.all_quotas(session)
-    used = usage.of_project(session, project_id)
+    used = holdings.of_project(session, project_id)
     ids = {user_id for number, user_id in users if number == project_id} | {owner for owner, _ in used}
     names = people.names_of_users(session, ids)
     return QuotasOut(

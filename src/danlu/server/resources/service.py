@@ -9,9 +9,9 @@ from danlu.errors import NotFound
 from danlu.server.jobs.service import find
 from danlu.server.state import ServerState
 from danlu.spec.states import JobState, TaskState, is_live
-from danlu.store import attempts
-from danlu.store.metrics.use import Floats, Use, grid, lines
-from danlu.store.tables import TaskRow
+from danlu.store.metrics.usage import Floats, Use, grid, lines
+from danlu.store.queries import attempts
+from danlu.store.sql.tables import TaskRow
 from danlu.wire.resources import ResourcesOut, TaskUse, UseLine
 
 MAX_VALUES = 40_000

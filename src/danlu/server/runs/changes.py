@@ -11,14 +11,14 @@ from fastapi.responses import StreamingResponse
 
 from danlu.auth.identity import UserIdentity
 from danlu.server import sse
-from danlu.server.described import EVENTS
 from danlu.server.identity import CurrentUser
+from danlu.server.openapi import EVENTS
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs.view import rows_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import ServerState, State
-from danlu.server.watching import changes_among, listener
-from danlu.store import runs
+from danlu.server.streams import changes_among, listener
+from danlu.store.queries import runs
 from danlu.wire.base import Answer, GoneOut
 
 router = APIRouter(prefix="/runs", tags=["runs"])

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.errors import NotFound
-from danlu.server.described import BYTES
 from danlu.server.identity import CurrentUser
+from danlu.server.openapi import BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.runs import service
 from danlu.server.runs.export import Format, csv_rows, parquet
 from danlu.server.runs.points import PointsQuery, read_points
 from danlu.server.runs.view import media_out, metric_out
 from danlu.server.state import State
-from danlu.store import runs
 from danlu.store.metrics.points import Axis
+from danlu.store.queries import runs
 from danlu.wire.base import Page
 from danlu.wire.runs import MediaOut, MetricOut, PointsOut
 

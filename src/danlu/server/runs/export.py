@@ -14,9 +14,9 @@ import numpy as np
 from danlu.errors import MissingExtra
 from danlu.server.state import ServerState
 from danlu.spec.states import Word
-from danlu.store import runs
 from danlu.store.metrics.points import Points
-from danlu.store.run_tables import RunRow
+from danlu.store.queries import runs
+from danlu.store.sql.run_tables import RunRow
 
 COLUMNS = ("type", "name", "step", "epoch", "time", "value", "branch", "is_hidden")
 ROWS_AT_ONCE = 20_000

@@ -11,7 +11,7 @@ from danlu.server.identity import CurrentUser
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service
 from danlu.server.state import State
-from danlu.store import people, run_folders
+from danlu.store.queries import people, run_folders
 from danlu.wire.base import Page
 from danlu.wire.runs import FolderOut, MakeFolder, MoveFolder
 

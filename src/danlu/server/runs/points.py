@@ -10,9 +10,9 @@ from danlu.errors import InvalidInput
 from danlu.server.runs import service
 from danlu.server.runs.view import series_out
 from danlu.server.state import ServerState
-from danlu.store import runs
 from danlu.store.metrics.points import Axis
-from danlu.store.run_tables import SeriesRow
+from danlu.store.queries import runs
+from danlu.store.sql.run_tables import SeriesRow
 from danlu.wire.runs import PointsOut, SeriesPoints
 
 MAX_LINES = 1000

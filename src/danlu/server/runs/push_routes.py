@@ -8,7 +8,7 @@ from danlu.server.identity import CurrentIdentity
 from danlu.server.runs.pushed import push
 from danlu.server.runs.view import run_out
 from danlu.server.state import State
-from danlu.store import runs
+from danlu.store.queries import runs
 from danlu.wire.runs import PushMany, RunOut
 
 router = APIRouter(prefix="/jobs", tags=["runs"])

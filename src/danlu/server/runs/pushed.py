@@ -14,14 +14,14 @@ from danlu import journal
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity
 from danlu.errors import NotAllowed, NotFound, Unavailable
-from danlu.server.flow import noting as flow
+from danlu.server.flow import recording as flow
 from danlu.server.jobs.service import find as find_job
 from danlu.server.state import ServerState
 from danlu.spec.runs import RunState
-from danlu.store import jobs, runs
 from danlu.store.metrics.decode import clean
-from danlu.store.run_tables import RunRow
-from danlu.store.tables import JobRow
+from danlu.store.queries import jobs, runs
+from danlu.store.sql.run_tables import RunRow
+from danlu.store.sql.tables import JobRow
 from danlu.wire.runs import PushMetrics
 
 JOURNAL = "pushed"

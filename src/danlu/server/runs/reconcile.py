@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from danlu.spec.runs import RunState
 from danlu.spec.states import AttemptState, JobState, is_final, is_over
-from danlu.store import runs
-from danlu.store.database import Database
-from danlu.store.run_tables import RunRow
-from danlu.store.tables import AttemptRow, JobRow
+from danlu.store.queries import runs
+from danlu.store.sql.database import Database
+from danlu.store.sql.run_tables import RunRow
+from danlu.store.sql.tables import AttemptRow, JobRow
 
 SILENT_AFTER = timedelta(minutes=5)
 """A run of no job says something at least every half minute; after this long it counts as dead."""

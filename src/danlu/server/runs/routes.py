@@ -12,20 +12,20 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import TooLarge
 from danlu.server import sse
-from danlu.server.described import EVENTS, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.openapi import EVENTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.runs import service
 from danlu.server.runs.view import rows_out, run_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import ServerState, State
-from danlu.server.watching import Seen, changes
+from danlu.server.streams import Seen, changes
 from danlu.spec.runs import RunState, is_journal_name
-from danlu.store import runs
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
-from danlu.store.run_tables import RunRow as RunRecord
+from danlu.store.queries import runs
+from danlu.store.sql.run_tables import RunRow
 from danlu.wire.base import Page
-from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunRow
+from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 WATCH_SECONDS = 0.5
@@ -44,7 +44,7 @@ def list_runs(
     wanted: WantedRuns,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> Page[RunRow]:
+) -> Page[RunSummary]:
     """Newest first. `filter` is in the filter language, such as `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
 
     `below=false` leaves out the folders below `folder`; `deleted=true` lists the bin.
@@ -128,7 +128,7 @@ def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, of
     return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
 
 
-def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRecord:
+def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRow:
     if not is_journal_name(journal):
         raise service.bad(
             "journal", f"{journal[:80]!r} is not the name of a journal; letters, digits, - and _ would be right"

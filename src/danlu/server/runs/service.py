@@ -10,15 +10,15 @@ from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
 from danlu.server.audit.service import note
-from danlu.server.flow import noting as flow
+from danlu.server.flow import recording as flow
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.runs import RunState, check_folder, is_run_id
-from danlu.store import jobs, people, run_folders, runs
 from danlu.store.metrics.decode import clean
-from danlu.store.metrics.noting import put_values
-from danlu.store.run_tables import RunRow
+from danlu.store.metrics.ingest import put_values
+from danlu.store.queries import jobs, people, run_folders, runs
+from danlu.store.sql.run_tables import RunRow
 from danlu.wire.runs import ChangeRun, CreateRun, OnConflict
 
 

@@ -9,13 +9,12 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import SYSTEM, RunState, run_end
-from danlu.store import people, runs
+from danlu.store.metrics.ingest import ends_of
 from danlu.store.metrics.journals import journals_of
-from danlu.store.metrics.noting import ends_of
 from danlu.store.metrics.points import Points
 from danlu.store.metrics.reading import Lines
-from danlu.store.run_tables import MediaRow, SeriesRow
-from danlu.store.run_tables import RunRow as RunRecord
+from danlu.store.queries import people, runs
+from danlu.store.sql.run_tables import MediaRow, RunRow, SeriesRow
 from danlu.wire.runs import (
     BranchOut,
     HiddenLine,
@@ -24,7 +23,7 @@ from danlu.wire.runs import (
     MediaOut,
     MetricOut,
     RunOut,
-    RunRow,
+    RunSummary,
     SeriesPoints,
 )
 
@@ -32,20 +31,20 @@ MAX_METRICS = 50
 """In a row of a list."""
 
 
-def rows_out(session: Session, rows: Sequence[RunRecord]) -> list[RunRow]:
+def rows_out(session: Session, rows: Sequence[RunRow]) -> list[RunSummary]:
     """Runs for a list, with three queries for all of them. Points are not touched."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
     metrics = runs.rolled_up(session, [row.number for row in rows], without=SYSTEM, most=MAX_METRICS)
     return [
-        RunRow.model_construct(
+        RunSummary.model_construct(
             **_common(row, projects, owners), metrics=[_rolled_up(one) for one in metrics[row.number]]
         )
         for row in rows
     ]
 
 
-def run_out(session: Session, row: RunRecord) -> RunOut:
+def run_out(session: Session, row: RunRow) -> RunOut:
     """A run in full."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id})
@@ -139,7 +138,7 @@ def _rolled_up(row: runs.RolledUp) -> MetricOut:
     return MetricOut.model_construct(**row._asdict())
 
 
-def _common(row: RunRecord, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, Any]:
+def _common(row: RunRow, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, Any]:
     progress = None
     if row.total_steps and row.step is not None:
         progress = min(1.0, max(0.0, row.step / row.total_steps))

@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 from danlu.server.identity import CurrentUser
 from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service
-from danlu.store import runs
+from danlu.store.queries import runs
 
 
 def _wanted(

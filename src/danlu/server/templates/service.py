@@ -12,8 +12,8 @@ from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.templates import check_template
-from danlu.store import people, templates
-from danlu.store.template_tables import TemplateRow
+from danlu.store.queries import people, templates
+from danlu.store.sql.template_tables import TemplateRow
 from danlu.wire.templates import SaveTemplate, TemplateOut
 
 MOST_OF_ONE = 500

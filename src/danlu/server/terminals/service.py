@@ -14,7 +14,7 @@ from danlu.server.jobs.service import find_to_change
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.states import JobState, is_over
-from danlu.store import attempts
+from danlu.store.queries import attempts
 
 
 class Entrance(NamedTuple):

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.server.described import BYTES, TAKES_BYTES
 from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.people.service import default_project
+from danlu.server.request_body import receive
 from danlu.server.state import State
 from danlu.server.trees import service
-from danlu.server.upload import receive
 from danlu.wire.store import Tree, TreeOut
 
 router = APIRouter(tags=["trees"])

@@ -10,8 +10,8 @@ from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
-from danlu.store import blobs
-from danlu.store.blobs import Blobs
+from danlu.store.objects import blobs
+from danlu.store.objects.blobs import Blobs
 from danlu.wire.store import Tree, TreeOut
 
 

@@ -9,13 +9,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.errors import Conflict, TooLarge
-from danlu.server.described import TAKES_BYTES
 from danlu.server.identity import CurrentIdentity
 from danlu.server.objects.service import note_object, writable
+from danlu.server.openapi import TAKES_BYTES
 from danlu.server.state import State
 from danlu.server.uploads import service
 from danlu.spec.audit import Action
-from danlu.store.objects import CHUNK_BYTES
+from danlu.store.objects.base import CHUNK_BYTES
 from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
 router = APIRouter(tags=["store"])

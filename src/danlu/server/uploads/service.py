@@ -12,8 +12,8 @@ from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound
 from danlu.server.objects.service import object_out
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
-from danlu.store import uploads
-from danlu.store.tables import UploadRow
+from danlu.store.objects import uploads
+from danlu.store.sql.tables import UploadRow
 from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
 KEPT = timedelta(days=7)

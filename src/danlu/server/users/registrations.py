@@ -13,8 +13,8 @@ from danlu.server.people import sign_in
 from danlu.server.state import ServerState
 from danlu.server.users.service import add_person, check_admin, join, user_out
 from danlu.spec.audit import Action
-from danlu.store import people, registrations
-from danlu.store.tables import RegistrationRow
+from danlu.store.queries import people, registrations
+from danlu.store.sql.tables import RegistrationRow
 from danlu.wire.people import Approve, Register, RegisteredOut, RegistrationOut, RoleName, UserOut
 
 MAX_WAITING = 1000

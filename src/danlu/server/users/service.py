@@ -14,8 +14,8 @@ from danlu.server.people.service import LINK_LIFE, make_link, project_ids_for
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.states import Desired
-from danlu.store import jobs, people, projects
-from danlu.store.tables import UserRow
+from danlu.store.queries import jobs, people, projects
+from danlu.store.sql.tables import UserRow
 from danlu.wire.people import ChangeUser, Disable, Invite, LinkOut, MakeLink, PersonState, RoleName, UserOut
 
 

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from danlu.errors import StorageFull
-from danlu.store.writing import NO_ROOM, write_at
+from danlu.store.files import NO_ROOM, write_at
 
 
 class JournalFiles:

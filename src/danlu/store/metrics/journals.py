@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from danlu.errors import Conflict, InvalidInput, NotFound
 from danlu.journal import BadJournal, read_file_header, scan
 from danlu.journal.format import FILE_HEADER_BYTES
-from danlu.store.database import Database, num_changed
 from danlu.store.metrics.journal_files import JournalFiles
-from danlu.store.run_tables import JournalRow, RunRow
+from danlu.store.sql.database import Database, num_changed
+from danlu.store.sql.run_tables import JournalRow, RunRow
 
 MAX_JOURNALS = 10_000
 """Of one run."""

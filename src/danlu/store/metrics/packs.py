@@ -19,7 +19,7 @@ import numpy as np
 from danlu.spec.paths import StorePath
 from danlu.store.metrics.decode import BranchKey
 from danlu.store.metrics.points import Points, thin
-from danlu.store.objects import Objects
+from danlu.store.objects.base import Objects
 
 MAGIC = b"DLMP"
 VERSION = 1

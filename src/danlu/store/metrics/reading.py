@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 
 from danlu.spec.runs import SYSTEM
 from danlu.store.metrics.decode import BranchKey, SeriesKey, Stretch, decode
+from danlu.store.metrics.ingest import layouts_of
 from danlu.store.metrics.journals import Journals, journals_of
-from danlu.store.metrics.noting import layouts_of
 from danlu.store.metrics.packs import Packs, Placed
 from danlu.store.metrics.points import EMPTY, Axis, Points, downsample, join
-from danlu.store.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
-from danlu.store.runs import branches_of
+from danlu.store.queries.runs import branches_of
+from danlu.store.sql.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
 
 TAIL_BYTES = 64 << 20
 """Most that is remembered of decoded ends of journals."""

@@ -9,17 +9,17 @@ from datetime import datetime
 from danlu.errors import DanluError
 from danlu.journal import decode_media, scan
 from danlu.journal.format import Kind
-from danlu.store import runs
-from danlu.store.database import Database
-from danlu.store.metrics import sealing
+from danlu.store.metrics import build_packs
 from danlu.store.metrics.decode import decode, printed
+from danlu.store.metrics.ingest import layouts_of, note
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.journals import Journals, unfinished
-from danlu.store.metrics.noting import layouts_of, note
 from danlu.store.metrics.packs import Packs
 from danlu.store.metrics.reading import Reader
-from danlu.store.objects import Objects
-from danlu.store.run_tables import JournalRow, MediaRow, RunRow
+from danlu.store.objects.base import Objects
+from danlu.store.queries import runs
+from danlu.store.sql.database import Database
+from danlu.store.sql.run_tables import JournalRow, MediaRow, RunRow
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Metrics:
     """Takes journals in, counts them behind that, and reads points."""
 
     def __init__(
-        self, database: Database, files: JournalFiles, objects: Objects, *, pack_bytes: int = sealing.PACK_BYTES
+        self, database: Database, files: JournalFiles, objects: Objects, *, pack_bytes: int = build_packs.PACK_BYTES
     ) -> None:
         self._database = database
         self.journals = Journals(database, files)
@@ -119,9 +119,9 @@ class Metrics:
         while True:
             with self._database.reading() as session:
                 row = session.get(JournalRow, (run, journal))
-            if row is None or not sealing.is_due(row, self._pack_bytes):
+            if row is None or not build_packs.is_due(row, self._pack_bytes):
                 return
-            if not sealing.build_next(
+            if not build_packs.build_next(
                 self._database, self.journals, self.packs, row, run_id, pack_bytes=self._pack_bytes
             ):
                 return

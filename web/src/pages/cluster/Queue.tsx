@@ -1,7 +1,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api, ok, type Schemas } from "@/api/client";
-import { useJobs, type JobRow } from "@/api/jobs";
+import { useJobs, type JobSummary } from "@/api/jobs";
 import { useProject } from "@/frame/ProjectPicker";
 import { DataTable, type Column } from "@/parts/DataTable";
 import { Found } from "@/parts/Found";
@@ -23,7 +23,7 @@ export function Queue() {
   );
   const explained = useWhy(waiting.slice(-EXPLAINED));
   const rows = inOrder(waiting, explained);
-  const columns: Column<JobRow>[] = [
+  const columns: Column<JobSummary>[] = [
     {
       id: "place",
       title: texts.place,
@@ -143,7 +143,7 @@ export function Running() {
   );
 }
 
-function nameColumn(title: string): Column<JobRow> {
+function nameColumn(title: string): Column<JobSummary> {
   return {
     id: "name",
     title,
@@ -156,11 +156,11 @@ function nameColumn(title: string): Column<JobRow> {
   };
 }
 
-function askedFor(row: JobRow): string {
+function askedFor(row: JobSummary): string {
   return row.on || `${String(row.nodes)}x ${row.device}`;
 }
 
-function useWhy(jobs: readonly JobRow[]): ReadonlyMap<string, Why> {
+function useWhy(jobs: readonly JobSummary[]): ReadonlyMap<string, Why> {
   return useQueries({
     queries: jobs.map((job) => ({
       queryKey: ["why", job.id],

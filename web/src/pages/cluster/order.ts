@@ -1,10 +1,10 @@
 import type { Schemas } from "@/api/client";
-import type { JobRow } from "@/api/jobs";
+import type { JobSummary } from "@/api/jobs";
 
 type Place = Pick<Schemas["WhyOut"], "num_ahead" | "num_projects_ahead">;
 
 /** Waiting jobs in the order in which the scheduler looks at them, as far as it told; then by priority and age. */
-export function inOrder<Job extends Pick<JobRow, "id" | "priority">>(
+export function inOrder<Job extends Pick<JobSummary, "id" | "priority">>(
   jobs: readonly Job[],
   places: ReadonlyMap<string, Place>,
 ): Job[] {

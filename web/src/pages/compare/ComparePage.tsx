@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { runsQuery, type RunRow } from "@/api/runs";
+import { runsQuery, type RunSummary } from "@/api/runs";
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { colorOf } from "@/parts/chart/colors";
 import { SYSTEM } from "@/parts/chart/groups";
@@ -17,7 +17,7 @@ import { Scatter } from "./Scatter";
 import { ValueTable } from "./ValueTable";
 import styles from "./compare.module.css";
 
-export type ComparedRun = RunRow & { color: string };
+export type ComparedRun = RunSummary & { color: string };
 
 export function ComparePage() {
   const { values: texts } = useTexts();

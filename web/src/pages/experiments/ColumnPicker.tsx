@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { RunRow } from "@/api/runs";
+import type { RunSummary } from "@/api/runs";
 import { Button } from "@/parts/Button";
 import type { Column } from "@/parts/DataTable";
 import { CheckField, SearchField } from "@/parts/Field";
@@ -13,8 +13,8 @@ const KINDS: readonly ValueKind[] = ["metrics", "hparams", "summary"];
 
 /** Which columns there are to see. Thousands of them do no harm: only what is looked for is listed. */
 export function ColumnPicker(props: {
-  runs: readonly RunRow[];
-  own: readonly Column<RunRow>[];
+  runs: readonly RunSummary[];
+  own: readonly Column<RunSummary>[];
   shown: readonly string[];
   onChange: (shown: string[] | undefined) => void;
 }) {

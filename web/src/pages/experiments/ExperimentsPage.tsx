@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { useRuns, type RunRow } from "@/api/runs";
+import { useRuns, type RunSummary } from "@/api/runs";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
@@ -21,7 +21,7 @@ const EXAMPLE = `from danlu import track
 
 run = track.start("mnist", hparams={"lr": 0.1})
 run.log("train", {"loss": 0.5}, step=1)`;
-const NONE: readonly RunRow[] = [];
+const NONE: readonly RunSummary[] = [];
 
 export function ExperimentsPage() {
   const all = useTexts();

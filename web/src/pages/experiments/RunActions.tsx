@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useDeleteRuns, useMoveRuns, useRestoreRuns, type RunRow } from "@/api/runs";
+import { useDeleteRuns, useMoveRuns, useRestoreRuns, type RunSummary } from "@/api/runs";
 import { Button, buttonClass } from "@/parts/Button";
 import { Confirm, FormDialog } from "@/parts/Dialog";
 import { TextField } from "@/parts/Field";
@@ -11,7 +11,7 @@ import { useTexts } from "@/texts/language";
 export const MOST_COMPARED = 50;
 
 /** What can be done with the runs that are ticked. */
-export function RunActions(props: { runs: readonly RunRow[]; isBin: boolean; onDone: () => void }) {
+export function RunActions(props: { runs: readonly RunSummary[]; isBin: boolean; onDone: () => void }) {
   const { runs: texts, common } = useTexts();
   const { say, complain } = useMessages();
   const [asked, setAsked] = useState<"delete" | "move">();
@@ -101,7 +101,7 @@ export function RunActions(props: { runs: readonly RunRow[]; isBin: boolean; onD
   );
 }
 
-function MoveDialog(props: { runs: readonly RunRow[]; onClose: () => void; onDone: () => void }) {
+function MoveDialog(props: { runs: readonly RunSummary[]; onClose: () => void; onDone: () => void }) {
   const { runs: texts } = useTexts();
   const [folder, setFolder] = useState(props.runs[0]?.folder ?? "");
   const move = useMoveRuns();

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { RunRow } from "@/api/runs";
+import type { RunSummary } from "@/api/runs";
 import type { Column } from "@/parts/DataTable";
 import { showNumber, showValue } from "@/parts/numbers";
 import { RunBadge } from "@/parts/RunBadge";
@@ -10,7 +10,7 @@ import { differing, keysOf, shortKey, valuesOf, type ValueKey } from "./values";
 const LOOKED_AT = 200;
 
 /** Fields that every run has. */
-export function ownColumns({ runs: texts }: Texts): Column<RunRow>[] {
+export function ownColumns({ runs: texts }: Texts): Column<RunSummary>[] {
   return [
     {
       id: "name",
@@ -111,7 +111,7 @@ export function ownColumns({ runs: texts }: Texts): Column<RunRow>[] {
 }
 
 /** A hyperparameter, a metric or a value of the summary. */
-export function valueColumn(key: ValueKey): Column<RunRow> {
+export function valueColumn(key: ValueKey): Column<RunSummary> {
   return {
     id: key,
     title: shortKey(key),
@@ -131,7 +131,7 @@ export function valueColumn(key: ValueKey): Column<RunRow> {
 }
 
 /** Without a choice: the run, what the newest ones were measured by, and in what they differ. */
-export function usualColumns(runs: readonly RunRow[]): string[] {
+export function usualColumns(runs: readonly RunSummary[]): string[] {
   const some = runs.slice(0, LOOKED_AT);
   const keys = keysOf(some);
   const metrics = [

@@ -1,5 +1,5 @@
 // What runs can be looked at by: their own fields, hyperparameters, metrics, and what is in their summary.
-import type { RunRow } from "@/api/runs";
+import type { RunSummary } from "@/api/runs";
 import { flatten } from "@/parts/numbers";
 
 export type ValueKind = "hparams" | "metrics" | "summary";
@@ -7,10 +7,10 @@ export type ValueKind = "hparams" | "metrics" | "summary";
 export type ValueKey = string;
 export type Values = Readonly<Record<ValueKey, unknown>>;
 
-const known = new WeakMap<RunRow, Values>();
+const known = new WeakMap<RunSummary, Values>();
 
 /** All values of a run by their keys. Worked out once per run. */
-export function valuesOf(run: RunRow): Values {
+export function valuesOf(run: RunSummary): Values {
   const before = known.get(run);
   if (before) return before;
   const values: Record<string, unknown> = {};
@@ -25,7 +25,7 @@ export function valuesOf(run: RunRow): Values {
 }
 
 /** All keys that some run has: metrics, hyperparameters, summaries, each by name. */
-export function keysOf(runs: readonly RunRow[]): Record<ValueKind, ValueKey[]> {
+export function keysOf(runs: readonly RunSummary[]): Record<ValueKind, ValueKey[]> {
   const found: Record<ValueKind, Set<string>> = {
     metrics: new Set(),
     hparams: new Set(),
@@ -43,7 +43,7 @@ export function keysOf(runs: readonly RunRow[]): Record<ValueKind, ValueKey[]> {
 }
 
 /** Those of the keys in which the runs differ. */
-export function differing(runs: readonly RunRow[], keys: readonly ValueKey[]): ValueKey[] {
+export function differing(runs: readonly RunSummary[], keys: readonly ValueKey[]): ValueKey[] {
   return keys.filter((key) => {
     const first = JSON.stringify(runs[0] && valuesOf(runs[0])[key]);
     return runs.some((run) => JSON.stringify(valuesOf(run)[key]) !== first);

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { useRuns, type RunRow } from "@/api/runs";
+import { useRuns, type RunSummary } from "@/api/runs";
 import { SYSTEM } from "@/parts/chart/groups";
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { Code } from "@/parts/Code";
@@ -59,7 +59,7 @@ export function MetricsTab() {
   );
 }
 
-function seriesOf(runs: readonly RunRow[]) {
+function seriesOf(runs: readonly RunSummary[]) {
   const found = new Map<string, { type: string; name: string }>();
   for (const { type, name } of runs.flatMap((run) => run.metrics ?? [])) {
     if (type !== SYSTEM) found.set(`${type}/${name}`, { type, name });

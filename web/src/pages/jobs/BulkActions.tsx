@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { isOver, useDeleteJobs, useStopJobs, type JobRow } from "@/api/jobs";
+import { isOver, useDeleteJobs, useStopJobs, type JobSummary } from "@/api/jobs";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Dialog";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 
 /** What can be done with the jobs that are ticked. */
-export function BulkActions(props: { jobs: readonly JobRow[]; onDone: () => void }) {
+export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => void }) {
   const { jobs: texts, common } = useTexts();
   const { say, complain } = useMessages();
   const [asked, setAsked] = useState<"stop" | "delete">();

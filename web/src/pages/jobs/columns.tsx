@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { JobRow } from "@/api/jobs";
+import type { JobSummary } from "@/api/jobs";
 import type { Column } from "@/parts/DataTable";
 import { Cost, costAt } from "@/parts/money";
 import { Reason } from "@/parts/Reason";
@@ -9,7 +9,7 @@ import type { Texts } from "@/texts/language";
 
 export const SHOWN_AT_FIRST = ["name", "state", "why", "on", "owner", "created", "duration"];
 
-export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobRow>[] {
+export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobSummary>[] {
   return [
     {
       id: "name",
@@ -117,7 +117,7 @@ export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobRow>
   ];
 }
 
-function lasted(row: JobRow): number | null {
+function lasted(row: JobSummary): number | null {
   if (!row.started_at) return null;
   const end = row.ended_at ? new Date(row.ended_at).getTime() : Date.now();
   return end - new Date(row.started_at).getTime();

@@ -1,4 +1,4 @@
-import { JOB_STATES, OPEN_STATES, type JobRow, type JobState } from "@/api/jobs";
+import { JOB_STATES, OPEN_STATES, type JobSummary, type JobState } from "@/api/jobs";
 
 /** "open", or states with commas between them; nothing for any. */
 export function statesOf(text: string | undefined): readonly JobState[] {
@@ -9,7 +9,7 @@ export function statesOf(text: string | undefined): readonly JobState[] {
 }
 
 export function matches(
-  row: JobRow,
+  row: JobSummary,
   wanted: { project?: string; owner?: string; words: readonly string[] },
 ): boolean {
   if (wanted.project !== undefined && row.project !== wanted.project) return false;

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { isOver, useJobChanges, useJobs, type JobRow } from "@/api/jobs";
+import { isOver, useJobChanges, useJobs, type JobSummary } from "@/api/jobs";
 import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
 import { buttonClass } from "@/parts/Button";
@@ -82,7 +82,7 @@ export function OverviewPage() {
 }
 
 /** Jobs in a few words each: what it is, how it goes and why. */
-function JobLines(props: { jobs: readonly JobRow[] }) {
+function JobLines(props: { jobs: readonly JobSummary[] }) {
   return (
     <ul className={styles.jobs}>
       {props.jobs.map((job) => (

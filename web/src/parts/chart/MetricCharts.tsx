@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { RunRow } from "@/api/runs";
+import type { RunSummary } from "@/api/runs";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Empty } from "@/parts/Empty";
@@ -12,7 +12,7 @@ import type { ChartView } from "./view";
 const SHOWN_AT_FIRST = 24;
 const EXAMPLE = 'run.log("train", {"loss": loss}, step=step)';
 
-export type ChartedRun = Pick<RunRow, "id" | "name" | "started_at"> & { color?: string };
+export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & { color?: string };
 
 export type MetricChartsProps = {
   /** One run, or those that are compared. */

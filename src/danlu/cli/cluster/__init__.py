@@ -1,0 +1,1 @@
+"""Commands for the store, nodes, flavors, frameworks and rank tables."""

@@ -1,0 +1,224 @@
+"""`danlu store cp|ls|rm|mb|rb|mvb`"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.client import Client, Progress
+    from danlu.wire.store import ObjectOut
+
+SCHEME = "store://"
+app = typer.Typer(name="store", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+
+
+@app.callback()
+def _store() -> None:
+    """Copy, list and delete files in the store.
+
+    Paths in the store are written store://bucket/path; one that ends in / is a folder.
+    """
+
+
+@app.command(context_settings=CONTEXT)
+def cp(
+    source: str = typer.Argument(..., metavar="FROM", help="Local path or store://... path."),
+    target: str = typer.Argument(..., metavar="TO", help="Local path or store://... path."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Copy a folder with all that is in it."),
+    parallel: int = typer.Option(4, min=1, max=64, help="So many files at a time."),
+) -> None:
+    """Copy files to or from the store.
+
+    Every file is checked by its SHA-256 and appears whole or not at all. A large download that broke
+    off is taken up again by the same command.
+
+    \b
+    Examples:
+      danlu store cp data.tar store://main/raw/
+      danlu store cp -r images/ store://main/images/
+      danlu store cp store://main/jobs/train-12/model/model.pt .
+      danlu store cp -r store://main/jobs/train-12/ results/
+    """
+    from danlu.client import Client
+
+    up, down = not source.startswith(SCHEME), not target.startswith(SCHEME)
+    if up == down:
+        raise typer.BadParameter("one of FROM and TO is a store://bucket/path, the other is local")
+    if up and Path(source).is_dir() and not (recursive or source.endswith("/")):
+        raise typer.BadParameter(f"{source} is a folder; -r copies it with all that is in it")
+    if down and recursive:
+        source = source.rstrip("/") + "/"
+    with Client() as client, progress_bar() as progress:
+        copy = client.store.upload if up else client.store.download
+        num_files = len(copy(source, target, progress=progress, num_parallel=parallel))
+    print(f"copied {num_files} file{'' if num_files == 1 else 's'}")
+
+
+@app.command(context_settings=CONTEXT)
+def ls(
+    path: Optional[str] = typer.Argument(None, help="store://bucket/path; the buckets when left out."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Everything below, not one level."),
+    as_json: AsJson = False,
+) -> None:
+    """List buckets, folders and objects.
+
+    \b
+    Examples:
+      danlu store ls
+      danlu store ls store://main/
+      danlu store ls -r store://main/jobs/train-12/
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+    from danlu.errors import NotFound
+
+    with Client() as client:
+        if path is None:
+            buckets = list(client.store.buckets())
+            print_json(buckets) if as_json else print("\n".join(f"{SCHEME}{bucket.name}/" for bucket in buckets))
+            return
+        found = _listed(client, path, recursive=recursive)
+    if not found and not path.endswith("/"):
+        raise NotFound(f"nothing is stored at {path}")
+    print_json(found) if as_json else print("\n".join(_entry_text(entry) for entry in found))
+
+
+@app.command(context_settings=CONTEXT)
+def rm(
+    path: str = typer.Argument(..., help="store://bucket/path"),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Delete a folder with all that is in it."),
+) -> None:
+    """Delete an object, or with -r a folder.
+
+    \b
+    Examples:
+      danlu store rm store://main/raw/data.tar
+      danlu store rm -r store://main/images/
+    """
+    from danlu.client import Client
+    from danlu.errors import NotFound
+
+    if path.endswith("/") and not recursive:
+        raise typer.BadParameter(f"{path} is a folder; -r deletes it with all that is in it")
+    with Client() as client:
+        num_objects = client.store.delete(path.rstrip("/") + "/" if recursive else path)
+    if num_objects == 0:
+        raise NotFound(f"nothing is stored at {path}")
+    print(f"deleted {num_objects} object{'' if num_objects == 1 else 's'}")
+
+
+@app.command(context_settings=CONTEXT)
+def mb(
+    bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
+    project: Optional[str] = typer.Option(None, help="Project that it belongs to; the first of yours when left out."),
+) -> None:
+    """Make a bucket.
+
+    \b
+    Examples:
+      danlu store mb team-data
+      danlu store mb vision-data --project vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        made = client.store.make_bucket(_bucket_name(bucket), project=project)
+    print(f"{SCHEME}{made.name}/")
+
+
+@app.command(context_settings=CONTEXT)
+def rb(bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://.")) -> None:
+    """Delete a bucket that nothing is in.
+
+    \b
+    Examples:
+      danlu store rb team-data
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        client.store.delete_bucket(_bucket_name(bucket))
+    print(f"deleted {SCHEME}{_bucket_name(bucket)}/")
+
+
+@app.command(context_settings=CONTEXT)
+def mvb(
+    bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
+    project: str = typer.Argument(..., help="Project that it belongs to from now on."),
+) -> None:
+    """Give a bucket to another project.
+
+    \b
+    Examples:
+      danlu store mvb team-data vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        moved = client.store.move_bucket(_bucket_name(bucket), project)
+    print(f"{SCHEME}{moved.name}/ belongs to {moved.project}")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Optional[Callable[[Progress], None]]]:
+    """A listener that draws a bar on a terminal; None where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def draw(progress: Progress) -> None:
+            text = f"{progress.num_done}/{progress.num_files} {os.path.basename(progress.file)}"
+            bar.update(task, total=progress.total_bytes, completed=progress.done_bytes, description=text)
+
+        yield draw
+
+
+def _listed(client: Client, path: str, *, recursive: bool) -> list[object]:
+    from danlu.client.files.store import parse
+
+    where = parse(path)
+    if recursive:
+        return list(client.store.list(path))
+    entries = list(client.store.browse(path))
+    # `ls store://main/images` is about that folder, not about everything whose name begins so
+    if where.key and not where.key.endswith("/"):
+        if f"{where.key}/" in entries:
+            return list(client.store.browse(f"{path}/"))
+        return [entry for entry in entries if getattr(entry, "key", None) == where.key]
+    return list(entries)
+
+
+def _bucket_name(text: str) -> str:
+    return text[len(SCHEME) :].rstrip("/") if text.startswith(SCHEME) else text
+
+
+def _entry_text(entry: object) -> str:
+    from danlu.spec.units import show_size
+
+    if isinstance(entry, str):
+        return f"{'folder':>10}  {'':19}  {entry}"
+    found: ObjectOut = entry  # type: ignore[assignment]
+    return f"{show_size(found.size):>10}  {found.modified_at:%Y-%m-%d %H:%M:%S}  {found.key}"

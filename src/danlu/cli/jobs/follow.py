@@ -1,0 +1,86 @@
+"""Following a job: logs on stdout, what happens to it on stderr, and an exit code that says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Optional
+
+from danlu.cli.output import note, rank_prefix
+from danlu.client import Job, LogLine
+from danlu.client.jobs.logs import LogQuery
+from danlu.spec.reasons import CATALOGUE
+from danlu.spec.states import JobState
+
+NOT_FINISHED = 101
+NOT_FOUND = 102
+_EXIT_CODES = {JobState.SUCCEEDED: 0, JobState.FAILED: 100, JobState.STOPPED: 103}
+
+
+def exit_code(state: JobState) -> int:
+    return _EXIT_CODES.get(state, NOT_FINISHED)
+
+
+def follow(job: Job) -> int:
+    """Follow a job from its queue to its end and return the exit code. Ctrl-C detaches."""
+    try:
+        wait_for_start(job)
+        print_lines(job.log_batches(LogQuery(follow=True)), num_ranks=job.row.nodes)
+        wait_for_end(job)
+    except KeyboardInterrupt:
+        say_detached(job)
+        return NOT_FINISHED
+    say_end(job)
+    return exit_code(job.state)
+
+
+def wait_for_start(job: Job) -> None:
+    """Say why it waits, each time that changes, until there is something to read."""
+    told: Optional[str] = None
+    for _ in job.watch():
+        if job.state not in (JobState.QUEUED, JobState.PAUSED, JobState.STARTING):
+            return
+        if job.row.attempt > 0 and job.state is JobState.STARTING:
+            return
+        text = f"{job.id} {job.state}: {job.reason.message}"
+        if text != told and job.reason.code != "submitted":
+            note(text)
+            told = text
+
+
+def wait_for_end(job: Job, deadline: Optional[float] = None) -> None:
+    """Wait until the job is over; say when it is paused, as it is not over before somebody resumes or stops it.
+
+    Raises TimeoutError at the deadline (of time.monotonic).
+    """
+    was_paused = False
+    for _ in job.watch(deadline):
+        is_paused = job.state is JobState.PAUSED
+        if is_paused and not was_paused:
+            note(f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}")
+        was_paused = is_paused
+
+
+def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int) -> None:
+    """Print lines as they come, with their rank before them when there are several."""
+    width = len(str(num_ranks - 1))
+    prefixes = [rank_prefix(rank, width) for rank in range(num_ranks)] if num_ranks > 1 else []
+    for batch in batches:
+        if prefixes:
+            sys.stdout.write("".join([f"{prefixes[line.rank]}{line.text}\n" for line in batch]))
+        else:
+            sys.stdout.write("".join([f"{line.text}\n" for line in batch]))
+        sys.stdout.flush()
+
+
+def say_detached(job: Job) -> None:
+    note(f"\ndetached: {job.id} goes on. Follow it again: danlu logs -f {job.id}   End it: danlu stop {job.id}")
+
+
+def say_end(job: Job) -> None:
+    note(f"{job.id} {job.state}: {job.reason.message}")
+    entry = CATALOGUE.get(job.reason.code)
+    if job.state is JobState.FAILED and entry is not None:
+        note(f"  what to do: {entry.remedy}   More: danlu show {job.id}")
+    elif job.state is JobState.SUCCEEDED:
+        note(f"  results: danlu store ls {job.output}")

@@ -1,0 +1,92 @@
+"""`danlu logs`"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Optional
+
+import typer
+
+from danlu.cli.options import JobName
+
+if TYPE_CHECKING:
+    from danlu.client import LogLine
+
+
+def logs(
+    job: JobName,
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on until the job is over; Ctrl-C detaches."),
+    rank: Optional[str] = typer.Option(None, "--rank", "-r", help="Only these ranks, such as 0 or 0,2-3."),
+    attempt: Optional[int] = typer.Option(None, min=1, help="Of this attempt; the newest when left out."),
+    since: Optional[str] = typer.Option(None, help="Only what came since then, such as 10m or 2026-01-31T12:00."),
+    tail: Optional[int] = typer.Option(None, "--tail", "-n", min=0, help="Only the last so many lines of each rank."),
+    grep: Optional[str] = typer.Option(None, help="Only lines in which this regular expression is found."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
+) -> None:
+    """Print or follow the logs of a job.
+
+    With several ranks every line begins with its rank. A broken connection is taken up where it broke.
+
+    \b
+    Exit codes with -f: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped. 102: no such job.
+
+    \b
+    Examples:
+      danlu logs train-12
+      danlu logs -f mnist --rank 0
+      danlu logs mnist --tail 100 --rank 0,2-3
+      danlu logs mnist --since 10m --grep 'loss=nan'
+    """
+    from danlu.cli import fail
+    from danlu.cli.jobs.follow import NOT_FINISHED, NOT_FOUND, exit_code, print_lines, say_detached, say_end
+    from danlu.client import Client
+    from danlu.client.jobs.logs import log_query
+    from danlu.errors import NotFound
+
+    ranks = parse_ranks(rank)
+    with Client() as client:
+        try:
+            found = client.jobs.get(job)
+        except NotFound as error:
+            fail(error.message, code=NOT_FOUND)
+        batches = found.log_batches(
+            log_query(follow=follow, rank=ranks, attempt=attempt, tail=tail, since=since, grep=grep)
+        )
+        try:
+            if as_json:
+                _print_json_lines(batches)
+            else:
+                print_lines(batches, num_ranks=1 if ranks and len(ranks) == 1 else found.row.nodes)
+            if not follow:
+                return
+            found.refresh()
+        except KeyboardInterrupt:
+            say_detached(found)
+            raise typer.Exit(NOT_FINISHED) from None
+        if found.is_over:
+            say_end(found)
+        raise typer.Exit(exit_code(found.state))
+
+
+def parse_ranks(text: Optional[str]) -> Optional[list[int]]:
+    """Read `0,2-3`."""
+    if text is None:
+        return None
+    ranks: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        first, last = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (1, 0)
+        if last < first or last - first > 100_000:
+            raise typer.BadParameter(f"{text!r} does not name ranks; 0 or 0,2-3 would be right", param_hint="--rank")
+        ranks += [rank for rank in range(first, last + 1) if rank not in ranks]
+    return ranks
+
+
+def _print_json_lines(batches: Iterable[list[LogLine]]) -> None:
+    for batch in batches:
+        for line in batch:
+            print(json.dumps(line._asdict(), ensure_ascii=False))
+        sys.stdout.flush()

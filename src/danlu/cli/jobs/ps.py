@@ -1,0 +1,124 @@
+"""`danlu ps`"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Callable, Optional
+
+import typer
+
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.client import Client
+    from danlu.wire.jobs import JobSummary
+
+_LOOK_AGAIN_SECONDS = 2.0
+_WIDE = 120
+
+
+def ps(
+    all_: bool = typer.Option(False, "--all", "-a", help="Also jobs that are over."),
+    watch: bool = typer.Option(False, "--watch", "-w", help="Show the list again whenever it changes; Ctrl-C ends."),
+    state: list[str] = typer.Option([], help="Only jobs in this state; repeatable."),
+    name: Optional[str] = typer.Option(None, help="Only jobs of this name."),
+    tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Only jobs with this tag; repeatable."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
+    as_json: AsJson = False,
+) -> None:
+    """List jobs.
+
+    Those that are not over, newest first; with --all or --state others too.
+
+    \b
+    Examples:
+      danlu ps
+      danlu ps -a -n 200
+      danlu ps --state failed --tag team=vision
+      danlu ps -w
+      danlu ps -a --json | jq -r '.[].id'
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    tags = _tags(tag)
+
+    def look(client: Client) -> list[JobSummary]:
+        found = client.jobs.list(state=_states(state), name=name, tags=tags, all=all_ or bool(state), limit=limit)
+        return [job.row for job in found]
+
+    with Client() as client:
+        if watch:
+            _watch(lambda: rows_text(look(client)))
+            return
+        rows = look(client)
+    print_json(rows) if as_json else print(rows_text(rows, hint=not all_))
+
+
+def rows_text(rows: list[JobSummary], *, hint: bool = False) -> str:
+    """The list for people. The reason comes last because it may be long; a narrow screen leaves out two columns."""
+    from danlu.cli.output import age, lasted, screen_width, state_text, table
+
+    if not rows:
+        return "no jobs" + (" that are not over; danlu ps -a shows all" if hint else "")
+    columns = [
+        ("ID", [row.id for row in rows]),
+        ("NAME", [row.name for row in rows]),
+        ("STATE", [state_text(row.state) for row in rows]),
+        ("ON", [row.on or f"{row.nodes}x {row.device}" for row in rows]),
+        ("TRY", [str(row.attempt) for row in rows]),
+        ("OWNER", [row.owner for row in rows]),
+        ("AGE", [age(row.created_at) for row in rows]),
+        ("RAN", [lasted(row.started_at, row.ended_at) for row in rows]),
+        ("COST", [_cost(row) for row in rows]),
+        ("WHY", [row.reason.message.split("\n")[0] for row in rows]),
+    ]
+    if all(row.cost is None for row in rows):
+        columns = [column for column in columns if column[0] != "COST"]
+    width = screen_width()
+    if width is not None and width < _WIDE:
+        columns = [column for column in columns if column[0] not in ("TRY", "OWNER")]
+    return table([title for title, _ in columns], zip(*(cells for _, cells in columns)))
+
+
+def _cost(row: JobSummary) -> str:
+    from danlu.spec.money import show_cost
+
+    return "-" if row.cost is None or row.currency is None else show_cost(row.cost, row.currency)
+
+
+def _watch(look: Callable[[], str]) -> None:
+    shown = ""
+    try:
+        while True:
+            text = look()
+            if sys.stdout.isatty():
+                sys.stdout.write(f"\x1b[H\x1b[2J{text}\n")
+            elif text != shown:
+                sys.stdout.write(f"{text}\n\n")
+            sys.stdout.flush()
+            shown = text
+            time.sleep(_LOOK_AGAIN_SECONDS)
+    except KeyboardInterrupt:
+        return
+
+
+def _states(words: list[str]) -> list[str]:
+    from danlu.spec.states import JobState
+
+    known = [str(state) for state in JobState]
+    for word in words:
+        if word not in known:
+            raise typer.BadParameter(f"{word!r} is not a state; known: {', '.join(known)}", param_hint="--state")
+    return words
+
+
+def _tags(items: list[str]) -> dict[str, str]:
+    tags = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{item!r} is not of the form NAME=VALUE", param_hint="--tag")
+        tags[name] = value
+    return tags

@@ -1,0 +1,133 @@
+"""`danlu run`"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePath
+from typing import Any, Optional, Union
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson, Detach
+
+
+def run(
+    command: list[str] = typer.Argument(..., metavar="COMMAND", help="What runs on every node."),
+    nodes: int = typer.Option(1, "--nodes", "-N", min=1, help="Number of nodes."),
+    name: Optional[str] = typer.Option(None, help="What to call the job; made from the command when left out."),
+    launch: str = typer.Option("plain", help="How the command is started: plain, ddp, ascend, mpi or horovod."),
+    success: Optional[str] = typer.Option(None, help="Whose good end is the job's: all, any, chief or worker-0."),
+    processes: str = typer.Option("per_node", help="The command once per_node, or once per_device (with ascend)."),
+    flavor: Optional[str] = typer.Option(None, help="Machine shape with a price: `danlu flavors` lists them."),
+    device: Optional[str] = typer.Option(None, help="Devices per node, TYPE[:MODEL][:COUNT], such as gpu:2."),
+    cpus: Optional[float] = typer.Option(None, help="Cores reserved on every node."),
+    memory: Optional[str] = typer.Option(None, help="Memory reserved on every node, such as 4GB."),
+    code: Optional[str] = typer.Option(None, help="Local folder to upload, or store://... path."),
+    framework: Optional[str] = typer.Option(None, help="Environment by name: `danlu frameworks` lists them."),
+    image: Optional[str] = typer.Option(None, help="Container image whose files the command sees."),
+    contract: Optional[str] = typer.Option(None, help="Platform whose scripts run unchanged: apulis or modelarts."),
+    setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
+    data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and where it is in the job; repeatable."),
+    output: Optional[str] = typer.Option(None, help="Store folder for results."),
+    project: Optional[str] = typer.Option(None, help="Project of the job; the first of yours when left out."),
+    env: list[str] = typer.Option([], metavar="NAME=VALUE", help="Variable; NAME alone takes yours. Repeatable."),
+    secret: list[str] = typer.Option([], metavar="NAME[=VALUE]", help="As --env, but kept secret. Repeatable."),
+    hp: list[str] = typer.Option([], metavar="NAME=VALUE", help="Hyperparameter; repeatable."),
+    tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Tag; repeatable."),
+    priority: Optional[int] = typer.Option(None, help="0 to 100; higher goes first."),
+    retries: Optional[int] = typer.Option(None, help="How often the job is tried again."),
+    max_duration: Optional[str] = typer.Option(None, help="The longest it may run, such as 2h."),
+    grace: Optional[str] = typer.Option(None, help="Time to end by itself when stopped, such as 30s."),
+    detach: Detach = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a command as a job and follow its logs.
+
+    Everything after -- is the command, executed word for word; one single word is a shell line.
+    Ctrl-C detaches: the job goes on.
+
+    \b
+    Exit codes: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped.
+
+    \b
+    Examples:
+      danlu run -- nvidia-smi
+      danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
+      danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
+      danlu run --flavor npu-910b-8 --framework pytorch-2.13 -- python train.py
+      danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
+    """
+    from danlu.cli.jobs.send import send
+
+    resources = _given(device=device, cpus=cpus, memory=memory)
+    values = _given(
+        name=name or name_of(command),
+        command=command_of(command),
+        nodes=nodes,
+        launch=launch,
+        processes=processes,
+        success=success,
+        resources=resources or None,
+        flavor=flavor,
+        framework=framework,
+        code=code,
+        image=image,
+        contract=contract,
+        setup=setup,
+        data=dict(_pair(item, "--data") for item in data) or None,
+        output=output,
+        project=project,
+        env=dict(_variable(item, "--env") for item in env) or None,
+        secrets=dict(_variable(item, "--secret") for item in secret) or None,
+        hyperparameters=_hyperparameters(hp) or None,
+        tags=dict(_pair(item, "--tag") for item in tag) or None,
+        priority=priority,
+        retry={"max": retries} if retries is not None else None,
+        max_duration=max_duration,
+        grace=grace,
+    )
+    send(values, folder=None, detach=detach, as_json=as_json)
+
+
+# an option after the command's first word is the command's own
+run.context_settings = {**CONTEXT, "allow_interspersed_args": False}  # type: ignore[attr-defined]
+
+
+def command_of(words: list[str]) -> Union[str, list[str]]:
+    """One word is a shell line; several are executed as they are."""
+    return words[0] if len(words) == 1 else list(words)
+
+
+def name_of(words: list[str]) -> str:
+    """A name out of a command: that of its script if there is one, else that of its program."""
+    split = words[0].split() if len(words) == 1 else words
+    script = next((word for word in split if re.search(r"\.(py|sh)$", word)), split[0] if split else "run")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(script).stem).strip("-.")[:60]
+    return name or "run"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=option)
+    return name, value
+
+
+def _variable(text: str, option: str) -> tuple[str, str]:
+    if "=" in text:
+        return _pair(text, option)
+    if text not in os.environ:
+        raise typer.BadParameter(f"{text!r} is not set here; write {text}=VALUE", param_hint=option)
+    return text, os.environ[text]
+
+
+def _hyperparameters(items: list[str]) -> dict[str, Any]:
+    from danlu.client.jobs.jobfile import parse_value
+
+    return {name: parse_value(value) for name, value in (_pair(item, "--hp") for item in items)}

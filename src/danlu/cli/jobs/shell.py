@@ -1,0 +1,108 @@
+"""`danlu shell` and `danlu exec`"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from danlu.cli.options import JobName
+
+if TYPE_CHECKING:
+    from danlu.client.jobs.terminals import Size, Terminal
+
+Rank = typer.Option(0, "--rank", "-r", min=0, help="In which task.")
+PIECE_BYTES = 1 << 16
+
+
+def shell(job: JobName, rank: int = Rank) -> None:
+    """Open a shell in a running task.
+
+    It sees what the task's command sees: files, variables, network, devices. It ends with the task. Its exit
+    code is the shell's. Jobs that were submitted with --debug wait for it.
+
+    \b
+    Examples:
+      danlu submit job.yml --debug --detach
+      danlu shell mnist
+      danlu shell mnist --rank 1
+    """
+    from danlu.client import Client
+    from danlu.errors import InvalidInput
+
+    if not sys.stdin.isatty() or not sys.stdout.isatty():
+        raise InvalidInput("a shell needs a terminal; `danlu exec JOB -- COMMAND` does without")
+    with Client() as client, client.jobs.get(job).terminal(rank, size=_size()) as terminal:
+        signal.signal(signal.SIGWINCH, lambda *_: terminal.resize(_size()))
+        with _raw_terminal():
+            code = _connect(terminal)
+    raise typer.Exit(code)
+
+
+def exec_(
+    job: JobName,
+    command: list[str] = typer.Argument(..., metavar="-- COMMAND...", help="What to run, word for word."),
+    rank: int = Rank,
+) -> None:
+    """Run a command in a running task.
+
+    It runs beside the task's own. What it prints comes out here, its errors too; what is written to this
+    command's input reaches it. Its exit code is this command's.
+
+    \b
+    Examples:
+      danlu exec mnist -- nvidia-smi
+      danlu exec mnist --rank 1 -- sh -c 'ls $DANLU_OUTPUT_DIR'
+    """
+    from danlu.client import Client
+
+    with Client() as client, client.jobs.get(job).terminal(rank, command=command) as terminal:
+        code = _connect(terminal)
+    raise typer.Exit(code)
+
+
+def _connect(terminal: Terminal) -> int:
+    """Copy both ways until it ends; return its exit code."""
+    threading.Thread(target=_copy_input, args=(terminal,), daemon=True).start()
+    for data in terminal.output():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return terminal.exit_code if terminal.exit_code is not None else 1
+
+
+def _copy_input(terminal: Terminal) -> None:
+    from danlu.errors import DanluError
+
+    try:
+        while data := os.read(0, PIECE_BYTES):
+            terminal.write(data)
+        terminal.write(b"")
+    except (DanluError, OSError):
+        return  # it has ended; whoever reads its output says how
+
+
+def _size() -> Size:
+    from danlu.client.jobs.terminals import Size
+
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return Size(rows=found.lines or 24, columns=found.columns or 80)
+
+
+@contextmanager
+def _raw_terminal() -> Iterator[None]:
+    """Have every key go through as it is, Ctrl-C too: it is for the shell."""
+    import termios
+    import tty
+
+    before = termios.tcgetattr(0)
+    try:
+        tty.setraw(0, termios.TCSADRAIN)  # what was typed already is for the shell too
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -1,0 +1,108 @@
+"""`danlu templates ls|show|save|rm`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+app = typer.Typer(name="templates", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+_Template = typer.Argument(..., metavar="TEMPLATE", help="Its name or its id.")
+
+
+@app.callback()
+def _templates() -> None:
+    """Keep parts of jobs to begin with."""
+
+
+@app.command(context_settings=CONTEXT)
+def ls(as_json: AsJson = False) -> None:
+    """List your templates, and those that are shared in your projects.
+
+    \b
+    Examples:
+      danlu templates ls
+      danlu templates ls --json | jq -r '.[].name'
+    """
+    from danlu.cli.output import age, print_json, table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = list(client.templates.list())
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (one.id, one.name, one.project, one.owner, "yes" if one.is_shared else "no", f"{age(one.changed_at)} ago")
+        for one in found
+    ]
+    print(table(("ID", "NAME", "PROJECT", "OWNER", "SHARED", "CHANGED"), rows))
+
+
+@app.command(context_settings=CONTEXT)
+def show(template: str = _Template, as_json: AsJson = False) -> None:
+    """Print a template as a job file, to be filled in and submitted.
+
+    \b
+    Examples:
+      danlu templates show "8 NPUs" > job.yml
+      danlu templates show 12 --json
+    """
+    import yaml
+
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.templates.get(template)
+    print_json(found) if as_json else print(
+        yaml.safe_dump(found.spec, sort_keys=False, allow_unicode=True) if found.spec else "{}", end=""
+    )
+
+
+@app.command(context_settings=CONTEXT)
+def save(
+    name: str = typer.Argument(..., help="What people choose it by."),
+    file: Path = typer.Argument(..., metavar="FILE", help="A job file, of which name and command may be left out."),
+    set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
+    project: Optional[str] = typer.Option(None, "--project", "-p", help="Where it is kept."),
+    share: bool = typer.Option(False, "--share", help="Let everybody in the project see it."),
+    as_json: AsJson = False,
+) -> None:
+    """Keep a job file as a template; your own of that name is replaced.
+
+    \b
+    Examples:
+      danlu templates save "8 NPUs" job.yml --share
+      danlu templates save small job.yml --set resources.device=npu:1 --project vision
+    """
+    from danlu.cli.output import note, print_json
+    from danlu.client import Client
+    from danlu.client.jobs.jobfile import read_job_file
+
+    job_file = read_job_file(file, set_)
+    with job_file.explained(), Client() as client:
+        made = client.templates.save(name, job_file.values, project=project, is_shared=share)
+    if as_json:
+        print_json(made)
+    else:
+        note(f"template {made.name!r} is kept in project {made.project} as {made.id}")
+
+
+@app.command(context_settings=CONTEXT)
+def rm(templates: list[str] = typer.Argument(..., metavar="TEMPLATE...", help="Names or ids.")) -> None:
+    """Delete templates.
+
+    \b
+    Examples:
+      danlu templates rm small
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for one in [client.templates.get(name) for name in templates]:
+            client.templates.delete(one.id)

@@ -1,0 +1,65 @@
+"""`danlu wait`"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import typer
+
+from danlu.cli.options import AsJson, JobNames
+
+
+def wait(
+    jobs: JobNames,
+    timeout: Optional[str] = typer.Option(None, help="The longest to wait, such as 10m."),
+    as_json: AsJson = False,
+) -> None:
+    """Wait until jobs are over.
+
+    \b
+    Exit codes: 0 all succeeded, 100 one failed, 101 one is not finished, 102 no such job, 103 one was stopped.
+
+    \b
+    Examples:
+      danlu wait train-12
+      danlu wait mnist cifar --timeout 2h
+    """
+    import time
+
+    from danlu.cli import fail
+    from danlu.cli.jobs.follow import NOT_FINISHED, NOT_FOUND, exit_code, say_detached, say_end, wait_for_end
+    from danlu.cli.output import note, print_json
+    from danlu.client import Client
+    from danlu.errors import NotFound
+
+    deadline = None if timeout is None else time.monotonic() + _seconds(timeout)
+    codes = []
+    with Client() as client:
+        try:
+            found = [client.jobs.get(job) for job in jobs]
+        except NotFound as error:
+            fail(error.message, code=NOT_FOUND)
+        for job in found:
+            try:
+                wait_for_end(job, deadline)
+                if not as_json:
+                    say_end(job)
+            except TimeoutError:
+                note(f"{job.id} is still {job.state}: {job.reason.message}")
+            except KeyboardInterrupt:
+                say_detached(job)
+                raise typer.Exit(NOT_FINISHED) from None
+            codes.append(exit_code(job.state))
+        if as_json:
+            print_json([job.details for job in found])
+    # what is not finished may still become anything; after that the worst counts
+    raise typer.Exit(next((code for code in (NOT_FINISHED, 100, 103) if code in codes), 0))
+
+
+def _seconds(text: str) -> float:
+    from danlu.spec.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--timeout") from error

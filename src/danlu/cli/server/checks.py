@@ -1,0 +1,272 @@
+"""What `danlu doctor` looks at. Each thing is tried for real; a finding says what to do when it does not work."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple, Optional
+from urllib.parse import urlsplit
+
+from danlu.client.config import Settings, user_file
+from danlu.client.http import Http
+from danlu.errors import DanluError, ServerUnreachable
+from danlu.spec.states import Word
+from danlu.spec.units import show_size
+
+_LOW_BYTES, _FULL_BYTES = 5 << 30, 512 << 20
+_SERVER_LIBRARIES = ("alembic", "argon2", "cryptography", "fastapi", "pydantic_settings", "sqlalchemy", "uvicorn")
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "lustre", "ceph"}
+
+
+class Level(Word):
+    GOOD = "good"
+    LACKING = "lacking"
+    """Works, but less well or less safely than it could."""
+
+    BAD = "bad"
+
+
+class Finding(NamedTuple):
+    what: str
+    level: Level
+    text: str
+    remedy: str = ""
+
+
+def data_folder(given: Optional[Path]) -> tuple[Path, bool]:
+    """The data folder to look at, and whether somebody named it. The order is that of `danlu up`."""
+    named = given or os.environ.get("DANLU_SERVER_DATA_DIR")
+    return Path(named or "~/.danlu").expanduser().absolute(), bool(named)
+
+
+def check_folder(data_dir: Path, *, is_named: bool) -> Finding:
+    """Which folder the rest is about: a server may well use another one than is looked at here."""
+    if (data_dir / "server").is_dir():
+        other = "" if is_named else "; danlu doctor --data-dir FOLDER looks at another"
+        return Finding("folder", Level.GOOD, f"a server's data is in {data_dir}{other}")
+    text = f"no server has put anything into {data_dir} yet"
+    remedy = "if a server has its data elsewhere: danlu doctor --data-dir FOLDER"
+    return Finding("folder", Level.GOOD, text, remedy)
+
+
+def check_machine(data_dir: Path) -> Iterator[Finding]:
+    """This machine as a place for a server and its jobs."""
+    yield check_python()
+    yield from check_isolation()
+    yield check_disk(data_dir)
+    yield check_file_system(data_dir)
+    yield check_database(data_dir / "server" / "danlu.db")
+    yield check_clock(data_dir, time.time())
+
+
+def check_server(settings: Settings) -> Iterator[Finding]:
+    """The server that commands would talk to, and the key they would show."""
+    try:
+        is_danlu, date = _ask(settings, "/health")
+    except ServerUnreachable:
+        yield check_port(settings.url)
+        return
+    if not is_danlu:
+        remedy = "choose another: danlu up --port PORT, and DANLU_URL"
+        yield Finding("server", Level.BAD, f"something that is not Danlu answers at {settings.url}", remedy)
+        return
+    yield Finding("server", Level.GOOD, f"a Danlu server answers at {settings.url}")
+    yield check_clocks_agree(date, time.time())
+    yield check_key(settings)
+
+
+def check_python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    missing = [name for name in _SERVER_LIBRARIES if find_spec(name) is None]
+    if missing:
+        remedy = "pip install 'danlu[server]', if this machine is to run one"
+        return Finding("python", Level.LACKING, f"Python {version}; a server needs {', '.join(missing)}", remedy)
+    if sys.version_info < (3, 11):
+        return Finding("python", Level.LACKING, f"Python {version}; a server needs 3.11", "install a newer Python")
+    return Finding("python", Level.GOOD, f"Python {version} with all that a server needs")
+
+
+def check_isolation() -> Iterator[Finding]:
+    """Sandbox, networks and limits, tried by the same probe that the server uses."""
+    name = f"danlu-doctor-{os.getpid()}"
+    probe = Path(__file__).parents[2] / "node" / "probe.py"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(probe), name], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0:
+        told = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        yield Finding("sandbox", Level.BAD, f"this machine could not be tried: {told}", "is it Linux?")
+        return
+    found = json.loads(done.stdout)
+    for folder in found["cgroups"].values():
+        with suppress(OSError):
+            os.rmdir(folder)
+    problem = found["sandbox_problem"]
+    yield _isolation(
+        "sandbox", problem, "jobs run in bubblewrap: own processes, own files", "apt install bubblewrap, or run as root"
+    )
+    yield _isolation(
+        "network", found["network_problem"], "every job has a network of its own", "run the server as root"
+    )
+    lacking = [kind for kind in ("memory", "cpu") if kind not in found["cgroups"]]
+    told = f"no control group for {' and '.join(lacking)} can be made" if lacking else ""
+    yield _isolation(
+        "cgroups",
+        told,
+        "memory and cores that a job asks for are kept to",
+        "run as root, with cgroups mounted writable",
+    )
+
+
+def check_disk(data_dir: Path) -> Finding:
+    usage = shutil.disk_usage(_existing(data_dir))
+    text = f"{show_size(usage.free)} free of {show_size(usage.total)} where {data_dir} is"
+    if usage.free < _FULL_BYTES:
+        return Finding("disk", Level.BAD, text, "make room, or choose another --data-dir")
+    if usage.free < _LOW_BYTES:
+        return Finding("disk", Level.LACKING, text, "make room before large jobs")
+    return Finding("disk", Level.GOOD, text)
+
+
+def check_file_system(data_dir: Path) -> Finding:
+    """Files must appear whole under their names, and SQLite must be able to lock."""
+    folder = _existing(data_dir)
+    kind = _file_system(folder)
+    first, second = folder / f".doctor-{uuid.uuid4().hex}", folder / f".doctor-{uuid.uuid4().hex}"
+    try:
+        with first.open("wb") as file:
+            file.write(b"x")
+            os.fsync(file.fileno())
+        os.replace(first, second)
+    except OSError as error:
+        text = f"cannot write to {folder}: {error.strerror}"
+        return Finding("store", Level.BAD, text, "choose another --data-dir, or run as its owner")
+    finally:
+        first.unlink(missing_ok=True)
+        second.unlink(missing_ok=True)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        text = f"{folder} is on {kind}; SQLite is not safe there"
+        return Finding("store", Level.BAD, text, "choose a --data-dir on a disk of this machine")
+    return Finding("store", Level.GOOD, f"{folder} can be written ({kind or 'unknown file system'})")
+
+
+def check_database(path: Path) -> Finding:
+    if not path.exists():
+        return Finding("database", Level.GOOD, "none yet; `danlu up` makes one")
+    try:
+        with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5) as connection:
+            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        connection.close()
+    except sqlite3.Error as error:
+        told = str(error)
+    if told != "ok":
+        remedy = "stop the server, keep a copy of the file, and bring back a backup"
+        return Finding("database", Level.BAD, f"{path}: {told}", remedy)
+    return Finding("database", Level.GOOD, f"{path} is whole ({show_size(path.stat().st_size)})")
+
+
+def check_clock(data_dir: Path, now: float) -> Finding:
+    """Files from the future mean that the clock was set back."""
+    newest = max((path.stat().st_mtime for path in _some_files(data_dir)), default=now)
+    if newest > now + 60:
+        text = f"the clock is {newest - now:.0f} s behind files in {data_dir}"
+        return Finding(
+            "clock", Level.LACKING, text, "set the clock, for example with chrony or timedatectl set-ntp true"
+        )
+    return Finding("clock", Level.GOOD, "not behind anything written here")
+
+
+def check_clocks_agree(date: Optional[str], now: float) -> Finding:
+    theirs = parsedate_to_datetime(date).timestamp() if date else now
+    if abs(theirs - now) > 10:
+        text = f"the server's clock and this one are {abs(theirs - now):.0f} s apart"
+        return Finding(
+            "clocks", Level.LACKING, text, "set both with a time service; `logs --since` is wrong by as much"
+        )
+    return Finding("clocks", Level.GOOD, "the server's clock and this one agree")
+
+
+def check_key(settings: Settings) -> Finding:
+    if settings.api_key is None:
+        return Finding("key", Level.LACKING, "no API key is set", "danlu login, or DANLU_API_KEY")
+    is_accepted, _ = _ask(settings, "/me")
+    if not is_accepted:
+        text = f"the server does not accept the key from {settings.key_from}"
+        return Finding("key", Level.BAD, text, "danlu login makes a new one")
+    path = user_file()
+    if settings.key_from == str(path) and path.stat().st_mode & 0o077:
+        return Finding("key", Level.LACKING, f"others can read {path}", f"chmod 600 {path}")
+    return Finding("key", Level.GOOD, f"the key from {settings.key_from} is accepted")
+
+
+def check_port(url: str) -> Finding:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        with socket.create_server((parts.hostname or "", port)):
+            return Finding("server", Level.GOOD, f"none at {url}; the port is free for `danlu up`")
+    except OSError as error:
+        text = f"no server answers at {url}, and none can be started there: {error.strerror}"
+        return Finding("server", Level.BAD, text, "set DANLU_URL to where the server is")
+
+
+def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:
+    if problem:
+        return Finding(what, Level.LACKING, f"not possible here: {problem.splitlines()[0]}", remedy)
+    return Finding(what, Level.GOOD, good)
+
+
+def _ask(settings: Settings, path: str) -> tuple[bool, Optional[str]]:
+    """Return whether a Danlu server gives the answer, and what the clock over there says. Raise ServerUnreachable."""
+    http = Http(settings.url, settings.api_key)
+    try:
+        response = http.send("GET", path)
+        body = response.json()
+    except ServerUnreachable:
+        raise
+    except (DanluError, ValueError):
+        return False, None
+    finally:
+        http.close()
+    is_danlu = isinstance(body, dict) and bool({"version", "is_admin"} & set(body))
+    return is_danlu, response.headers.get("Date")
+
+
+def _existing(path: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    while not path.is_dir():
+        path = path.parent
+    return path
+
+
+def _some_files(folder: Path) -> Iterator[Path]:
+    for name in ("", "server", "work", "store"):
+        if (folder / name).is_dir():
+            yield from (path for path in (folder / name).iterdir() if path.is_file())
+
+
+def _file_system(folder: Path) -> Optional[str]:
+    """Type of the file system that a folder is on, as the kernel calls it."""
+    best, kind = "", None
+    try:
+        lines = Path("/proc/self/mounts").read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        _, where, found, *_ = line.split()
+        place = where.rstrip("/") + "/"
+        if f"{folder.resolve()}/".startswith(place) and len(place) >= len(best):
+            best, kind = place, found
+    return kind

@@ -1,0 +1,1 @@
+"""Commands for runs, artifacts, models and data flow."""

@@ -1,0 +1,294 @@
+"""`danlu runs ls|show|compare|export|mv|rm|restore`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from danlu.client.tracking.runs import Run
+    from danlu.wire.runs import MetricOut, RunOut, RunSummary
+
+app = typer.Typer(name="runs", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="Id, or name (the newest run of that name).")]
+RunNames = Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or names.")]
+_SPARK_POINTS = 200
+_SPARK_WIDTH = 24
+_MOST_METRICS = 4
+
+
+@app.callback()
+def _runs() -> None:
+    """List, search, compare and export runs.
+
+    Runs are made by `danlu.track` in a script, or by metrics that are pushed to a job.
+    """
+
+
+@app.command(context_settings=CONTEXT)
+def ls(
+    filter_: Optional[str] = typer.Argument(None, metavar="[FILTER]", help="Only runs that this is true of."),
+    folder: Optional[str] = typer.Option(None, "--folder", "-f", help="Only runs in this folder and below it."),
+    job: Optional[str] = typer.Option(None, help="Only runs of this job (its id)."),
+    deleted: bool = typer.Option(False, "--deleted", help="The bin."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
+    as_json: AsJson = False,
+) -> None:
+    """List runs, newest first.
+
+    FILTER compares metrics.TYPE.NAME (the last value; also min(...) and max(...)), hparams.NAME, summary.NAME,
+    name, state, folder, owner, job, label, step, created, started and ended, with = != < <= > >= ~ (contains)
+    and in (...), joined by and, or, not and parentheses.
+
+    \b
+    Examples:
+      danlu runs ls
+      danlu runs ls "metrics.val.acc > 0.9 and hparams.lr < 0.01"
+      danlu runs ls "state = died or label in (baseline, 'second try')" -f vision
+      danlu runs ls --json | jq -r '.[].id'
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        rows = list(client.runs.list(filter_, folder=folder, job=job, deleted=deleted, limit=limit))
+    print_json(rows) if as_json else print(rows_text(rows))
+
+
+@app.command(context_settings=CONTEXT)
+def show(run: RunName, as_json: AsJson = False) -> None:
+    """Show a run: its metrics with their course, hyperparameters, and where it ran.
+
+    \b
+    Examples:
+      danlu runs show mnist
+      danlu runs show run-abcdefghijklmnopqrstuvwxyz --json | jq .hparams
+    """
+    from danlu.cli.output import print_json
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.runs.get(run)
+        if as_json:
+            print_json(found.details)
+            return
+        print(run_text(found, found.series()))
+
+
+@app.command(context_settings=CONTEXT)
+def compare(
+    runs: RunNames,
+    metric: list[str] = typer.Option([], "--metric", "-m", metavar="TYPE/NAME", help="Only these; repeatable."),
+    all_: bool = typer.Option(False, "--all", "-a", help="Also hyperparameters that are the same in all."),
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs: hyperparameters that differ, and metrics side by side with their course.
+
+    \b
+    Examples:
+      danlu runs compare baseline wider
+      danlu runs compare baseline wider deeper -m val/acc -m val/loss
+    """
+    from danlu.cli.output import print_json
+    from danlu.cli.tracking.compare import as_data, as_text
+    from danlu.client import Client
+
+    if len(runs) < 2:
+        raise typer.BadParameter("two runs at least are needed for comparing")
+    with Client() as client:
+        found = [client.runs.get(run).details for run in runs]
+        wanted = metric or list(dict.fromkeys(f"{one.type}/{one.name}" for run in found for one in run.metrics))
+        lines = client.runs.points([run.id for run in found], wanted, max_points=_SPARK_POINTS) if wanted else []
+    if as_json:
+        print_json(as_data(found, wanted, lines))
+        return
+    print(as_text(found, wanted, lines, with_same=all_))
+
+
+@app.command(context_settings=CONTEXT)
+def export(
+    run: RunName,
+    to: Path = typer.Argument(..., metavar="FILE", help="What ends in .parquet is Parquet, everything else CSV."),
+) -> None:
+    """Write every point of a run into a file, in the order it was logged.
+
+    \b
+    Examples:
+      danlu runs export mnist mnist.csv
+      danlu runs export mnist mnist.parquet
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        print(client.runs.get(run).export(to))
+
+
+@app.command(context_settings=CONTEXT)
+def mv(
+    run: RunName,
+    folder: str = typer.Argument(..., help="Folder to move it to; / is the top. It is made when it is not there."),
+    name: Optional[str] = typer.Option(None, help="Also give it this name."),
+) -> None:
+    """Move a run to another folder.
+
+    \b
+    Examples:
+      danlu runs mv mnist vision/old
+      danlu runs mv mnist / --name mnist-2025
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        moved = client.runs.get(run).change(folder=folder, name=name)
+        print(f"{moved.id}  {moved.details.folder or '/'}  {moved.name}")
+
+
+@app.command(context_settings=CONTEXT)
+def rm(
+    runs: RunNames,
+    purge: bool = typer.Option(False, "--purge", help="Forget for good what is in the bin."),
+) -> None:
+    """Put runs into the bin; `danlu runs restore` brings them back.
+
+    \b
+    Examples:
+      danlu runs rm mnist
+      danlu runs rm --purge run-abcdefghijklmnopqrstuvwxyz
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for run in runs:
+            found = client.runs.get(run)
+            found.delete(purge=purge)
+            print(f"{found.id}  {'gone' if purge else 'in the bin'}")
+
+
+@app.command(context_settings=CONTEXT)
+def restore(runs: RunNames) -> None:
+    """Take runs out of the bin, by their ids.
+
+    \b
+    Examples:
+      danlu runs ls --deleted
+      danlu runs restore run-abcdefghijklmnopqrstuvwxyz
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for run in runs:
+            back = client.runs.get(run).restore()
+            print(f"{back.id}  {back.details.folder or '/'}")
+
+
+def rows_text(rows: list[RunSummary]) -> str:
+    """The list for people: the metrics that most of these runs have are columns."""
+    from danlu.cli.output import age, lasted, table
+
+    if not rows:
+        return "no runs"
+    names = _common_metrics(rows)
+    header = ["ID", "NAME", "STATE", "FOLDER", "STEP", *names, "AGE", "RAN"]
+    lines = []
+    for row in rows:
+        values = {f"{one.type}/{one.name}": number(one.last) for one in row.metrics}
+        step = "-" if row.step is None else str(row.step)
+        if row.progress is not None:
+            step += f" ({row.progress:.0%})"
+        metrics = [values.get(name, "-") for name in names]
+        head = [row.id, row.name, state_text(row), row.folder or "/", step]
+        lines.append([*head, *metrics, age(row.created_at), lasted(row.started_at, row.ended_at)])
+    return table(header, lines)
+
+
+def run_text(run: Run, series: Sequence[MetricOut]) -> str:
+    from danlu.cli.output import age, bold, lasted, table
+    from danlu.cli.sparkline import sparkline
+
+    details = run.details
+    lines = {
+        f"{line.type}/{line.name}": line
+        for line in (run.all_points([f"{one.type}/{one.name}" for one in series], _SPARK_POINTS) if series else [])
+    }
+    rows = [
+        (
+            f"  {one.type}/{one.name}",
+            number(one.last),
+            number(one.low),
+            number(one.high),
+            str(one.num_points),
+            sparkline(lines[f"{one.type}/{one.name}"].value, _SPARK_WIDTH) if f"{one.type}/{one.name}" in lines else "",
+        )
+        for one in series
+    ]
+    facts = {
+        "state": f"{state_text(details)} {details.reason}".strip(),
+        "folder": details.folder or "/",
+        "owner": f"{details.owner} in {details.project}",
+        "job": f"{details.job} attempt {details.attempt}" if details.job else "",
+        "labels": ", ".join(details.labels),
+        "about": details.description,
+        "created": f"{details.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(details.created_at)} ago)",
+        "ran": lasted(details.started_at, details.ended_at),
+        "progress": f"{details.progress:.1%}, step {details.step} of {details.total_steps}" if details.progress else "",
+        "branches": _branches(details),
+        "command": _text(details.environment.get("command")),
+        "host": _text(details.environment.get("host")),
+        "bin": "deleted; danlu runs restore brings it back" if details.deleted_at else "",
+    }
+    parts = [
+        "\n".join(
+            [bold(f"{details.id}  {details.name}"), *(f"  {key:<9} {value}" for key, value in facts.items() if value)]
+        )
+    ]
+    for title, values in (("hparams", details.hparams), ("summary", details.summary)):
+        if values:
+            shown = [f"  {key} = {_text(value)}" for key, value in _flat(values).items()]
+            parts.append("\n".join([bold(title), *shown]))
+    if rows:
+        parts.append(table(("  METRIC", "LAST", "MIN", "MAX", "POINTS", "COURSE"), rows))
+    return "\n\n".join(parts)
+
+
+def state_text(run: RunSummary) -> str:
+    from danlu.cli.output import paint
+
+    colours = {"running": 36, "finished": 32, "failed": 31, "stopped": 35, "died": 31}
+    return paint(str(run.state), colours.get(str(run.state), 37))
+
+
+def number(value: Optional[float]) -> str:
+    return "-" if value is None else f"{value:.6g}"
+
+
+def _common_metrics(rows: list[RunSummary]) -> list[str]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        for one in row.metrics:
+            key = f"{one.type}/{one.name}"
+            counts[key] = counts.get(key, 0) + 1
+    return sorted(counts, key=lambda key: (-counts[key], key))[:_MOST_METRICS]
+
+
+def _branches(run: RunOut) -> str:
+    if len(run.branches) < 2:
+        return ""
+    return ", ".join(f"{one.branch} from step {one.from_step}" for one in run.branches if one.from_step is not None)
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    from danlu.spec.runs import flatten
+
+    return flatten(values)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,72 @@
+"""`danlu sync`"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from danlu.cli.options import AsJson
+
+
+def sync(
+    folder: Optional[Path] = typer.Argument(
+        None, metavar="[DIR]", help="A run, or a folder with runs below it; .danlu/runs when left out."
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Bring runs and artifacts that were made on this machine to the server.
+
+    Call it as often as you like, on as many machines as you like, while training runs or after it: what the server
+    has is not sent again, and nothing is there twice. A run whose process is gone without a word is marked as died.
+
+    \b
+    Exit codes: 0 everything is on the server, 1 something is not.
+
+    \b
+    Examples:
+      danlu sync
+      danlu sync /shared/experiments
+      danlu sync .danlu/runs/mnist-run-4mpa3qx...
+    """
+    from danlu.cli.output import note, print_json
+    from danlu.cli.tracking.sync_artifacts import sync_artifacts
+    from danlu.client.config import load_settings
+    from danlu.content.drafts import find_drafts
+    from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
+    from danlu.spec.units import show_size
+    from danlu.track.address import Address, connected
+    from danlu.track.folders import find_runs, runs_folder
+    from danlu.track.syncing import AWAY, Synced, sync_run
+
+    place = runs_folder(os.environ, str(folder) if folder is not None else None)
+    runs, drafts = list(find_runs(place)), list(find_drafts(place))
+    if not runs and not drafts and folder is not None and not folder.exists():
+        raise InvalidInput(f"there is no folder {str(folder)!r}")
+    settings = load_settings()
+    if settings.api_key is None:
+        raise NotSignedIn(f"no key for {settings.url} is known; `danlu login` keeps one, or set DANLU_API_KEY")
+    done: list[Synced] = []
+    with connected(Address(settings.url, settings.api_key)) as server:
+        for one in runs:
+            try:
+                found = sync_run(server, one)
+            except AWAY as error:
+                raise ServerUnreachable(
+                    f"no server answers at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
+                ) from error
+            if found is None:
+                continue
+            done.append(found)
+            if not as_json:
+                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
+                print(f"{found.run_id}  {found.name}  {found.problem or sent}")
+    artifacts = sync_artifacts(Address(settings.url, settings.api_key), drafts, is_quiet=as_json)
+    if as_json:
+        print_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
+    elif not done and not artifacts:
+        note(f"no runs and no artifacts below {place}")
+    if any([one.problem for one in done] + [one.problem for one in artifacts]):
+        raise typer.Exit(1)

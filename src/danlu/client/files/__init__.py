@@ -1,0 +1,1 @@
+"""Files and folders: the store, and the code of a job."""

@@ -1,0 +1,128 @@
+"""A local code folder becomes a tree on the server: by content, so that the same bytes never travel twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Union
+
+from danlu.client.files.ignore import IGNORE_FILE, find_files
+from danlu.client.files.transfer import put_file, sha256_of
+from danlu.client.http import Http
+from danlu.errors import BadChecksum, Conflict, InvalidInput
+from danlu.spec.job import JobSpec, parse_job
+from danlu.spec.paths import SCHEME
+from danlu.spec.units import show_size
+from danlu.wire.store import Tree, TreeFile, TreeOut, is_executable
+
+MAX_CODE_BYTES = 512 << 20
+"""A folder larger than this is more likely a mistake than code."""
+
+_NUM_PARALLEL = 4
+_MAX_ROUNDS = 3
+
+
+class LocalTree(NamedTuple):
+    tree: Tree
+    files: dict[str, Path]
+    """Digest -> a file with these bytes."""
+
+
+def prepare(
+    spec: Union[JobSpec, Mapping[str, Any], None], fields: Mapping[str, Any], *, folder: Optional[Path] = None
+) -> dict[str, Any]:
+    """The values of a job in one mapping, checked; a code path in it is absolute. Raises InvalidSpec."""
+    given = spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, JobSpec) else dict(spec or {})
+    values = {**given, **fields}
+    code = values.get("code")
+    if isinstance(code, (str, os.PathLike)):
+        text = os.fspath(code)
+        values["code"] = {"store": text} if str(text).startswith(SCHEME) else {"path": text}
+    job = parse_job(values)  # the server checks as well; here nothing has been uploaded yet
+    checked = job.model_dump(mode="json", exclude_unset=True)
+    if job.code is not None and job.code.path is not None:
+        checked["code"]["path"] = str(((folder or Path.cwd()) / Path(job.code.path).expanduser()).resolve())
+    return checked
+
+
+def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -> dict[str, Any]:
+    """Replace a local code folder by the digest of its tree, which is uploaded unless told otherwise."""
+    code = values.get("code") or {}
+    if code.get("path") is None:
+        return values
+    folder = Path(code["path"])
+    digest = upload_tree(http, folder) if is_uploaded else build_tree(folder).tree.digest
+    return {**values, "code": {"tree": digest}}
+
+
+def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:
+    """Hash the files of a folder. Raises InvalidInput when it is none, or too large."""
+    if not folder.is_dir():
+        what = "is a file; name the folder it is in" if folder.is_file() else "does not exist"
+        raise InvalidInput(f"code: the folder {str(folder)!r} {what}", fields={"code.path": str(folder)})
+    rows: list[TreeFile] = []
+    files: dict[str, Path] = {}
+    sizes: list[tuple[int, str]] = []
+    total_bytes = 0
+    for found in find_files(folder):
+        status = found.local.stat()
+        sizes.append((status.st_size, found.path))
+        total_bytes += status.st_size
+        if total_bytes > max_bytes:
+            raise InvalidInput(_too_large(folder, sizes, max_bytes), fields={"code.path": str(folder)})
+        digest, size = sha256_of(found.local)
+        rows.append(_tree_file(found.path, digest, size, status.st_mode))
+        files[digest] = found.local
+    return LocalTree(Tree(files=rows), files)
+
+
+def upload_tree(http: Http, folder: Path) -> str:
+    """Bring a folder to the server and return its digest. Only files it has not got travel."""
+    for is_last in (False, True):
+        local = build_tree(folder)
+        try:
+            return _upload(http, local)
+        except BadChecksum:
+            # a file was written to between hashing and sending: look at the folder once more
+            if is_last:
+                raise
+    raise AssertionError("the last round returns or raises")
+
+
+def _upload(http: Http, local: LocalTree) -> str:
+    sizes = {file.sha256: file.size for file in local.tree.files}
+    for _ in range(_MAX_ROUNDS):
+        answer = http.post("/trees", TreeOut, body=local.tree, is_repeatable=True)
+        if not answer.missing:
+            return answer.digest
+        unknown = [digest for digest in answer.missing if digest not in local.files]
+        if unknown:
+            raise Conflict(f"the server asks for {unknown[0]}, which is no file of this folder")
+        with ThreadPoolExecutor(_NUM_PARALLEL) as pool:
+            sent = [
+                pool.submit(put_file, http, f"/blobs/{digest}", local.files[digest], sha256=digest, size=sizes[digest])
+                for digest in answer.missing
+            ]
+            for one in sent:
+                one.result()
+    raise Conflict("files of the code folder are still missing on the server after they were sent; try again")
+
+
+def _tree_file(path: str, digest: str, size: int, mode: int) -> TreeFile:
+    try:
+        return TreeFile(path=path, sha256=digest, size=size, is_executable=is_executable(mode))
+    except ValueError as error:
+        raise InvalidInput(
+            f"code: the file {path!r} has a name that cannot travel; rename it or list it in {IGNORE_FILE}",
+            fields={"code.path": path},
+        ) from error
+
+
+def _too_large(folder: Path, sizes: list[tuple[int, str]], max_bytes: int) -> str:
+    largest = ", ".join(f"{path} ({show_size(size)})" for size, path in sorted(sizes, reverse=True)[:3])
+    return (
+        f"code: {str(folder)!r} holds more than {show_size(max_bytes)}; largest so far: {largest}. "
+        f"List what is not code in {IGNORE_FILE}, and bring data to the store with `danlu store cp`"
+    )

@@ -1,0 +1,213 @@
+"""`client.store`: files to and from buckets. Paths are `bucket/key` or `store://bucket/key`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Callable, Optional, Union
+
+from danlu.client.files.batches import Move, fetch_batch, in_batches, send_batch
+from danlu.client.files.paths import object_path, quote_part
+from danlu.client.files.pieces import put_in_pieces
+from danlu.client.files.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
+from danlu.client.http import Http
+from danlu.client.pages import pages
+from danlu.errors import InvalidInput, NotFound
+from danlu.spec.paths import StorePath, check_key, parse_store_path
+from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
+
+NUM_PARALLEL = 4
+PathText = Union[str, "os.PathLike[str]"]
+Listener = Callable[[Progress], None]
+
+
+class Store:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def upload(
+        self,
+        local: PathText,
+        to: str,
+        *,
+        progress: Optional[Listener] = None,
+        num_parallel: int = NUM_PARALLEL,
+    ) -> list[str]:
+        """Send a file, or all files below a folder, and return the store paths they have now.
+
+        `to` ending in `/` is a folder to put things into: a file keeps its name there, a folder's
+        contents go below it. Each object appears whole or not at all; those that arrived stay when
+        a later one fails. Large files are taken up where an earlier upload of them broke off.
+        """
+        moves = _plan_upload(Path(local), parse(to))
+        meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
+
+        def send(batch: Sequence[Move]) -> None:
+            if len(batch) > 1:
+                send_batch(self._http, batch, meter)
+                return
+            (move,) = batch
+            digest, size = sha256_of(move.local)
+            if size >= RESUME_BYTES:
+                put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
+            else:
+                put_file(self._http, object_path(move.remote), move.local, sha256=digest, size=size, meter=meter)
+            meter.finished(str(move.local))
+
+        _all_of(send, list(in_batches(moves)), num_parallel, meter)
+        return [str(move.remote) for move in moves]
+
+    def download(
+        self,
+        source: str,
+        local: PathText = ".",
+        *,
+        progress: Optional[Listener] = None,
+        num_parallel: int = NUM_PARALLEL,
+    ) -> list[Path]:
+        """Fetch an object, or all objects below a folder (a path ending in `/`), and return the local files.
+
+        An object goes to `local`, or into it when that is a folder. Each file appears whole or not
+        at all, checked by SHA-256. Raises NotFound when there is nothing at `source`.
+        """
+        moves = _plan_download(self, parse(source), local)
+        meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
+
+        def fetch(batch: Sequence[Move]) -> None:
+            for move in fetch_batch(self._http, batch, meter) if len(batch) > 1 else batch:
+                get_file(self._http, object_path(move.remote), move.local, meter=meter)
+                meter.finished(str(move.local))
+
+        _all_of(fetch, list(in_batches(moves)), num_parallel, meter)
+        return [move.local for move in moves]
+
+    def list(self, path: str) -> Iterator[ObjectOut]:
+        """Every object whose key begins with the path's key, sorted by key."""
+        for listing in self._listings(parse(path), delimiter=None):
+            yield from listing.objects
+
+    def browse(self, path: str) -> Iterator[Union[str, ObjectOut]]:
+        """One level of a folder: the keys of its folders (ending in `/`) and its objects."""
+        for listing in self._listings(parse(path), delimiter="/"):
+            yield from listing.folders
+            yield from listing.objects
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such an object; for a path ending in `/`, whether anything is below it."""
+        where = parse(path)
+        if not where.key or where.key.endswith("/"):
+            return next(self.list(path), None) is not None
+        try:
+            self.size(path)
+        except NotFound:
+            return False
+        return True
+
+    def size(self, path: str) -> int:
+        """Bytes of an object. Raises NotFound."""
+        try:
+            return int(self._http.send("HEAD", object_path(parse(path))).headers["Content-Length"])
+        except NotFound as error:
+            # an answer to HEAD has no body, so the server could not say what is missing
+            raise NotFound(f"there is no object {parse(path)}") from error
+
+    def delete(self, path: str) -> int:
+        """Delete an object, or everything below a path ending in `/`. Return how many there were."""
+        where = parse(path)
+        if where.key.endswith("/"):
+            answer = self._http.delete(f"/buckets/{where.bucket}/objects", DeletedOut, query={"prefix": where.key})
+        elif where.key:
+            answer = self._http.delete(object_path(where), DeletedOut)
+        else:
+            raise InvalidInput(f"{path!r} is a whole bucket; name a folder or an object in it", fields={"path": path})
+        return answer.num_objects
+
+    def buckets(self) -> Iterator[BucketOut]:
+        return pages(self._http, "/buckets", BucketOut)
+
+    def make_bucket(self, name: str, *, project: Optional[str] = None) -> BucketOut:
+        """Make a bucket in a project; in the first one that you may use when none is named."""
+        return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name, project=project))
+
+    def move_bucket(self, name: str, project: str) -> BucketOut:
+        """Give a bucket to another project."""
+        return self._http.patch(f"/buckets/{quote_part(name)}", BucketOut, body=MoveBucket(project=project))
+
+    def delete_bucket(self, name: str) -> None:
+        """Only when nothing is in it."""
+        self._http.send("DELETE", f"/buckets/{quote_part(name)}")
+
+    def _listings(self, where: StorePath, *, delimiter: Optional[str]) -> Iterator[ListingOut]:
+        cursor: Optional[str] = None
+        while True:
+            listing = self._http.get(
+                f"/buckets/{where.bucket}/objects",
+                ListingOut,
+                query={"prefix": where.key, "delimiter": delimiter, "cursor": cursor, "limit": 1000},
+            )
+            yield listing
+            if listing.next is None:
+                return
+            cursor = listing.next
+
+
+def parse(path: str) -> StorePath:
+    try:
+        return parse_store_path(path)
+    except ValueError as error:
+        raise InvalidInput(str(error), fields={"path": path}) from error
+
+
+def _plan_upload(local: Path, to: StorePath) -> list[Move]:
+    if local.is_file():
+        is_folder = not to.key or to.key.endswith("/")
+        return [_checked(local, to / local.name if is_folder else to)]
+    if not local.is_dir():
+        raise InvalidInput(f"there is no file or folder {str(local)!r}", fields={"local": str(local)})
+    files = sorted(path for path in local.rglob("*") if path.is_file())
+    return [_checked(path, to / path.relative_to(local).as_posix()) for path in files]
+
+
+def _plan_download(store: Store, source: StorePath, to: PathText) -> list[Move]:
+    local, to_folder = Path(to), os.fspath(to).endswith(os.sep)
+    if source.key and not source.key.endswith("/"):
+        name = source.key.rpartition("/")[2]
+        size = store.size(str(source))
+        return [Move(local / name if to_folder or local.is_dir() else local, source, size)]
+    moves = []
+    for found in store.list(str(source)):
+        check_key(found.key)  # a server must not choose files outside of the folder
+        below = found.key[len(source.key) :]
+        moves.append(Move(local / below, StorePath(source.bucket, found.key), found.size))
+    if not moves:
+        raise NotFound(f"nothing is stored below {source}")
+    return moves
+
+
+def _checked(local: Path, remote: StorePath) -> Move:
+    try:
+        check_key(remote.key)
+    except ValueError as error:
+        raise InvalidInput(f"{local} cannot be stored: {error}", fields={"local": str(local)}) from error
+    return Move(local, remote, local.stat().st_size)
+
+
+def _all_of(
+    move: Callable[[Sequence[Move]], None], moves: Sequence[Sequence[Move]], num_parallel: int, meter: Meter
+) -> None:
+    """Do all of them, several at a time; after the first failure no further one is begun. Ctrl-C ends all at once."""
+    with ThreadPoolExecutor(max(1, num_parallel)) as pool:
+        pending: list[Future[None]] = [pool.submit(move, one) for one in moves]
+        try:
+            wait(pending, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            meter.cancel()
+            raise
+        finally:
+            for one in pending:
+                one.cancel()
+    for one in pending:
+        if not one.cancelled():
+            one.result()

@@ -1,0 +1,1 @@
+"""Jobs, their logs and shells, job files, templates and examples."""

@@ -1,0 +1,75 @@
+"""`client.examples`: jobs to read, to copy and to run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, List, Optional, Union  # noqa: UP035
+
+from danlu.client.files.paths import quote_part
+from danlu.client.http import Http
+from danlu.client.jobs.job import Job
+from danlu.client.jobs.jobs import Jobs
+from danlu.client.pages import pages
+from danlu.errors import Conflict
+from danlu.spec.paths import check_key
+from danlu.wire.examples import ExampleOut, ExampleRow
+
+
+class Examples:
+    def __init__(self, http: Http, jobs: Jobs) -> None:
+        self._http = http
+        self._jobs = jobs
+
+    def list(self) -> Iterator[ExampleRow]:
+        """All of them, those to begin with first."""
+        return pages(self._http, "/examples", ExampleRow)
+
+    def get(self, name: str) -> ExampleOut:
+        """One with its files."""
+        return self._http.get(f"/examples/{quote_part(name)}", ExampleOut)
+
+    def copy(self, name: str, folder: Union[str, os.PathLike[str]]) -> List[Path]:  # noqa: UP006
+        """Write the files of an example into a folder, which is made. Files that are there are never written over."""
+        return write_example(self.get(name), Path(folder))
+
+    def run(self, name: str, changes: Optional[Mapping[str, Any]] = None) -> Job:
+        """Submit an example, with some of the job's fields changed. Its code travels as that of any job.
+
+            job = client.examples.run("ddp_images", {"nodes": 4})
+
+        Raise Conflict when it is none that runs as a job.
+        """
+        return submit_example(self._jobs, self.get(name), changes or {})
+
+
+def submit_example(jobs: Jobs, example: ExampleOut, changes: Mapping[str, Any]) -> Job:
+    if example.job is None:
+        raise Conflict(
+            f"the example {example.name} does not run as a job; "
+            f"`danlu examples copy {example.name} FOLDER` brings its files here, and its README says how it runs"
+        )
+    values = {**example.job, **changes}
+    if example.code_folder is None:
+        return jobs.submit(values)
+    with tempfile.TemporaryDirectory() as folder:
+        write_example(example, Path(folder))
+        return jobs.submit({**values, "code": {"path": str(Path(folder) / example.code_folder)}})
+
+
+def write_example(example: ExampleOut, folder: Path) -> list[Path]:
+    targets = []
+    for file in example.files:
+        check_key(file.path)  # whatever a server says, nothing is written outside of the folder
+        targets.append(folder / file.path)
+    taken = [target for target in targets if target.exists()]
+    if taken:
+        raise Conflict(f"{taken[0]} is there already, and is not written over; name another folder")
+    for file, target in zip(example.files, targets):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.text.encode())
+        if file.is_executable:
+            target.chmod(0o755)
+    return targets

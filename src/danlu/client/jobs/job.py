@@ -1,0 +1,204 @@
+"""A job as the SDK hands it out: what was last known of it, and what can be done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Optional, Union
+
+from danlu.client.events import NotEvents, TimeLimit, events
+from danlu.client.http import Http
+from danlu.client.jobs.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
+from danlu.client.jobs.terminals import Size, Terminal
+from danlu.client.pages import pages
+from danlu.spec.reasons import Reason
+from danlu.spec.states import JobState, is_over
+from danlu.wire.jobs import EventOut, JobOut, JobSummary
+from danlu.wire.resources import ResourcesOut
+from danlu.wire.why import WhyOut
+
+_POLL_SECONDS = 1.0
+
+
+class Job:
+    """A job. Its properties say what the server last told; `refresh()` asks again."""
+
+    def __init__(self, http: Http, known: Union[JobOut, JobSummary]) -> None:
+        self._http = http
+        self._known = known
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.name!r} {self.state}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def id(self) -> str:
+        return self._known.id
+
+    @property
+    def name(self) -> str:
+        return self._known.name
+
+    @property
+    def state(self) -> JobState:
+        return self._known.state
+
+    @property
+    def reason(self) -> Reason:
+        """Why it waits, or why it ended."""
+        return self._known.reason
+
+    @property
+    def is_over(self) -> bool:
+        return is_over(self.state)
+
+    @property
+    def row(self) -> JobSummary:
+        """What a list shows of it."""
+        return self._known
+
+    @property
+    def details(self) -> JobOut:
+        """All that the server tells about it; fetched when the job came from a list."""
+        if not isinstance(self._known, JobOut):
+            self.refresh()
+        assert isinstance(self._known, JobOut)
+        return self._known
+
+    @property
+    def output(self) -> str:
+        """Where its results are: `store://bucket/.../<job id>/`."""
+        return self.details.output
+
+    def refresh(self) -> Job:
+        self._known = self._http.get(f"/jobs/{self.id}", JobOut)
+        return self
+
+    def wait(self, timeout: Optional[float] = None) -> Job:
+        """Block until the job is over, whatever happens to the connection meanwhile.
+
+        Does not raise when the job failed: look at `state` and `reason`. Raises TimeoutError after
+        `timeout` seconds, and ServerUnreachable when the server stays away for five minutes.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for _ in self.watch(deadline):
+            if self.is_over:
+                break
+        return self
+
+    def watch(self, deadline: Optional[float] = None) -> Iterator[Job]:
+        """This job, again and again, each time something about it has changed; ends when the job is over."""
+        try:
+            for event in events(self._http, f"/jobs/{self.id}/watch", query=dict, deadline=deadline):
+                if event is not None and event.event == "job":
+                    self._known = JobOut.model_validate_json(event.data)
+                    yield self
+                    if self.is_over:
+                        return
+        except NotEvents:
+            yield from self._poll(deadline)
+        except TimeLimit as error:
+            raise TimeoutError(f"{self.id} is still {self.state}: {self.reason.message}") from error
+
+    def logs(
+        self,
+        follow: bool = False,
+        *,
+        rank: Optional[Ranks] = None,
+        attempt: Optional[int] = None,
+        tail: Optional[int] = None,
+        since: Optional[Since] = None,
+        grep: Optional[str] = None,
+    ) -> Iterator[LogLine]:
+        """Lines of all ranks, or of those that are named; of the newest attempt unless one is named.
+
+        With `follow`, goes on until the job is over; a broken connection is taken up where it broke.
+        `since`: Unix seconds, a datetime, a timedelta or text such as `10m`. `grep`: a regular
+        expression, searched for on the server.
+        """
+        asked = log_query(follow=follow, rank=rank, attempt=attempt, tail=tail, since=since, grep=grep)
+        return chain.from_iterable(read_batches(self._http, self.id, asked))
+
+    def log_batches(self, asked: LogQuery) -> Iterator[list[LogLine]]:
+        """The same lines, as many at a time as came at a time: for whoever writes them on at once."""
+        return read_batches(self._http, self.id, asked)
+
+    def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
+        """One rank's log byte for byte, in pieces, up to where it is now."""
+        return read_raw(self._http, self.id, rank=rank, attempt=attempt)
+
+    def resources(
+        self, *, attempt: Optional[int] = None, rank: Optional[Ranks] = None, points: int = 300
+    ) -> ResourcesOut:
+        """What its tasks use over time: cores, memory, bytes read and written, and what their devices do.
+
+            for task in job.resources().tasks:
+                print(task.rank, task.lines["memory"].highest)
+
+        Of the newest attempt unless one is named; in so many points at most.
+        """
+        ranks = None if rank is None else [rank] if isinstance(rank, int) else list(rank)
+        return self._http.get(
+            f"/jobs/{self.id}/resources", ResourcesOut, query={"attempt": attempt, "rank": ranks, "points": points}
+        )
+
+    def terminal(
+        self, rank: int = 0, *, command: Optional[Sequence[str]] = None, size: Optional[Size] = None
+    ) -> Terminal:
+        """Start a command in a running task, beside the task's own; a shell when none is named.
+
+        With a size it has a terminal. Raises WrongState when the task does not run.
+        """
+        return Terminal(self._http, self.id, rank=rank, command=command, size=size)
+
+    def events(self) -> Iterator[EventOut]:
+        """What happened to the job, oldest first."""
+        return pages(self._http, f"/jobs/{self.id}/events", EventOut)
+
+    def why(self) -> WhyOut:
+        """Why it waits, in full: what is missing, who is ahead, which limit, when there is room, what would help."""
+        return self._http.get(f"/jobs/{self.id}/why", WhyOut)
+
+    def stop(self) -> Job:
+        """Ask for its end. Returns at once; `wait()` waits for it. Quiet when the job is over."""
+        return self._do("stop")
+
+    def pause(self) -> Job:
+        """Give its devices back; `resume()` puts it back in the queue."""
+        return self._do("pause")
+
+    def resume(self) -> Job:
+        return self._do("resume")
+
+    def start(self) -> Job:
+        """Run a job that is over once more: same id, new attempt."""
+        return self._do("start")
+
+    def delete(self) -> None:
+        """Forget the job and its logs. Its output stays in the store. Raises WrongState unless the job is over."""
+        self._http.send("DELETE", f"/jobs/{self.id}")
+
+    def _do(self, verb: str) -> Job:
+        # wanting something twice is the same as wanting it once, except for a new attempt
+        self._known = self._http.post(f"/jobs/{self.id}/{verb}", JobOut, is_repeatable=verb != "start")
+        return self
+
+    def _poll(self, deadline: Optional[float]) -> Iterator[Job]:
+        seen: Optional[JobSummary] = None
+        while True:
+            self.refresh()
+            if self._known != seen:
+                seen = self._known
+                yield self
+            if self.is_over:
+                return
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError(f"{self.id} is still {self.state}: {self.reason.message}")
+            left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            time.sleep(max(0.0, min(_POLL_SECONDS, left)))

@@ -1,0 +1,103 @@
+"""`client.jobs`: submit, find, plan and end jobs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Optional, Union
+from urllib.parse import quote
+
+from danlu.client.files.code import prepare, with_code
+from danlu.client.http import Http
+from danlu.client.jobs.job import Job
+from danlu.client.pages import pages
+from danlu.errors import InvalidInput
+from danlu.spec.job import JobSpec
+from danlu.spec.states import JobState, is_over
+from danlu.wire.jobs import JobOut, JobSummary, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
+
+Spec = Union[JobSpec, Mapping[str, Any]]
+
+
+class Jobs:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def submit(
+        self,
+        spec: Optional[Spec] = None,
+        *,
+        folder: Optional[Path] = None,
+        request_id: Optional[str] = None,
+        **fields: Any,
+    ) -> Job:
+        """Submit a job: a JobSpec, a mapping, or its fields as keywords (which win over those of `spec`).
+
+            client.jobs.submit(name="mnist", command="python train.py", code="./src", nodes=2, launch="ddp")
+
+        A local code folder is uploaded by content first; `folder` is what a relative one is relative to.
+        Raises InvalidSpec before anything is uploaded when a field cannot be used. A lost answer does
+        not make a second job: the request carries an id of its own.
+        """
+        values = with_code(self._http, prepare(spec, fields, folder=folder))
+        body = SubmitJob(spec=values, request_id=request_id or uuid.uuid4().hex)
+        return Job(self._http, self._http.post("/jobs", JobOut, body=body, is_repeatable=True))
+
+    def plan(
+        self, spec: Optional[Spec] = None, *, folder: Optional[Path] = None, explain: bool = False, **fields: Any
+    ) -> PlanOut:
+        """What every rank of such a job would see. Nothing is stored, started or uploaded.
+
+        With `explain`, the answer's `explanation` says what everything in it is for.
+        """
+        values = with_code(self._http, prepare(spec, fields, folder=folder), is_uploaded=False)
+        return self._http.post("/jobs/plan", PlanOut, body=PlanJob(spec=values, explain=explain), is_repeatable=True)
+
+    def get(self, job: str) -> Job:
+        """The job with this id, or the newest one of this name. Raises NotFound."""
+        if not job.strip():
+            raise InvalidInput("the name of the job is empty; give an id or a name", fields={"job": job})
+        return Job(self._http, self._http.get(f"/jobs/{path_part(job)}", JobOut))
+
+    def list(
+        self,
+        *,
+        state: Union[JobState, str, Iterable[Union[JobState, str]], None] = None,
+        name: Optional[str] = None,
+        tags: Optional[Mapping[str, str]] = None,
+        all: bool = True,
+        limit: Optional[int] = None,
+    ) -> Iterator[Job]:
+        """Jobs, newest first; page after page as they are read. With `all=False` those that are not over."""
+        states = (state,) if isinstance(state, str) else tuple(state or ())
+        if not states and not all:
+            states = tuple(one for one in JobState if not is_over(one))
+        query = {
+            "state": [str(one) for one in states],
+            "name": name,
+            "tag": [f"{key}={value}" for key, value in (tags or {}).items()],
+            "limit": min(limit, 1000) if limit is not None else None,
+        }
+        rows = pages(self._http, "/jobs", JobSummary, query=query)
+        return (Job(self._http, row) for row in islice(rows, limit))
+
+    def stop(self, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
+        """Ask for the end of many jobs in one request."""
+        return self._select("stop", jobs)
+
+    def delete(self, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
+        """Forget many jobs in one request; those that are not over are refused."""
+        return self._select("delete", jobs)
+
+    def _select(self, verb: str, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
+        names = [job.id if isinstance(job, Job) else job for job in jobs]
+        if not names:
+            return SelectedOut(done=[])
+        return self._http.post(f"/jobs/{verb}", SelectedOut, body=SelectJobs(jobs=names), is_repeatable=True)
+
+
+def path_part(text: str) -> str:
+    """Make a name safe to stand in a path."""
+    return quote(text, safe="")

@@ -1,0 +1,1 @@
+"""Users, projects, quotas and keys."""

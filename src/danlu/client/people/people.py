@@ -1,0 +1,115 @@
+"""`client.people`: who is let in, and who is not any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Optional
+
+from danlu.client.bodies import body
+from danlu.client.files.paths import quote_part
+from danlu.client.http import Http
+from danlu.client.pages import pages
+from danlu.errors import Conflict, NotFound
+from danlu.wire.people import (
+    Approve,
+    ChangeUser,
+    Disable,
+    Invite,
+    LinkOut,
+    MakeLink,
+    Register,
+    RegisteredOut,
+    RegistrationOut,
+    UserOut,
+)
+
+
+class People:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def register(
+        self, name: str, password: str, *, full_name: str = "", email: str = "", note: str = ""
+    ) -> RegisteredOut:
+        """Ask to be let in. Needs no key."""
+        made = body(Register, name=name, password=password, full_name=full_name, email=email, note=note)
+        return self._http.post("/registrations", RegisteredOut, body=made)
+
+    def list(self) -> Iterator[UserOut]:
+        """Everybody for admins; yourself and those with whom you share a project for others."""
+        return pages(self._http, "/users", UserOut)
+
+    def get(self, name: str) -> UserOut:
+        return self._http.get(_path(name), UserOut)
+
+    def waiting(self) -> Iterator[RegistrationOut]:
+        """Those who ask to be let in; for admins."""
+        return pages(self._http, "/registrations", RegistrationOut)
+
+    def approve(
+        self,
+        who: str,
+        *,
+        name: Optional[str] = None,
+        project: Optional[str] = None,
+        role: str = "member",
+        link: Optional[str] = None,
+    ) -> UserOut:
+        """Let somebody in who asked: by the registration's id, or by the name when only one asks for it."""
+        made = body(Approve, name=name, project=project, role=role, link=link)
+        path = f"/registrations/{quote_part(self._registration(who))}/approve"
+        return self._http.post(path, UserOut, body=made)
+
+    def reject(self, who: str) -> None:
+        self._http.send("DELETE", f"/registrations/{quote_part(self._registration(who))}")
+
+    def invite(
+        self,
+        name: str,
+        *,
+        full_name: str = "",
+        email: str = "",
+        is_admin: bool = False,
+        project: Optional[str] = None,
+        role: str = "member",
+    ) -> LinkOut:
+        """Make an account; the link opens it, once, within a day."""
+        made = body(Invite, name=name, full_name=full_name, email=email, is_admin=is_admin, project=project, role=role)
+        return self._http.post("/users", LinkOut, body=made)
+
+    def change(
+        self,
+        name: str,
+        *,
+        full_name: Optional[str] = None,
+        email: Optional[str] = None,
+        is_admin: Optional[bool] = None,
+    ) -> UserOut:
+        made = body(ChangeUser, full_name=full_name, email=email, is_admin=is_admin)
+        return self._http.patch(_path(name), UserOut, body=made)
+
+    def disable(self, name: str, *, stops_jobs: bool = False) -> UserOut:
+        """End somebody's sessions, links and keys at once. Jobs go on unless they are to be stopped."""
+        made = body(Disable, stops_jobs=stops_jobs)
+        return self._http.post(f"{_path(name)}/disable", UserOut, body=made, is_repeatable=True)
+
+    def enable(self, name: str) -> UserOut:
+        return self._http.post(f"{_path(name)}/enable", UserOut, is_repeatable=True)
+
+    def reset(self, name: str, *, ends_access: bool = False) -> LinkOut:
+        """A link with which somebody signs in, once, and chooses a new password."""
+        return self._http.post(f"{_path(name)}/link", LinkOut, body=body(MakeLink, ends_access=ends_access))
+
+    def _registration(self, who: str) -> str:
+        found = [one for one in self.waiting() if who in (one.id, one.name)]
+        exact = [one for one in found if one.id == who] or found
+        if not exact:
+            raise NotFound(f"nobody called {who!r} asks to be let in; `danlu users ls` lists who waits")
+        if len(exact) > 1:
+            ids = ", ".join(one.id for one in exact)
+            raise Conflict(f"{len(exact)} people ask for the name {who!r}; choose one by id: {ids}")
+        return exact[0].id
+
+
+def _path(name: str) -> str:
+    return f"/users/{quote_part(name)}"

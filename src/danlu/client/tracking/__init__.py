@@ -1,0 +1,1 @@
+"""Runs, artifacts, models and the data flow between them."""

@@ -1,0 +1,302 @@
+"""`client.artifacts`: upload, list, read, change and delete artifacts. `danlu.track` makes them offline."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, List, NamedTuple, Optional, Union  # noqa: UP035
+
+from pydantic import RootModel
+
+from danlu.client.bodies import body
+from danlu.client.files.paths import quote_part
+from danlu.client.files.transfer import Meter, Progress
+from danlu.client.http import Http, Query
+from danlu.client.pages import pages
+from danlu.content.ids import new_artifact_id
+from danlu.content.manifest import Manifest, Reference, check_path
+from danlu.content.names import is_artifact_id
+from danlu.errors import BadChecksum, InvalidInput, NotFound
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_upload import NUM_PARALLEL, Source, send_artifact
+from danlu.transfer.carrier import Damaged
+from danlu.wire.artifacts import (
+    ArtifactOut,
+    BeginArtifact,
+    ChangeArtifact,
+    ChangeVersion,
+    DeletedArtifact,
+    LinkKind,
+    LinkRun,
+    VersionOut,
+)
+
+PathText = Union[str, "os.PathLike[str]"]
+Paths = Union[PathText, Mapping[str, PathText], Sequence[PathText]]
+Listener = Callable[[Progress], None]
+COMMIT_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What an upload is to become."""
+
+    name: str
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Path in the artifact -> URI."""
+
+    labels: Sequence[str] = ()
+    description: str = ""
+    aliases: Sequence[str] = ()
+    project: Optional[str] = None
+    id: Optional[str] = None
+    """The same id again is the same version: for who goes on in another process."""
+
+
+class Uploaded(NamedTuple):
+    version: VersionOut
+    size: int
+    sent_bytes: int
+    """That had to travel; the server had the rest."""
+
+
+class Artifacts:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self._carrier = _HttpCarrier(http)
+
+    def list(
+        self, prefix: str = "", *, label: Optional[str] = None, project: Optional[str] = None
+    ) -> Iterator[ArtifactOut]:
+        """Artifacts whose names begin with `prefix`, newest first, each with its newest version."""
+        return pages(
+            self._http, "/artifacts", ArtifactOut, query={"prefix": prefix, "label": label, "project": project}
+        )
+
+    def versions(self, name: str, *, project: Optional[str] = None) -> Iterator[VersionOut]:
+        """All versions, newest first."""
+        return pages(self._http, "/artifacts/versions", VersionOut, query={"name": name, "project": project})
+
+    def get(self, ref: str, *, project: Optional[str] = None) -> VersionOut:
+        """A version: `name` or `name:latest`, `name:3`, `name:best` (an alias), or its id."""
+        if is_artifact_id(ref):
+            return self._http.get(f"/artifacts/versions/{ref}", VersionOut)
+        return self._http.get("/artifacts/named", VersionOut, query={"ref": ref, "project": project})
+
+    def upload(
+        self,
+        name: str,
+        paths: Paths = (),
+        *,
+        references: Optional[Mapping[str, str]] = None,
+        labels: Sequence[str] = (),
+        description: str = "",
+        aliases: Sequence[str] = (),
+        project: Optional[str] = None,
+        progress: Optional[Listener] = None,
+    ) -> VersionOut:
+        """Send files and folders as the next version of an artifact.
+
+        `paths` is a file, a folder (what is in it is in the artifact), several of them, or path in the artifact ->
+        file or folder. `references` is path in the artifact -> URI of something that stays where it is. What the
+        server has is not sent again, also after a break; the version appears when it is whole.
+        """
+        draft = Draft(name, references or {}, labels, description, aliases, project)
+        return self.send(draft, plan(paths), progress=progress).version
+
+    def send(
+        self,
+        draft: Draft,
+        sources: Sequence[Source],
+        *,
+        progress: Optional[Listener] = None,
+        num_parallel: int = NUM_PARALLEL,
+    ) -> Uploaded:
+        """As `upload`, for files that are named one by one; also tells how many bytes had to travel."""
+        begin = body(BeginArtifact, artifact=draft.id or new_artifact_id(), name=draft.name, project=draft.project)
+        about = {
+            "labels": list(draft.labels),
+            "description": draft.description,
+            "aliases": list(draft.aliases),
+            "created_at": time.time(),
+        }
+        meter = Meter(progress, total_bytes=_total(sources), num_files=len(sources))
+        with _plain_errors():
+            sent = send_artifact(
+                self._carrier,
+                begin.model_dump(mode="json", exclude_none=True),
+                about,
+                sources,
+                [Reference(path, uri) for path, uri in draft.references.items()],
+                told=lambda file, num_bytes, _: meter.moved(file, num_bytes),
+                num_parallel=num_parallel,
+            )
+        return Uploaded(VersionOut.model_validate(sent.version), sent.size, sent.sent_bytes)
+
+    def manifest(self, version: VersionOut) -> Manifest:
+        """What is in a version: files with sizes and digests, and references."""
+        with _plain_errors():
+            return fetch_manifest(self._carrier, version.id, version.manifest)
+
+    def download(
+        self,
+        ref: Union[str, VersionOut],
+        to: PathText = ".",
+        *,
+        only: Sequence[str] = (),
+        project: Optional[str] = None,
+        progress: Optional[Listener] = None,
+        num_parallel: int = NUM_PARALLEL,
+    ) -> List[Path]:  # noqa: UP006
+        """Fetch the files of a version below a folder, and return their paths. References are not fetched.
+
+        `only` names files or folders in the artifact. Each file appears when it is whole and checked; what is there
+        already is not fetched again, also after a break.
+        """
+        version = self.get(ref, project=project) if isinstance(ref, str) else ref
+        found = self.manifest(version)
+        files = [file for file in found.files if not only or any(_is_below(file.path, path) for path in only)]
+        if only and not files:
+            raise NotFound(f"{version.name}:{version.version} has nothing at {', '.join(only)}")
+        meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
+        with _plain_errors():
+            paths = fetch_files(
+                self._carrier,
+                version.id,
+                files,
+                os.fspath(to),
+                told=lambda file, num_bytes, _: meter.moved(file, num_bytes),
+                num_parallel=num_parallel,
+            )
+        return [Path(path) for path in paths]
+
+    def change(
+        self,
+        ref: str,
+        *,
+        labels: Optional[Sequence[str]] = None,
+        description: Optional[str] = None,
+        aliases: Optional[Sequence[str]] = None,
+        project: Optional[str] = None,
+    ) -> VersionOut:
+        """Label or describe a version, or give it aliases. What is left out stays."""
+        version = self.get(ref, project=project)
+        asked = body(ChangeVersion, labels=labels, description=description, aliases=aliases)
+        return self._http.patch(f"/artifacts/versions/{version.id}", VersionOut, body=asked)
+
+    def describe(
+        self,
+        name: str,
+        *,
+        labels: Optional[Sequence[str]] = None,
+        description: Optional[str] = None,
+        project: Optional[str] = None,
+    ) -> ArtifactOut:
+        """Label or describe an artifact: what all of its versions are."""
+        asked = body(ChangeArtifact, labels=labels, description=description)
+        query: Query = {"name": name, "project": project}
+        answer = self._http.send("PATCH", "/artifacts/named", body=asked, query=query)
+        return ArtifactOut.model_validate_json(answer.content)
+
+    def link(self, ref: str, run: str, kind: LinkKind, *, project: Optional[str] = None) -> VersionOut:
+        """Note that a run has read (`input`) or made (`output`) a version."""
+        version = self.get(ref, project=project)
+        path = f"/artifacts/versions/{quote_part(version.id)}/links"
+        return self._http.post(path, VersionOut, body=LinkRun(run=run, kind=kind), is_repeatable=True)
+
+    def delete(self, ref: str, *, project: Optional[str] = None) -> None:
+        """Delete one version."""
+        self._http.send("DELETE", f"/artifacts/versions/{self.get(ref, project=project).id}")
+
+    def delete_all(self, name: str, *, project: Optional[str] = None) -> int:
+        """Delete an artifact with all its versions; return how many there were."""
+        query: Query = {"name": name, "project": project}
+        return self._http.delete("/artifacts/named", DeletedArtifact, query=query).num_versions
+
+
+def plan(paths: Paths) -> List[Source]:  # noqa: UP006
+    """Which files are meant, and what they are called in the artifact. Raise InvalidInput when one is not there."""
+    if isinstance(paths, Mapping):
+        return [source for path, local in paths.items() for source in _below(Path(local), path)]
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    found: List[Source] = []  # noqa: UP006
+    for one in paths:
+        local = Path(one)
+        found.extend(_below(local, "" if local.is_dir() else local.name))
+    return found
+
+
+def _below(local: Path, path: str) -> Iterator[Source]:
+    """A file, or all files below a folder. Links to files are followed, links to folders are not."""
+    path = path.strip("/")
+    if local.is_file():
+        yield Source(_checked(path or local.name), str(local))
+        return
+    if not local.is_dir():
+        raise InvalidInput(f"there is no file or folder {str(local)!r}")
+    for folder, inner, names in os.walk(local):
+        inner.sort()
+        for name in sorted(names):
+            file = Path(folder, name)
+            if file.is_file():
+                relative = file.relative_to(local).as_posix()
+                yield Source(_checked(f"{path}/{relative}" if path else relative), str(file))
+
+
+def _checked(path: str) -> str:
+    try:
+        check_path(path)
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    return path
+
+
+def _total(sources: Sequence[Source]) -> int:
+    try:
+        return sum(os.path.getsize(source.local) for source in sources)
+    except OSError as error:
+        raise InvalidInput(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _is_below(path: str, folder: str) -> bool:
+    top = folder.strip("/")
+    return path == top or path.startswith(f"{top}/")
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except Damaged as error:
+        raise BadChecksum(str(error)) from error
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+
+
+class _Json(RootModel[Any]):
+    """Values that are JSON already."""
+
+
+class _HttpCarrier:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def ask(self, method: str, path: str, values: Any = None) -> Any:
+        content = None if values is None else _Json(values)
+        seconds = COMMIT_SECONDS if path.endswith("/commit") else 60.0
+        return self._http.send(method, path, body=content, is_repeatable=True, read_seconds=seconds).json()
+
+    def send(self, path: str, data: bytes) -> Any:
+        return self._http.send("POST", path, body=data, is_repeatable=True).json()
+
+    def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
+        content = None if values is None else _Json(values)
+        return self._http.send(method, path, body=content, is_repeatable=True).content
+
+    def rest(self) -> None:
+        """Threads share the connections of one pool."""

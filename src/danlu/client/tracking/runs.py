@@ -1,0 +1,212 @@
+"""`client.runs`: list, search, read, move and delete runs. Writing them is `danlu.track`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import List, Optional, Union  # noqa: UP035
+
+from danlu.client.http import Http, Query
+from danlu.client.jobs.jobs import path_part
+from danlu.client.pages import pages
+from danlu.wire.runs import (
+    ChangeRun,
+    FolderOut,
+    MakeFolder,
+    MediaOut,
+    MetricOut,
+    MoveFolder,
+    PointsOut,
+    PushMany,
+    PushMetrics,
+    RunOut,
+    RunSummary,
+    SeriesPoints,
+)
+
+EXPORT_SECONDS = 600.0
+
+
+class Run:
+    """One run, as it was when it was asked for."""
+
+    def __init__(self, http: Http, details: RunOut) -> None:
+        self._http = http
+        self.details = details
+
+    @property
+    def id(self) -> str:
+        return self.details.id
+
+    @property
+    def name(self) -> str:
+        return self.details.name
+
+    def refresh(self) -> Run:
+        self.details = self._http.get(f"/runs/{self.id}", RunOut)
+        return self
+
+    def series(self) -> list[MetricOut]:
+        """All series, the use of the machine too, rolled up."""
+        return list(pages(self._http, f"/runs/{self.id}/series", MetricOut))
+
+    def points(
+        self, series: str, *, max_points: int = 20_000, axis: str = "step", hidden: bool = False
+    ) -> SeriesPoints:
+        """The points of one series, such as "val/acc". With `hidden` also what a newer attempt superseded."""
+        query: Query = {"run": self.id, "series": series, "max_points": max_points, "axis": axis, "hidden": hidden}
+        found = self._http.get("/runs/points", PointsOut, query=query).items
+        if found:
+            return found[0]
+        type_, _, name = series.partition("/")
+        return SeriesPoints(
+            run=self.id, type=type_, name=name, num_points=0, step=[], epoch=[], time=[], value=[], hidden=[]
+        )
+
+    def all_points(self, series: Sequence[str], max_points: int = 1000) -> list[SeriesPoints]:
+        """Several series in one request."""
+        query: Query = {"run": self.id, "series": list(series), "max_points": max_points}
+        return self._http.get("/runs/points", PointsOut, query=query).items
+
+    def media(self) -> Iterator[MediaOut]:
+        """Images, texts and histograms."""
+        return pages(self._http, f"/runs/{self.id}/media", MediaOut)
+
+    def read_media(self, media: Union[MediaOut, str]) -> bytes:
+        name = media if isinstance(media, str) else media.id
+        return self._http.send("GET", f"/runs/{self.id}/media/{path_part(name)}").content
+
+    def output(self) -> Iterator[bytes]:
+        """What its processes printed, journal by journal."""
+        for journal in self.details.journals:
+            offset = 0
+            while offset < journal.output_bytes:
+                path = f"/runs/{self.id}/output/{journal.name}"
+                piece = self._http.send("GET", path, query={"offset": offset}).content
+                if not piece:
+                    break
+                offset += len(piece)
+                yield piece
+
+    def export(self, path: Union[str, Path], file_format: Optional[str] = None) -> Path:
+        """Write every point into a file: CSV, or Parquet when the name ends so. It appears whole or not at all."""
+        target = Path(path)
+        chosen = file_format or ("parquet" if target.suffix == ".parquet" else "csv")
+        partial = target.with_name(f".partial.{target.name}")
+        query: Query = {"format": chosen}
+        try:
+            with (
+                partial.open("wb") as file,
+                self._http.stream("GET", f"/runs/{self.id}/export", query=query, read_seconds=EXPORT_SECONDS) as answer,
+            ):
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+            os.replace(partial, target)
+        finally:
+            if partial.exists():
+                partial.unlink()
+        return target
+
+    def change(
+        self,
+        *,
+        name: Optional[str] = None,
+        folder: Optional[str] = None,
+        labels: Optional[Sequence[str]] = None,
+        description: Optional[str] = None,
+    ) -> Run:
+        """Rename, move, label or describe it; what is left out stays."""
+        body = ChangeRun(
+            name=name, folder=folder, labels=None if labels is None else list(labels), description=description
+        )
+        answer = self._http.send("PATCH", f"/runs/{self.id}", body=body)
+        self.details = RunOut.model_validate_json(answer.content)
+        return self
+
+    def delete(self, *, purge: bool = False) -> None:
+        """Put it into the bin; with `purge`, forget for good what is there."""
+        self._http.send("DELETE", f"/runs/{self.id}", query={"purge": purge})
+
+    def restore(self) -> Run:
+        self.details = self._http.post(f"/runs/{self.id}/restore", RunOut, is_repeatable=True)
+        return self
+
+
+class Runs:
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def get(self, run: str) -> Run:
+        """The run with this id, or the newest one of this name. Raises NotFound."""
+        return Run(self._http, self._http.get(f"/runs/{path_part(run)}", RunOut))
+
+    def list(
+        self,
+        filter: Optional[str] = None,
+        *,
+        folder: Optional[str] = None,
+        job: Optional[str] = None,
+        deleted: bool = False,
+        limit: Optional[int] = None,
+    ) -> Iterator[RunSummary]:
+        """Runs, newest first; page after page as they are read.
+
+        client.runs.list("metrics.val.acc > 0.9 and hparams.lr < 0.01", folder="vision")
+        """
+        query: Query = {
+            "filter": filter,
+            "folder": folder,
+            "job": job,
+            "deleted": deleted,
+            "limit": min(limit, 1000) if limit is not None else None,
+        }
+        return islice(pages(self._http, "/runs", RunSummary, query=query), limit)
+
+    def points(
+        self,
+        runs: Iterable[str],
+        series: Iterable[str] = (),
+        *,
+        axis: str = "step",
+        max_points: int = 1000,
+        hidden: bool = False,
+    ) -> List[SeriesPoints]:  # noqa: UP006  `list` is the method here
+        """Many series of many runs in one request; each line has at most `max_points`, with its extremes."""
+        query: Query = {
+            "run": list(runs),
+            "series": list(series),
+            "axis": axis,
+            "max_points": max_points,
+            "hidden": hidden,
+        }
+        return self._http.get("/runs/points", PointsOut, query=query).items
+
+    def push(
+        self,
+        job: str,
+        values: Mapping[str, float],
+        *,
+        step: Optional[int] = None,
+        total_steps: Optional[int] = None,
+        epoch: Optional[float] = None,
+        timestamp: Optional[float] = None,
+    ) -> RunOut:
+        """Push metrics to a job: they land in the run that it has of its own."""
+        one = PushMetrics(values=dict(values), step=step, total_steps=total_steps, epoch=epoch, timestamp=timestamp)
+        return self._http.post(f"/jobs/{path_part(job)}/metrics", RunOut, body=PushMany(metrics=[one]))
+
+    def folders(self) -> List[FolderOut]:  # noqa: UP006
+        return [*pages(self._http, "/folders", FolderOut)]
+
+    def make_folder(self, path: str, *, project: Optional[str] = None) -> FolderOut:
+        return self._http.post("/folders", FolderOut, body=MakeFolder(path=path, project=project), is_repeatable=True)
+
+    def move_folder(self, path: str, to: str, *, project: Optional[str] = None) -> FolderOut:
+        """Move or rename a folder with all that is in it."""
+        return self._http.post("/folders/move", FolderOut, body=MoveFolder(path=path, to=to, project=project))
+
+    def delete_folder(self, path: str, *, project: Optional[str] = None) -> None:
+        """Forget a folder; its runs go into the bin."""
+        self._http.send("DELETE", "/folders", query={"path": path, "project": project})

@@ -1,0 +1,1 @@
+"""Measures what a task and its devices use."""

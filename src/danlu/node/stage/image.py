@@ -1,0 +1,207 @@
+"""Brings an image to this machine and unpacks it, once for all tasks that use it.
+
+    python -I -S image.py FOLDER        the password of the registry, if there is one, on standard input
+
+docker or podman fetch the image and know how its layers lie over each other; the task itself is run by the same
+sandbox as any other (docs/decisions/0047). A failure is one JSON object on standard output, as the stager has it.
+
+    <cache>/<id>/rootfs         its files
+    <cache>/<id>/config.json    {"env": {...}}
+    <cache>/<id>/private        exists when it was fetched with a password; then every job has to show one that works
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any, Optional
+
+sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
+
+from danlu.node.supervise.image_root import put_image
+from danlu.node.supervise.records import TASK
+
+FETCHED = "image.json"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
+_UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
+_REFUSED = ("unauthorized", "denied", "authentication required", "incorrect username or password")
+
+
+class ImageProblem(Exception):
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def bring(folder: str, image: dict[str, Any], password: str) -> None:
+    """Have the image's files in the cache, and say in the task's folder where they are."""
+    tool = Tool(image["tool"], image["name"], username=image["username"], password=password)
+    number = tool.find()
+    if number is None or os.path.exists(os.path.join(image["cache"], number, "private")):
+        tool.pull()
+        number = tool.find()
+    if number is None:
+        raise ImageProblem("image_missing", f"{image['name']} was fetched and is not there")
+    os.makedirs(image["cache"], mode=0o700, exist_ok=True)
+    unpacked = os.path.join(image["cache"], number)
+    with _alone(f"{unpacked}.lock"):
+        if not os.path.isdir(unpacked):
+            tool.unpack(unpacked)
+    root = os.path.join(unpacked, "rootfs")
+    with open(os.path.join(unpacked, "config.json")) as file:
+        env = json.load(file)["env"]
+    put_image(folder, root)
+    _add_names(os.path.join(folder, "etc"), root)
+    with open(os.path.join(folder, FETCHED), "w") as file:
+        json.dump({"id": number, "env": {"PATH": PATH, **env}}, file)
+
+
+class Tool:
+    """docker or podman, as far as their command lines are the same."""
+
+    def __init__(self, program: str, name: str, *, username: str, password: str) -> None:
+        self._program = program
+        self._name = name
+        self._username = username
+        self._password = password
+
+    def find(self) -> Optional[str]:
+        """The id of the image when this machine has it."""
+        done = self._run("image", "inspect", "--format", "{{.Id}}", self._name)
+        return done.stdout.decode().strip().rpartition(":")[2] if done.returncode == 0 else None
+
+    def pull(self) -> None:
+        with self._login() as words:
+            done = self._run(*words, self._name)
+        if done.returncode == 0:
+            return
+        told = done.stderr.decode(errors="replace").strip().splitlines()
+        last = told[-1] if told else f"it ended with {done.returncode}"
+        everything = "\n".join(told).lower()
+        is_users = any(word in everything for word in (*_UNKNOWN, *_REFUSED))
+        problem = f"{self._name} cannot be fetched: {last[:500]}"
+        raise ImageProblem("image_missing" if is_users else "image_failed", problem)
+
+    def unpack(self, target: str) -> None:
+        """Unpack all layers below `target`, which is there whole or not at all."""
+        config = json.loads(self._must("image", "inspect", "--format", "{{json .Config}}", self._name))
+        fresh = f"{target}.new"
+        shutil.rmtree(fresh, ignore_errors=True)  # of somebody who was killed; we are alone here
+        os.mkdir(fresh)
+        container = self._must("create", self._name, "/never-started").strip().splitlines()[-1]
+        try:
+            os.mkdir(os.path.join(fresh, "rootfs"), 0o755)
+            self._export(container, os.path.join(fresh, "rootfs"))
+            with open(os.path.join(fresh, "config.json"), "w") as file:
+                json.dump({"env": dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)}, file)
+            if self._username:
+                with open(os.path.join(fresh, "private"), "w"):
+                    pass
+            os.chmod(fresh, 0o755)
+            os.rename(fresh, target)
+        finally:
+            self._run("rm", "--force", container)
+            shutil.rmtree(fresh, ignore_errors=True)
+
+    def _export(self, container: str, target: str) -> None:
+        export = subprocess.Popen([self._program, "export", container], stdout=subprocess.PIPE)
+        # tar itself keeps to the folder; devices belong to the machine, not to an image
+        words = ["tar", "--extract", "--numeric-owner", "--exclude=./dev/*", "--exclude=dev/*", f"--directory={target}"]
+        done = subprocess.run(words, stdin=export.stdout, stderr=subprocess.PIPE, check=False)
+        assert export.stdout is not None
+        export.stdout.close()
+        if export.wait() != 0 or done.returncode != 0:
+            told = done.stderr.decode(errors="replace").strip().splitlines()
+            is_full = any("No space left" in line for line in told)
+            problem = f"{self._name} cannot be unpacked: {told[-1] if told else 'the export was cut short'}"
+            raise ImageProblem("disk_full" if is_full else "image_failed", problem)
+
+    @contextlib.contextmanager
+    def _login(self) -> Iterator[list[str]]:
+        """The words of `pull`, with a file that holds the password as long as it takes."""
+        if not self._username:
+            yield ["pull"]
+            return
+        folder = tempfile.mkdtemp(prefix="danlu-login-")
+        try:
+            told = base64.b64encode(f"{self._username}:{self._password}".encode()).decode()
+            path = os.path.join(folder, "config.json")
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                json.dump({"auths": {name: {"auth": told} for name in _registries(self._name)}}, file)
+            is_docker = os.path.basename(self._program) == "docker"
+            yield ["--config", folder, "pull"] if is_docker else ["pull", "--authfile", path]
+        finally:
+            shutil.rmtree(folder)
+
+    def _must(self, *words: str) -> str:
+        done = self._run(*words)
+        if done.returncode != 0:
+            told = done.stderr.decode(errors="replace").strip()
+            raise ImageProblem("image_failed", f"{words[0]} of {self._name}: {told[-500:]}")
+        return done.stdout.decode()
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([self._program, *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+def _registries(name: str) -> tuple[str, ...]:
+    """Where a name says that its image is; a name without a host means Docker's own."""
+    first = name.partition("/")[0]
+    is_host = "/" in name and ("." in first or ":" in first or first == "localhost")
+    return (first,) if is_host else DOCKER_HUB
+
+
+def _add_names(etc: str, root: str) -> None:
+    """The image's own users, and the job's, which is the last line of what is there."""
+    for name in ("passwd", "group"):
+        path = os.path.join(etc, name)
+        if not os.path.exists(path):
+            continue
+        with open(path) as file:
+            own = file.read().splitlines()[-1]
+        known = ""
+        if not os.path.islink(os.path.join(root, "etc")):  # an image may hold any link
+            with (
+                contextlib.suppress(OSError),
+                open(os.open(os.path.join(root, "etc", name), os.O_RDONLY | os.O_NOFOLLOW), errors="replace") as file,
+            ):
+                known = file.read()
+        with open(path, "w") as file:
+            file.write("\n".join([*known.splitlines(), own, ""]))
+
+
+@contextlib.contextmanager
+def _alone(path: str) -> Iterator[None]:
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> int:
+    (folder,) = sys.argv[1:]
+    password = sys.stdin.read()
+    with open(os.path.join(folder, TASK)) as file:
+        image = json.load(file)["image"]
+    try:
+        bring(folder, image, password)
+    except ImageProblem as problem:
+        print(json.dumps({"reason": problem.reason, "message": str(problem)}), flush=True)
+        return 1
+    except OSError as error:
+        reason = "disk_full" if error.errno == 28 else "image_failed"
+        print(json.dumps({"reason": reason, "message": f"the image cannot be unpacked: {error}"}), flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Brings the journals of a task's runs to the server while the command runs: the job itself cannot reach it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Optional
+
+from danlu.content.drafts import FOLDER
+from danlu.journal import BadJournal
+from danlu.node.stage.send import Removed, open_regular, walk
+from danlu.transfer.http import LocalProblem, Refused, Server
+from danlu.transfer.journals import announce, read_run_header, send_open
+
+JOURNAL = ".journal"
+
+
+class RunsSender:
+    """Remembers what it has sent. What the server does not take is said once, and never fails the task."""
+
+    def __init__(self, server: Server, folder: Optional[str], *, say: Callable[[str], None]) -> None:
+        self._server = server
+        self._folder = folder
+        self._say = say
+        self._sent_bytes: dict[str, int] = {}
+        self._announced: set[str] = set()
+        self._refused: set[str] = set()
+
+    def send(self) -> None:
+        """Send what is new in all journals. Raise Away when the server does not come back."""
+        if self._folder is None:
+            return
+        artifacts = os.path.join(self._folder, FOLDER, "")
+        for path in walk(self._folder, lambda where, why: self._say(f"{where}: {why}")):
+            if path.endswith(JOURNAL) and path not in self._refused and not path.startswith(artifacts):
+                self._send(path)
+
+    def _send(self, path: str) -> None:
+        try:
+            with open_regular(path) as descriptor:
+                size = os.fstat(descriptor).st_size
+                if size == self._sent_bytes.get(path):
+                    return
+                self._server.patiently(path, lambda: self._send_once(descriptor))
+                self._sent_bytes[path] = size
+        except Removed:
+            return
+        except (LocalProblem, BadJournal) as problem:
+            self._say(f"{path}: {problem}")
+            self._refused.add(path)
+        except Refused as refused:
+            if refused.status == 401:
+                raise
+            self._say(f"{path}: the server does not take this run: {refused.status} {refused.message}")
+            self._refused.add(path)
+
+    def _send_once(self, descriptor: int) -> None:
+        header = read_run_header(descriptor)
+        if header is None:
+            return  # its first frame is not whole yet
+        run_id = str(header.get("run"))
+        if run_id not in self._announced:
+            announce(self._server, header)
+            self._announced.add(run_id)
+        send_open(self._server, run_id, descriptor)

@@ -1,0 +1,67 @@
+"""The root folder of a task that has an image: the image's files, and room for what is laid over them.
+
+A read-only overlay of two layers, so that nothing is copied and nothing of one task is seen by another:
+
+    <task>/root   =   <task>/skeleton (empty folders and files where something will be mounted)  over  <task>/image
+
+It is mounted in a mount namespace of the task's own, and goes with its last process.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from danlu.node.supervise import linux
+
+ROOT, SKELETON, IMAGE = "root", "skeleton", "image"
+
+
+def lay_out(folder: str, *, folders: list[str], files: list[str]) -> None:
+    """Make the skeleton: empty folders and files at these paths of the task."""
+    for name in (ROOT, SKELETON):
+        os.makedirs(os.path.join(folder, name), mode=0o755, exist_ok=True)
+    for path in folders:
+        os.makedirs(os.path.join(folder, SKELETON, path.lstrip("/")), mode=0o755, exist_ok=True)
+    for path in files:
+        inside = os.path.join(folder, SKELETON, path.lstrip("/"))
+        os.makedirs(os.path.dirname(inside), mode=0o755, exist_ok=True)
+        with open(inside, "a"):
+            pass
+
+
+def put_image(folder: str, root: str) -> None:
+    """Say which image's files it is."""
+    link = os.path.join(folder, IMAGE)
+    if os.path.islink(link):
+        os.unlink(link)
+    os.symlink(root, link)
+
+
+def mount_root(folder: str) -> None:
+    """Mount the root folder, seen by this process and its children only. Changes the working directory."""
+    linux.unshare(linux.CLONE_NEWNS)
+    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
+    # names from here: options know no way to write a colon or a comma that a path may hold
+    os.chdir(folder)
+    linux.mount("overlay", ROOT, kind="overlay", flags=linux.MS_RDONLY, options=f"lowerdir={SKELETON}:{IMAGE}")
+
+
+def why_not(folder: str) -> Optional[str]:
+    """Try it with two empty layers, in a child. Return what went wrong."""
+    for name in (ROOT, SKELETON, IMAGE):
+        os.mkdir(os.path.join(folder, name))
+    said, say = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            mount_root(folder)
+        except OSError as error:
+            os.write(say, str(error).encode()[:1000])
+        finally:
+            os._exit(0)
+    os.close(say)
+    with os.fdopen(said, "rb") as file:
+        problem = file.read().decode(errors="replace")
+    os.waitpid(child, 0)
+    return problem or None

@@ -1,0 +1,120 @@
+"""A network of its own for a gang: a namespace with one address per task on `lo`.
+
+The namespace has no name and no mount. It lives as long as somebody holds a descriptor of it or runs inside it, so
+the kernel removes it with the gang's last shim, however that ends: there is nothing to clean up after a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+from typing import NamedTuple, Optional
+
+from danlu.node.supervise import linux
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+_RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 20, 1, 4, 0x400
+_NLMSG_ERROR, _IFA_ADDRESS, _IFA_LOCAL = 2, 1, 2
+
+
+class Network(NamedTuple):
+    """Descriptors of the namespaces. `user` is there only when the maker was not root."""
+
+    net: int
+    user: Optional[int]
+
+
+def make_network(addresses: list[str]) -> Network:
+    """Make a network with these addresses. Raise OSError when this machine does not allow it."""
+    if os.geteuid() == 0:
+        return _make_as_root(addresses)
+    return _make_as_user(addresses)
+
+
+def enter(network: Network) -> None:
+    """Move this process into the network."""
+    if network.user is not None:
+        linux.enter_namespace(network.user)
+    linux.enter_namespace(network.net)
+
+
+def _make_as_root(addresses: list[str]) -> Network:
+    home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        linux.unshare(linux.CLONE_NEWNET)
+        try:
+            _bring_up(addresses)
+            return Network(os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC), None)
+        finally:
+            linux.enter_namespace(home)
+    finally:
+        os.close(home)
+
+
+def _make_as_user(addresses: list[str]) -> Network:
+    """A user namespace cannot be left again, so a child makes both; their descriptors keep them alive."""
+    uid, gid = os.geteuid(), os.getegid()
+    told_parent, tell_parent = os.pipe()
+    told_child, tell_child = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tell_child)
+        try:
+            linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWNET)
+            _write("/proc/self/setgroups", "deny")
+            _write("/proc/self/uid_map", f"{uid} {uid} 1")
+            _write("/proc/self/gid_map", f"{gid} {gid} 1")
+            _bring_up(addresses)
+            os.write(tell_parent, b"ok")
+            os.read(told_child, 1)
+        except OSError as error:
+            os.write(tell_parent, str(error).encode()[:200])
+        finally:
+            os._exit(0)
+    os.close(tell_parent)
+    os.close(told_child)
+    try:
+        answer = os.read(told_parent, 256)
+        if answer != b"ok":
+            raise OSError(answer.decode(errors="replace") or "the process that makes the network ended")
+        flags = os.O_RDONLY | os.O_CLOEXEC
+        net = os.open(f"/proc/{child}/ns/net", flags)
+        return Network(net, os.open(f"/proc/{child}/ns/user", flags))
+    finally:
+        os.close(tell_child)
+        os.close(told_parent)
+        os.waitpid(child, 0)
+
+
+def _bring_up(addresses: list[str]) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        request = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
+    index = socket.if_nametoindex("lo")
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
+        for address in addresses:
+            ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
+
+
+def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
+    """Send one request of rtnetlink, and raise OSError when the kernel says no."""
+    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
+    link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
+    answer = link.recv(4096)
+    code = struct.unpack_from("i", answer, 16)[0]
+    if struct.unpack_from("IHHII", answer)[1] != _NLMSG_ERROR or code != 0:
+        raise OSError(-code, f"{what}: {os.strerror(-code)}")
+
+
+def _address(address: str, *, index: int) -> bytes:
+    packed = socket.inet_aton(address)
+    attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
+    return struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

@@ -1,0 +1,136 @@
+"""The shim's side of the stager: starting it, telling it to finish, and reading what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from typing import Any, NoReturn
+
+from danlu.node.supervise import linux
+from danlu.node.supervise.records import FETCHED, STAGER_LOG
+
+
+class StagerProcess:
+    """A child of the shim, outside of the sandbox and of the job's network."""
+
+    def __init__(self, pid: int, folder: str, direction: str, *, orders: int, answers: int) -> None:
+        self.pid = pid
+        self._folder = folder
+        self._direction = direction
+        self._orders = orders
+        self._answers = answers
+        self._was_killed = False
+
+    @classmethod
+    def start(cls, folder: str, direction: str, task: dict[str, Any]) -> StagerProcess:
+        """Start fetching (`in`) or uploading (`out`)."""
+        return cls._start(folder, direction, [*task["stager"], direction, folder])
+
+    @classmethod
+    def bring_image(cls, folder: str, task: dict[str, Any], password: str) -> StagerProcess:
+        """Start bringing the task's image to this machine."""
+        process = cls._start(folder, "image", [*task["image"]["bring"], folder])
+        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
+            os.write(process._orders, password.encode())
+        process.finish()
+        return process
+
+    @classmethod
+    def _start(cls, folder: str, direction: str, argv: list[str]) -> StagerProcess:
+        read_orders, orders = os.pipe2(os.O_CLOEXEC)
+        answers, write_answers = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            _become_stager(argv, folder=folder, orders=read_orders, answers=write_answers)
+        os.close(read_orders)
+        os.close(write_answers)
+        return cls(pid, folder, direction, orders=orders, answers=answers)
+
+    def finish(self) -> None:
+        """Tell an uploading stager that no more files will come. Its standard input ends."""
+        if self._orders >= 0:
+            os.close(self._orders)
+            self._orders = -1
+
+    def kill(self) -> None:
+        self._was_killed = True
+        for end in (os.killpg, os.kill):  # it leads a group of its own once it has begun
+            with contextlib.suppress(ProcessLookupError):
+                end(self.pid, signal.SIGKILL)
+
+    def result(self, status: int) -> tuple[str, str] | None:
+        """Return reason and sentence of a failure, None when all went well. Call once, after its end."""
+        answer = b""
+        while True:
+            piece = os.read(self._answers, 65536)
+            if not piece:
+                break
+            answer += piece
+        os.close(self._answers)
+        self.finish()
+        if answer:
+            found = json.loads(answer)
+            return str(found["reason"]), str(found["message"])
+        if status == 0:
+            return None
+        problem = f"the stager ended without a word (status {status}); see {STAGER_LOG}"
+        if self._was_killed:
+            problem = "the transfer was cut short because the task was told to end"
+        if self._direction != "out":
+            return "staging_failed" if self._direction == "in" else "image_failed", problem
+        return "upload_failed", f"{problem}; {kept_in(self._folder)}"
+
+
+def kept_in(folder: str) -> str:
+    """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
+    return f"the files are kept in {folder}"
+
+
+def note_fetched(folder: str, task: dict[str, Any]) -> None:
+    """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
+    found: dict[str, list[int]] = {}
+    for item in task["inputs"]:
+        for parent, _, names in os.walk(item["to"]) if item.get("is_own") else ():
+            for name in names:
+                path = os.path.join(parent, name)
+                seen = os.lstat(path)
+                found[os.path.relpath(path, folder)] = [seen.st_size, seen.st_mtime_ns, seen.st_ino]
+    if found:
+        with open(os.path.join(folder, FETCHED), "w") as file:
+            json.dump(found, file)
+
+
+def read_fetched(folder: str) -> dict[str, list[int]]:
+    """Path from the task's folder -> size, time of change and inode when it was fetched."""
+    try:
+        with open(os.path.join(folder, FETCHED)) as file:
+            found: dict[str, list[int]] = json.load(file)
+    except (OSError, ValueError):
+        return {}  # then it is sent once more, which does no harm but to the network
+    return found
+
+
+def has_files(folder: str) -> bool:
+    """Say whether there is any file below a folder, or something that cannot be looked at. Stops at the first."""
+    problems: list[OSError] = []
+    found = any(files for _, _, files in os.walk(folder, onerror=problems.append))
+    return found or any(not isinstance(problem, FileNotFoundError) for problem in problems)
+
+
+def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:
+    try:
+        os.setsid()
+        linux.die_with_parent(signal.SIGKILL)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+        log = os.open(os.path.join(folder, STAGER_LOG), flags, 0o600)
+        os.dup2(orders, 0)
+        os.dup2(answers, 1)
+        os.dup2(log, 2)
+        os.execve(argv[0], argv, {"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")})
+    except OSError:
+        pass
+    os._exit(1)

@@ -1,0 +1,98 @@
+"""A way out of a gang's own network, through slirp4netns: outgoing connections only, made by a process outside.
+
+Addresses of this machine and link-local ones (where clouds hand out credentials) get routes that lead nowhere, and a
+job has no right to change routes. The process ends with the last shim of the gang: it watches a pipe that they hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import socket
+import struct
+from typing import NoReturn
+
+from danlu.node.supervise import network
+
+PROGRAM = "slirp4netns"
+CIDR, NAME_SERVER = "10.87.0.0/24", "10.87.0.3"
+LINK_LOCAL = ("169.254.0.0", 16)
+READY_SECONDS = 5.0
+_RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 7, 254, 4, 1
+
+
+def open_way_out(net: network.Network, program: str) -> int:
+    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up."""
+    closed = [(address, 32) for address in own_addresses()]
+    _close_routes(net, [*closed, LINK_LOCAL])
+    watched, leash = os.pipe2(os.O_CLOEXEC)
+    ready, say_ready = os.pipe2(os.O_CLOEXEC)
+    if os.fork() == 0:
+        _become(net, program, watched=watched, say_ready=say_ready)
+    os.close(watched)
+    os.close(say_ready)
+    is_up = select.select([ready], [], [], READY_SECONDS)[0] and os.read(ready, 1) == b"1"
+    os.close(ready)
+    if not is_up:
+        os.close(leash)
+        raise OSError(f"{program} did not come up")
+    return leash
+
+
+def own_addresses() -> list[str]:
+    """Return the IPv4 addresses of this machine, as the kernel's routing table has them."""
+    with open("/proc/net/fib_trie") as file:
+        found = re.findall(r"\|-- (\d+\.\d+\.\d+\.\d+)\n\s+/32 host LOCAL", file.read())
+    return sorted({address for address in found if not address.startswith("127.")})
+
+
+def _become(net: network.Network, program: str, *, watched: int, say_ready: int) -> NoReturn:
+    user = [] if net.user is None else [f"--userns-path=/proc/self/fd/{net.user}"]
+    argv = [
+        *(program, "--configure", "--mtu=65520", f"--cidr={CIDR}", "--disable-host-loopback"),
+        *(f"--exit-fd={watched}", f"--ready-fd={say_ready}", *user),
+        *("--netns-type=path", f"/proc/self/fd/{net.net}", "tap0"),
+    ]
+    try:
+        os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        for passed in (watched, say_ready, net.net, net.user):
+            if passed is not None:
+                os.set_inheritable(passed, True)
+        os.execv(program, argv)
+    finally:
+        os._exit(1)
+
+
+def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
+    """Add the routes from inside. A child goes there, because a user namespace cannot be left again."""
+    failed, fail = os.pipe2(os.O_CLOEXEC)
+    child = os.fork()
+    if child == 0:
+        try:
+            network.enter(net)
+            with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
+                for address, length in targets:
+                    network.ask(link, _RTM_NEWROUTE, _route(address, length), what=f"route to {address}")
+        except OSError as error:
+            os.write(fail, str(error).encode()[:200])
+        finally:
+            os._exit(0)
+    os.close(fail)
+    with os.fdopen(failed, "rb") as file:
+        problem = file.read().decode(errors="replace")
+    os.waitpid(child, 0)
+    if problem:
+        raise OSError(problem)
+
+
+def _route(address: str, length: int) -> bytes:
+    head = struct.pack(
+        "BBBBBBBBI", socket.AF_INET, length, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, 0, _RTN_UNREACHABLE, 0
+    )
+    return head + struct.pack("HH", 8, _RTA_DST) + socket.inet_aton(address)

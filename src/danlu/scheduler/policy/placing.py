@@ -1,0 +1,47 @@
+"""From places on nodes to the placement that is stored and planned with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from danlu.launch import Placement, TaskPlacement
+from danlu.launch.placement import SANDBOX_ROOT
+from danlu.scheduler.policy.room import Taken
+from danlu.scheduler.ports import Ports
+
+LOOPBACK = "127.0.0.1"
+
+
+def make_placement(job_id: str, attempt: int, taken: Sequence[Taken], ports: Ports) -> Placement:
+    """Say where the tasks go, in rank order."""
+    own_network = all(item.room.info.has_own_network for item in taken)
+    master_port, task_ports = ports.take(len(taken), has_own_network=own_network)
+    tasks = tuple(
+        TaskPlacement(
+            rank=rank,
+            node=item.room.name,
+            address=own_address(rank) if own_network else LOOPBACK,
+            port=task_ports[rank],
+            device_ids=tuple(device.id for device in item.devices),
+            device_model=item.devices[0].model if item.devices else None,
+            device_ips=_if_all([device.ip for device in item.devices]),
+            device_uuids=_if_all([device.uuid for device in item.devices]),
+            has_simulated_devices=any(device.is_simulated for device in item.devices),
+            root=SANDBOX_ROOT
+            if item.room.info.has_sandbox
+            else f"{item.room.info.work_dir}/{job_id}/{attempt}/{rank}/ml",
+        )
+        for rank, item in enumerate(taken)
+    )
+    return Placement(tasks=tasks, master_port=master_port, interface="lo")
+
+
+def own_address(rank: int) -> str:
+    """The address of a task in the attempt's own network; every attempt has the same ones."""
+    return f"10.88.{(rank + 1) >> 8}.{(rank + 1) & 255}"
+
+
+def _if_all(values: Sequence[str | None]) -> tuple[str, ...]:
+    """What is known of some devices only is of no use to a job."""
+    known = tuple(value for value in values if value)
+    return known if len(known) == len(values) else ()

@@ -1,0 +1,132 @@
+"""What the policy looks at, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from danlu.launch import Placement
+from danlu.scheduler.policy.holdings import Quotas
+from danlu.scheduler.policy.shape import Shape, shape_of
+from danlu.spec.devices import Device
+from danlu.spec.job import JobSpec
+from danlu.spec.nodes import NodeInfo
+from danlu.spec.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    id: str
+    spec: JobSpec
+    attempt: int
+    """The number that its next attempt will have."""
+
+    queued_at: datetime
+    not_before: datetime | None = None
+    project_id: int = 0
+    owner_id: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return shape_of(self.spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Nothing new comes to a node."""
+
+    reason: str
+    evicts: bool = False
+    """Whether preemptible jobs have to leave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeNode:
+    """A node and what is left of it."""
+
+    info: NodeInfo
+    devices: tuple[Device, ...]
+    cpus: float
+    memory_bytes: int
+    num_tasks: int
+    """Tasks that could still be put there."""
+
+    drain: Drain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """What a task of a live attempt holds."""
+
+    node: str
+    devices: tuple[Device, ...] = ()
+    cpus: float = 0.0
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A live attempt."""
+
+    id: str
+    project_id: int
+    owner_id: int
+    started_at: datetime
+    tasks: tuple[RunningTask, ...]
+    is_preemptible: bool = False
+    is_ending: bool = False
+    """Told to stop: what it holds will be free soon."""
+
+    can_be_told: bool = True
+    """Whether it has been started, so that it can be stopped."""
+
+    ends_at: datetime | None = None
+    """When it will have ended at the latest; None when nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    queue: tuple[QueuedJob, ...]
+    nodes: tuple[FreeNode, ...]
+    ports_in_use: frozenset[int] = field(default_factory=frozenset)
+    """Ports of live attempts and of their tasks."""
+
+    running: tuple[RunningJob, ...] = ()
+    quotas: Quotas = field(default_factory=Quotas)
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Project id -> name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    job_id: str
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """A preemptible job that has to make room, or to leave a node that is drained."""
+
+    job_id: str
+    for_job: str = ""
+    is_same_project: bool = False
+    drained: str = ""
+    """The node and why it is drained; empty when it is for a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    job_id: str
+    why: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The job waited longer than it wanted to."""
+
+    job_id: str
+    why: Reason
+
+
+Action = Start | Evict | Wait | GiveUp

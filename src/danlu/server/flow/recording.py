@@ -1,0 +1,123 @@
+"""What becomes part of the data flow by itself: what jobs read and write, the runs inside them, and deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import JobIdentity
+from danlu.server.state import ServerState
+from danlu.spec.flow import NodeKind, NodeRef, Relation, job_node, run_node, store_node
+from danlu.spec.job import JobSpec, stored_job
+from danlu.spec.models import model_node
+from danlu.spec.paths import StorePath, parse_store_path
+from danlu.store.queries import flow, flow_paths, models, people
+from danlu.store.sql.run_tables import RunRow
+from danlu.store.sql.tables import JobRow
+
+
+def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | None = None) -> None:
+    """A job that was not known, and what it reads."""
+    spec = stored_job(row.spec) if spec is None else spec
+    job = job_node(row.id)
+    flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
+    for source in spec.data:
+        _connect_path(session, source, job, Relation.DATA, row.project_id, at)
+        for version in models.copies_around(session, parse_store_path(source)):
+            flow.connect(session, model_node(version.id), job, Relation.DATA, at)
+    if spec.code is not None and spec.code.store is not None:
+        _connect_path(session, spec.code.store, job, Relation.CODE, row.project_id, at)
+    if spec.code is not None and spec.code.tree is not None:
+        # the same bytes in two projects are two nodes: nobody learns that others have them too
+        code = NodeRef(NodeKind.CODE, f"{row.project_id}/{spec.code.tree}")
+        flow.node(session, code, project_id=row.project_id, label=f"code {spec.code.tree[:12]}", at=at)
+        flow.connect(session, code, job, Relation.CODE, at)
+
+
+def jobs_deleted(session: Session, job_ids: Sequence[str], at: datetime) -> None:
+    flow.bury_many(session, NodeKind.JOB, job_ids, at)
+
+
+def job_wrote(state: ServerState, who: JobIdentity) -> None:
+    """A job has put files below its output: only then is there an output to speak of."""
+    job, output = job_node(who.job_id), store_node(who.writes)
+    with state.database.reading() as session:
+        if flow.is_connected(session, job, output):
+            return
+    with state.database.writing() as session:
+        if flow.find(session, job) is None:
+            return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
+        flow.node(
+            session,
+            output,
+            project_id=_project_of(session, output, who.project_id),
+            label=_path(output),
+            at=state.now(),
+        )
+        flow.connect(session, job, output, Relation.OUTPUT, state.now())
+
+
+def run_made(session: Session, row: RunRow, at: datetime) -> None:
+    """A run, and the job that it was made in. Also when it has another name now, or is back from the bin."""
+    run = run_node(row.id)
+    flow.node(session, run, project_id=row.project_id, label=row.name, at=at)
+    if row.job_id is not None and flow.find(session, job_node(row.job_id)) is not None:
+        flow.connect(session, job_node(row.job_id), run, Relation.MADE, at)
+
+
+def run_renamed(session: Session, row: RunRow) -> None:
+    flow.rename(session, run_node(row.id), row.name)
+
+
+def runs_deleted(session: Session, run_ids: Sequence[str], at: datetime) -> None:
+    flow.bury_many(session, NodeKind.RUN, run_ids, at)
+
+
+def bucket_moved(session: Session, bucket: str, project_id: int) -> None:
+    flow.move_bucket(session, bucket, project_id)
+
+
+def objects_put(session: Session, path: StorePath) -> None:
+    """Files were put there: paths that were empty for a while live again."""
+    flow_paths.revive(session, path)
+
+
+def objects_deleted(state: ServerState, path: StorePath) -> None:
+    """Files were deleted there, or below: of the paths of the data flow, those with nothing left are gone."""
+    with state.database.reading() as session:
+        around = flow_paths.around(session, path)
+    empty = [found for found in around if _is_empty(state, found)]
+    if empty:
+        with state.database.writing() as session:
+            for found in empty:
+                flow.bury(session, store_node(str(found)), state.now())
+
+
+def _connect_path(
+    session: Session, source: str, target: NodeRef, relation: Relation, project_id: int, at: datetime
+) -> None:
+    found = store_node(str(parse_store_path(source)))
+    flow.node(session, found, project_id=_project_of(session, found, project_id), label=_path(found), at=at)
+    flow.connect(session, found, target, relation, at)
+
+
+def _project_of(session: Session, node: NodeRef, otherwise: int) -> int:
+    bucket = people.get_bucket(session, node.key.partition("/")[0])
+    return otherwise if bucket is None else bucket.project_id
+
+
+def _path(node: NodeRef) -> str:
+    return f"store://{node.key}"
+
+
+def _is_empty(state: ServerState, path: StorePath) -> bool:
+    """Whether there is neither such an object nor anything below it."""
+    name = path.key.rstrip("/")
+    listing = state.objects.list(path.bucket, prefix=name, delimiter="", after="", limit=1)
+    keys = [info.key for info in listing.objects]
+    if not keys or not name or keys[0] == name or keys[0].startswith(f"{name}/"):
+        return not keys
+    below = state.objects.list(path.bucket, prefix=f"{name}/", delimiter="", after="", limit=1)
+    return not below.objects

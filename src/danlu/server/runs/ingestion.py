@@ -1,0 +1,85 @@
+"""Behind the requests: journals are counted, packs built, runs that died marked, the bin emptied."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from danlu.errors import DanluError
+from danlu.server.runs.reconcile import reconcile
+from danlu.store.metrics.store import Metrics
+from danlu.store.queries import runs
+from danlu.store.sql.database import Database
+
+log = logging.getLogger(__name__)
+
+COUNT_SECONDS = 0.2
+RECONCILE_SECONDS = 5.0
+LOOK_SECONDS = 30.0
+"""How often journals are looked for that another server took in and did not count."""
+
+PURGE_SECONDS = 600.0
+PURGE_AT_ONCE = 100
+
+
+class Behind:
+    """A thread. Everything it does can be cut off and is done again by the next server."""
+
+    def __init__(self, database: Database, metrics: Metrics, now: Callable[[], datetime], *, bin_days: int) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._now = now
+        self._bin_days = bin_days
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._due = {self._look: 0.0, self._reconcile: 0.0, self._purge: 0.0}
+        self._every = {self._look: LOOK_SECONDS, self._reconcile: RECONCILE_SECONDS, self._purge: PURGE_SECONDS}
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="runs", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def tick(self) -> None:
+        """Do once what is due."""
+        for work, due in self._due.items():
+            if time.monotonic() >= due:
+                self._due[work] = time.monotonic() + self._every[work]
+                work()
+        self._metrics.catch_up()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(COUNT_SECONDS):
+            try:
+                self.tick()
+            except DanluError as error:
+                log.warning("runs are looked at again in a second: %s", error)
+                self._stopping.wait(1.0)
+            except Exception:
+                # a bug must not end the thread: every run would stand still with it
+                log.exception("counting runs met an error it does not know, and goes on")
+                self._stopping.wait(1.0)
+
+    def _look(self) -> None:
+        self._metrics.find_uncounted()
+
+    def _reconcile(self) -> None:
+        reconcile(self._database, self._now())
+
+    def _purge(self) -> None:
+        if self._bin_days == 0:
+            return
+        with self._database.writing() as session:
+            old = runs.binned_before(session, self._now() - timedelta(days=self._bin_days), PURGE_AT_ONCE)
+            gone = [row.id for row in old]
+            for row in old:
+                runs.purge(session, row)
+        for run_id in gone:
+            self._metrics.delete_run(run_id)

@@ -1,0 +1,1 @@
+"""Log bytes in segment files, and their index in SQL."""

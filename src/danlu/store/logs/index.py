@@ -1,0 +1,175 @@
+"""Logs by offset: an index in SQL over segment files. Bytes are in the file before the index says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy.orm import Session
+
+from danlu.store.logs.segments import SEGMENT_BYTES, LogFiles
+from danlu.store.sql.database import Database, num_changed
+from danlu.store.sql.tables import LogMarkRow, LogSegmentRow, TaskRow
+
+READ_BYTES = 1 << 20
+DEFAULT_MAX_BYTES = 4 << 30
+
+
+class Logs:
+    """The logs of all tasks."""
+
+    def __init__(self, database: Database, files: LogFiles, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        """`max_bytes`: most that is kept of one rank's log, its beginning and its end."""
+        self._database = database
+        self._files = files
+        self.max_bytes = max_bytes
+
+    def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
+        """Add bytes at `offset`, which must be the stored length; return the stored length then.
+
+        A second time (other server, retry) is a no-op.
+        """
+        while data:
+            start = offset - offset % SEGMENT_BYTES
+            piece = data[: start + SEGMENT_BYTES - offset]
+            self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
+            with self._database.writing() as session:
+                if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
+                    break
+            offset, data = offset + len(piece), data[len(piece) :]
+            if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a segment was begun
+                self._trim(job_id, attempt, rank, before=offset - self.max_bytes)
+        return offset if not data else self.length(job_id, attempt, rank)
+
+    def next_stored(self, job_id: str, attempt: int, rank: int, offset: int) -> int:
+        """Return `offset`, or where the log goes on when that part of it was cut out."""
+        start = offset - offset % SEGMENT_BYTES
+        with self._database.reading() as session:
+            if session.get(LogSegmentRow, (job_id, attempt, rank, start)) is not None:
+                return offset
+            found = session.scalar(
+                select(func.min(LogSegmentRow.start)).where(
+                    *_of(LogSegmentRow, job_id, attempt, rank), LogSegmentRow.start > start
+                )
+            )
+        return offset if found is None else found
+
+    def length(self, job_id: str, attempt: int, rank: int) -> int:
+        """How many bytes are stored; 0 for a task that is not known."""
+        with self._database.reading() as session:
+            task = session.get(TaskRow, (job_id, attempt, rank))
+            return task.log_bytes if task is not None else 0
+
+    def read(self, job_id: str, attempt: int, rank: int, offset: int, limit: int = READ_BYTES) -> bytes:
+        """Return stored bytes from `offset`, at most `limit`, at most to the end of a segment; empty at the end."""
+        start = offset - offset % SEGMENT_BYTES
+        with self._database.reading() as session:
+            row = session.get(LogSegmentRow, (job_id, attempt, rank, start))
+            size = row.size if row is not None else 0
+        wanted = min(limit, start + size - offset)
+        if wanted <= 0:
+            return b""
+        try:
+            return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
+        except FileNotFoundError:  # removed since, because it was old or the log too long
+            return b""
+
+    def read_until(self, job_id: str, attempt: int, rank: int, offset: int, end: int) -> Iterator[bytes]:
+        while offset < end:
+            piece = self.read(job_id, attempt, rank, offset, min(READ_BYTES, end - offset))
+            if not piece:
+                return
+            offset += len(piece)
+            yield piece
+
+    def tail_offset(self, job_id: str, attempt: int, rank: int, num_lines: int, end: int) -> int:
+        """Return where the last `num_lines` lines before `end` begin."""
+        if num_lines <= 0:
+            return end
+        position, seen = end, 0
+        while position > 0:
+            step = min(1 << 16, position)
+            piece = b"".join(self.read_until(job_id, attempt, rank, position - step, position))
+            for index in range(len(piece) - 1, -1, -1):
+                # a newline that ends the log does not begin another line
+                if piece[index] == 10 and position - step + index + 1 < end:
+                    seen += 1
+                    if seen == num_lines:
+                        return position - step + index + 1
+            position -= step
+        return 0
+
+    def add_marks(self, job_id: str, attempt: int, rank: int, marks: Sequence[tuple[int, datetime]]) -> None:
+        if not marks:
+            return
+        with self._database.writing() as session:
+            last = _last_mark(session, job_id, attempt, rank)
+            session.add_all(
+                LogMarkRow(job_id=job_id, attempt=attempt, rank=rank, offset=offset, at=at)
+                for offset, at in marks
+                if offset > last
+            )
+
+    def last_mark(self, job_id: str, attempt: int, rank: int) -> int:
+        with self._database.reading() as session:
+            return _last_mark(session, job_id, attempt, rank)
+
+    def offset_at(self, job_id: str, attempt: int, rank: int, moment: datetime) -> int:
+        """Return the log's length at the last mark before `moment`: what comes after was written later, or nearly."""
+        with self._database.reading() as session:
+            found = session.scalar(
+                select(func.max(LogMarkRow.offset)).where(
+                    *_of(LogMarkRow, job_id, attempt, rank), LogMarkRow.at <= moment
+                )
+            )
+        return found or 0
+
+    def remove_attempt(self, session: Session, job_id: str, attempt: int) -> None:
+        """Forget an attempt's logs; its files go when the caller has committed: `drop_files`."""
+        for table in (LogSegmentRow, LogMarkRow):
+            session.execute(delete(table).where(table.job_id == job_id, table.attempt == attempt))
+
+    def delete_job(self, session: Session, job_id: str) -> None:
+        """Forget a job's logs; its files go when the caller has committed: `drop_files`."""
+        for table in (LogSegmentRow, LogMarkRow):
+            session.execute(delete(table).where(table.job_id == job_id))
+
+    def drop_files(self, job_id: str, attempt: int | None = None) -> None:
+        self._files.delete(job_id, attempt)
+
+    def _trim(self, job_id: str, attempt: int, rank: int, *, before: int) -> None:
+        """Cut whole segments out of the middle; the first one stays, for how a job began is worth keeping."""
+        old = (LogSegmentRow.start > 0, LogSegmentRow.start + LogSegmentRow.size <= before)
+        with self._database.writing() as session:
+            where = (*_of(LogSegmentRow, job_id, attempt, rank), *old)
+            starts = session.scalars(select(LogSegmentRow.start).where(*where)).all()
+            session.execute(delete(LogSegmentRow).where(*where))
+        for start in starts:
+            self._files.delete_segment(job_id, attempt, rank, start)
+
+
+def _of(
+    table: type[LogSegmentRow] | type[LogMarkRow], job_id: str, attempt: int, rank: int
+) -> tuple[ColumnElement[bool], ...]:
+    return table.job_id == job_id, table.attempt == attempt, table.rank == rank
+
+
+def _note(session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int) -> bool:
+    """Advance the stored length from `offset`; False when somebody else already has."""
+    task = update(TaskRow).where(
+        TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset
+    )
+    if num_changed(session, task.values(log_bytes=offset + size)) == 0:
+        return False
+    row = session.get(LogSegmentRow, (job_id, attempt, rank, start))
+    if row is None:
+        session.add(LogSegmentRow(job_id=job_id, attempt=attempt, rank=rank, start=start, size=size))
+    else:
+        row.size = offset - start + size
+    return True
+
+
+def _last_mark(session: Session, job_id: str, attempt: int, rank: int) -> int:
+    found = session.scalar(select(func.max(LogMarkRow.offset)).where(*_of(LogMarkRow, job_id, attempt, rank)))
+    return found or 0

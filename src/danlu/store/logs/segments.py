@@ -1,0 +1,49 @@
+"""Log bytes in segment files. Which segments there are, and how long, is in the database: `danlu.store.logs.index`.
+
+<root>/<job id>/<attempt>/<rank>/<start>.log      start: offset of the segment's first byte, 16 digits
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from danlu.errors import StorageFull
+from danlu.store.files import NO_ROOM, write_at
+
+SEGMENT_BYTES = 8 << 20
+
+
+class LogFiles:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, data: bytes) -> None:
+        """Write into the segment that begins at `start`, `at` bytes after its beginning.
+
+        What a killed server wrote and did not note in the database is written over with the same bytes.
+        """
+        path = self._path(job_id, attempt, rank, start)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_at(path, at, data)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise StorageFull(f"no room for the log of {job_id}; make room on the disk of {self._root}") from error
+            raise
+
+    def read(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, size: int) -> bytes:
+        with self._path(job_id, attempt, rank, start).open("rb") as file:
+            file.seek(at)
+            return file.read(size)
+
+    def delete_segment(self, job_id: str, attempt: int, rank: int, start: int) -> None:
+        self._path(job_id, attempt, rank, start).unlink(missing_ok=True)
+
+    def delete(self, job_id: str, attempt: int | None = None) -> None:
+        """Remove the files of a job, or of one attempt. Quiet when there are none."""
+        folder = self._root / job_id if attempt is None else self._root / job_id / str(attempt)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _path(self, job_id: str, attempt: int, rank: int, start: int) -> Path:
+        return self._root / job_id / str(attempt) / str(rank) / f"{start:016d}.log"

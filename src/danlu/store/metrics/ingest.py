@@ -1,0 +1,271 @@
+"""What a stretch of a journal means for its run, in one transaction with the note that it was counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from danlu.spec.runs import SYSTEM, Ended, RunState, check_folder, flatten, run_end
+from danlu.store.metrics.decode import Layouts, SeriesKey, Stretch
+from danlu.store.metrics.journals import journals_of
+from danlu.store.metrics.points import Points
+from danlu.store.queries import run_folders
+from danlu.store.sql.database import num_changed
+from danlu.store.sql.run_tables import BranchRow, JournalRow, MediaRow, RunOutputRow, RunRow, RunValueRow, SeriesRow
+
+MAX_KEYS = 2000
+"""Most values of one kind that a run can be searched by; the others are shown all the same."""
+
+MAX_KEY_CHARS = 400
+_TEXTS = {"name": 200, "description": 100_000}
+
+
+def layouts_of(journal: JournalRow) -> Layouts:
+    return {
+        int(number): tuple(SeriesKey(type_, name) for type_, name in keys) for number, keys in journal.layouts.items()
+    }
+
+
+def note(session: Session, run: int, journal: str, start: int, made: Stretch) -> bool:
+    """Count a stretch that begins at `start`; False when somebody else has counted it, and nothing is changed then."""
+    row = session.get(JournalRow, (run, journal))
+    owner = session.get(RunRow, run)
+    if row is None or owner is None or row.noted != start:
+        return False
+    guarded = update(JournalRow).where(JournalRow.run == run, JournalRow.name == journal, JournalRow.noted == start)
+    if num_changed(session, guarded.values(noted=made.end)) != 1:
+        return False
+    if start == 0 and made.header is not None:
+        _note_header(row, made.header)
+    row.noted_branch = made.branch
+    row.num_damaged += made.num_damaged
+    known = {str(number): [list(key) for key in keys] for number, keys in made.layouts.items()}
+    if known != row.layouts:
+        row.layouts = known
+    _note_points(session, owner, made)
+    _note_branches(session, run, made)
+    _note_sets(session, owner, made)
+    _note_media(session, run, journal, made)
+    if made.output is not None:
+        seen = made.output
+        session.add(
+            RunOutputRow(
+                run=run, journal=journal, start=seen.start, end=seen.end, first=row.output_bytes, size=seen.size
+            )
+        )
+        row.output_bytes += seen.size
+    if made.finish is not None:
+        row.finish = made.finish
+    session.flush()
+    _settle_state(session, owner)
+    owner.version += 1
+    return True
+
+
+def put_values(session: Session, run: int, kind: str, values: Mapping[str, Any]) -> None:
+    """Make the values of one kind (hparams, summary) the ones that the run is searched by."""
+    session.execute(delete(RunValueRow).where(RunValueRow.run == run, RunValueRow.key.startswith(f"{kind}.")))
+    shortened = {f"{kind}.{key}"[:MAX_KEY_CHARS]: value for key, value in flatten(values).items()}
+    for key, value in list(shortened.items())[:MAX_KEYS]:
+        num, text = _searchable(value)
+        session.add(RunValueRow(run=run, key=key, num=num, text=text))
+    session.flush()
+
+
+def metric_key(key: SeriesKey) -> str:
+    """What a metric is called in a filter."""
+    return f"metrics.{key.type}.{key.name}" if key.type else f"metrics.{key.name}"
+
+
+def _note_header(row: JournalRow, header: Mapping[str, Any]) -> None:
+    rank = header.get("rank")
+    row.rank = rank if isinstance(rank, int) and 0 <= rank < 1 << 31 else 0
+    row.writer = "companion" if header.get("writer") == "companion" else "process"
+    branch = header.get("branch")
+    row.branch = branch if isinstance(branch, int) and 1 <= branch < 1 << 31 else 1
+    row.built_branch = row.branch
+
+
+def _note_points(session: Session, run: RunRow, made: Stretch) -> None:
+    if not made.points:
+        return
+    rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run.number))
+    series = {SeriesKey(row.type, row.name): row for row in rows}
+    for (branch, key), points in sorted(made.points.items()):
+        if not len(points):
+            continue
+        row = series.get(key)
+        if row is None:
+            row = SeriesRow(run=run.number, type=key.type, name=key.name, num_points=0, branch=0, step=0)
+            series[key] = row
+            session.add(row)
+        _roll_up(row, branch, points)
+        run.num_points += len(points)
+        if key.type != SYSTEM:
+            _progress(run, branch, points)
+    _put_metrics(session, run.number, [series[key] for key in {key for _, key in made.points} if key in series])
+
+
+def _roll_up(row: SeriesRow, branch: int, points: Points) -> None:
+    row.num_points += len(points)
+    if (branch, int(points.steps[-1])) >= (row.branch, row.step):
+        row.branch, row.step = branch, int(points.steps[-1])
+        row.at, row.last = _finite(points.times[-1]) or 0.0, _finite(points.values[-1])
+        row.epoch = _finite(points.epochs[-1])
+    finite = points.values[np.isfinite(points.values)]
+    if len(finite):
+        low, high = float(finite.min()), float(finite.max())
+        row.low = low if row.low is None else min(row.low, low)
+        row.high = high if row.high is None else max(row.high, high)
+
+
+def _progress(run: RunRow, branch: int, points: Points) -> None:
+    step = int(points.steps[-1])
+    if branch < run.branch:
+        return  # of an attempt that was superseded; it arrived late
+    if branch > run.branch or run.step is None or step >= run.step:
+        run.step, run.epoch = step, _finite(points.epochs[-1])
+    run.branch = branch
+
+
+def _put_metrics(session: Session, run: int, rows: list[SeriesRow]) -> None:
+    keys = {metric_key(SeriesKey(row.type, row.name)): row for row in rows}
+    known = {row.key: row for row in session.scalars(select(RunValueRow).where(RunValueRow.run == run))}
+    num_metrics = sum(key.startswith("metrics.") for key in known)
+    for key, row in keys.items():
+        value = known.get(key)
+        if value is None:
+            if num_metrics >= MAX_KEYS:
+                continue
+            num_metrics += 1
+            value = RunValueRow(run=run, key=key)
+            session.add(value)
+        value.num, value.low, value.high = row.last, row.low, row.high
+
+
+def _note_branches(session: Session, run: int, made: Stretch) -> None:
+    for branch in {*made.branches, *(branch for branch, _ in made.points)}:
+        row = session.get(BranchRow, (run, branch))
+        if row is None:
+            row = BranchRow(run=run, branch=branch)
+            session.add(row)
+        said = made.branches.get(branch)
+        steps = [
+            int(points.steps.min())
+            for (number, key), points in made.points.items()
+            if number == branch and key.type != SYSTEM and len(points)
+        ]
+        if said is not None:
+            row.said_step = said
+        if steps:
+            row.first_step = min(steps) if row.first_step is None else min(row.first_step, *steps)
+
+
+def _note_sets(session: Session, run: RunRow, made: Stretch) -> None:
+    changed: set[str] = set()
+    marks = dict(run.set_at)
+    for seen in made.sets:
+        at = [seen.branch, seen.at]
+        if seen.field in ("hparams", "summary"):
+            values = dict(getattr(run, seen.field))
+            for key in (*seen.changed, *seen.removed):
+                mark = f"{seen.field}.{key}"
+                if marks.get(mark, [0, 0.0]) > at:
+                    continue  # something newer arrived before
+                marks[mark] = at
+                if key in seen.changed:
+                    values[key] = seen.changed[key]
+                else:
+                    values.pop(key, None)
+            setattr(run, seen.field, values)
+            changed.add(seen.field)
+        elif marks.get(seen.field, [0, 0.0]) <= at and _set_field(session, run, seen.field, seen.value):
+            marks[seen.field] = at
+    run.set_at = marks
+    for field in changed:
+        put_values(session, run.number, field, getattr(run, field))
+
+
+def _set_field(session: Session, run: RunRow, field: str, value: Any) -> bool:
+    if field in _TEXTS and isinstance(value, str) and (value.strip() or field == "description"):
+        setattr(run, field, value[: _TEXTS[field]])
+    elif field == "labels" and isinstance(value, list):
+        run.labels = [str(label)[:100] for label in value[:100]]
+    elif field == "total_steps" and (value is None or (isinstance(value, int) and 0 < value < 1 << 62)):
+        run.total_steps = value
+    elif field == "folder" and isinstance(value, str):
+        try:
+            run.folder = check_folder(value)
+        except ValueError:
+            return False
+        run_folders.make(session, run.project_id, run.folder, run.seen_at)
+    else:
+        return False
+    return True
+
+
+def _note_media(session: Session, run: int, journal: str, made: Stretch) -> None:
+    session.add_all(MediaRow(run=run, journal=journal, **seen._asdict()) for seen in made.media)
+
+
+def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:
+    """What the writers of journals said when they ended."""
+    return [
+        Ended(
+            journal.branch,
+            journal.writer,
+            journal.rank,
+            _state(journal.finish),
+            float(journal.finish.get("time") or 0.0),
+            str(journal.finish.get("reason") or ""),
+        )
+        for journal in journals
+        if journal.finish is not None
+    ]
+
+
+def _settle_state(session: Session, run: RunRow) -> None:
+    """The run's state by what its journals say. One that goes on after it was thought dead lives again."""
+    journals = journals_of(session, run.number)
+    newest = max((journal.branch for journal in journals), default=1)
+    end = run_end(newest, ends_of(journals))
+    run.branch = max(run.branch, newest)
+    if end is not None:
+        run.state, run.ended_at = end.state.value, _moment(end.at, run.seen_at)
+    elif run.state != RunState.RUNNING.value and not run.is_own:
+        run.state, run.ended_at = RunState.RUNNING.value, None
+
+
+def _state(finish: Mapping[str, Any]) -> RunState:
+    known = {state.value: state for state in RunState if state is not RunState.RUNNING}
+    return known.get(str(finish.get("state")), RunState.FINISHED)
+
+
+def _moment(seconds: float, otherwise: datetime) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc) if seconds > 0 else otherwise
+    except (OverflowError, ValueError, OSError):
+        return otherwise
+
+
+def _finite(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _searchable(value: Any) -> tuple[float | None, str | None]:
+    """A number and a text to compare with; booleans are both."""
+    if isinstance(value, bool):
+        return float(value), str(value).lower()
+    if isinstance(value, (int, float)):
+        try:
+            return _finite(value), None
+        except OverflowError:
+            return None, str(value)[:500]
+    return None, str(value)[:500]

@@ -1,0 +1,172 @@
+"""What tasks used: a copy of each task's file beside its log, which goes when the log does, read as columns.
+
+<root>/<job id>/<attempt>/<rank>/use      as the node wrote it: danlu.journal.usage
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from danlu.journal.usage import CELL, HEADER, QUANTITIES, read_header
+from danlu.store.files import write_at
+
+Floats = NDArray[np.float64]
+_CELL = np.dtype([("at", "<f8"), ("seconds", "<f4"), ("spare", "<f4"), ("means", "<f4", 8), ("peaks", "<f4", 8)])
+assert _CELL.itemsize == CELL.size
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One task: a row per cell of time, a column per quantity."""
+
+    at: Floats
+    """Unix time of the end of each cell."""
+
+    seconds: Floats
+    means: Floats
+    peaks: Floats
+    every_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One quantity of one task over time; None where nothing was measured."""
+
+    mean: list[float | None]
+    peak: list[float | None]
+    average: float
+    """Over all of its time."""
+
+    highest: float
+    last: float
+
+
+class UseFiles:
+    def __init__(self, root: Path) -> None:
+        """`root` is that of the logs."""
+        self._root = root
+
+    def known(self, job_id: str, attempt: int, rank: int) -> tuple[int, int]:
+        """Generation and length of the copy, up to its last whole cell; -1 and 0 when there is none."""
+        try:
+            with self._path(job_id, attempt, rank).open("rb") as file:
+                head = file.read(HEADER.size)
+                size = os.fstat(file.fileno()).st_size
+            return read_header(head).generation, whole_cells(size)
+        except (FileNotFoundError, ValueError):
+            return -1, 0
+
+    def put(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:
+        """Add to the copy, or with offset 0 put another file in its place. The same bytes twice do no harm."""
+        path = self._path(job_id, attempt, rank)
+        if offset > 0:
+            write_at(path, offset, data)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(".partial.use")
+        partial.write_bytes(data)
+        partial.replace(path)
+
+    def read(self, job_id: str, attempt: int, rank: int) -> Use | None:
+        """None when nothing was measured, or what was is gone."""
+        try:
+            data = self._path(job_id, attempt, rank).read_bytes()
+            header = read_header(data)
+        except (FileNotFoundError, ValueError):
+            return None
+        cells = np.frombuffer(data, _CELL, count=(len(data) - HEADER.size) // CELL.size, offset=HEADER.size)
+        if not len(cells):
+            return None
+        return Use(
+            at=cells["at"],
+            seconds=cells["seconds"].astype(np.float64),
+            means=cells["means"].astype(np.float64),
+            peaks=cells["peaks"].astype(np.float64),
+            every_seconds=header.every_seconds,
+        )
+
+    def last(self, job_id: str, attempt: int, rank: int) -> Mapping[str, float]:
+        """What was measured last, by quantity; empty when nothing was. Reads a hundred bytes."""
+        try:
+            with self._path(job_id, attempt, rank).open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                num_cells = (size - HEADER.size) // CELL.size
+                file.seek(HEADER.size + max(0, num_cells - 1) * CELL.size)
+                values = CELL.unpack(file.read(CELL.size))[3:11]
+        except (FileNotFoundError, struct.error):
+            return {}
+        return {name: value for name, value in zip(QUANTITIES, values, strict=True) if not math.isnan(value)}
+
+    def _path(self, job_id: str, attempt: int, rank: int) -> Path:
+        return self._root / job_id / str(attempt) / str(rank) / "use"
+
+
+def whole_cells(size: int) -> int:
+    """The length of a file without the piece of a cell at its end, which is on its way."""
+    return size - (size - HEADER.size) % CELL.size
+
+
+def grid(uses: Sequence[Use], num_points: int) -> Floats:
+    """Times that all tasks can be drawn at: as many points as asked for, or fewer when less was measured."""
+    if not uses:
+        return np.empty(0)
+    start = min(float(use.at[0] - use.seconds[0]) for use in uses)
+    end = max(float(use.at[-1]) for use in uses)
+    narrowest = min(float(np.median(use.seconds)) for use in uses)
+    count = max(1, min(num_points, round((end - start) / max(narrowest, 0.1))))
+    return np.linspace(start, end, count + 1)
+
+
+def lines(use: Use, edges: Floats) -> Mapping[str, Line]:
+    """What was measured of a task, quantity by quantity, in the stretches between the edges."""
+    found = {}
+    for column, quantity in enumerate(QUANTITIES):
+        is_known = ~np.isnan(use.means[:, column])
+        if not is_known.any():
+            continue
+        ends, seconds = use.at[is_known], use.seconds[is_known]
+        means, peaks = use.means[is_known, column], use.peaks[is_known, column]
+        time, total = _within(ends, seconds, np.ones_like(means), edges), _within(ends, seconds, means, edges)
+        has_any = time > 1e-3
+        found[quantity] = Line(
+            mean=_shown(np.divide(total, time, out=np.zeros_like(time), where=has_any), has_any),
+            peak=_shown(_highest(ends, seconds, peaks, edges), has_any),
+            average=float(np.average(means, weights=seconds)),
+            highest=float(peaks.max()),
+            last=float(means[-1]),
+        )
+    return found
+
+
+def _within(ends: Floats, seconds: Floats, values: Floats, edges: Floats) -> Floats:
+    """Each value times the seconds of its cell that fall between two edges, added up."""
+    # the sum up to any time: it rises within cells, and is level where nothing was measured
+    times = np.stack([ends - seconds, ends], axis=1).ravel()
+    sums = np.cumsum(values * seconds)
+    heights = np.stack([sums - values * seconds, sums], axis=1).ravel()
+    return np.diff(np.interp(edges, np.maximum.accumulate(times), heights))
+
+
+def _highest(ends: Floats, seconds: Floats, peaks: Floats, edges: Floats) -> Floats:
+    """The highest peak of the cells that reach into each stretch."""
+    last_point = len(edges) - 2
+    first = np.clip(np.searchsorted(edges, ends - seconds, side="right") - 1, 0, last_point)
+    last = np.clip(np.searchsorted(edges, ends, side="left") - 1, first, last_point)
+    counts = last - first + 1
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    highest = np.full(last_point + 1, -np.inf)
+    np.maximum.at(highest, np.repeat(first, counts) + offsets, np.repeat(peaks, counts))
+    return highest
+
+
+def _shown(values: Floats, is_known: NDArray[np.bool_]) -> list[float | None]:
+    """Five digits are more than anybody sees in a chart, and half of what is sent."""
+    return [float(f"{value:.5g}") if known else None for value, known in zip(values, is_known, strict=True)]

@@ -1,0 +1,138 @@
+"""Bytes by their digest. The same bytes are kept once; who may name them is in the database.
+
+A row says that the bytes are there, unless its `num_refs` is one of two words. COMING: somebody writes them now.
+GOING: they are being cleaned away. Bytes are removed only while all of their rows say GOING, and whoever writes them
+says COMING first: so neither removes what the other relies on, and no call to the store is made in a transaction but
+the removal itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from danlu.errors import DanluError, InvalidInput
+from danlu.spec.paths import StorePath
+from danlu.store.objects.base import Objects, Writer
+from danlu.store.sql.tables import BlobOwnerRow
+
+BUCKET = "blobs"
+TOUCH = timedelta(days=1)
+"""How exact it is known when bytes were last of use."""
+
+COMING, GOING = -2, -1
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs:
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    def put(self, digest: str) -> Writer:
+        """Begin an upload; commit it with the digest."""
+        return self._objects.put(_path(digest))
+
+    def put_bytes(self, digest: str, data: bytes) -> None:
+        writer = self.put(digest)
+        writer.write(data)
+        writer.commit(digest)
+
+    def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> list[DanluError | None]:
+        """Store several; say of each why it is not stored."""
+        return list(self._objects.put_many([(_path(digest), data, digest) for digest, data in blobs]))
+
+    def read_many(self, digests: Sequence[str], max_bytes: int) -> list[bytes | None]:
+        """Read several at a time; None for one that is not there, or is larger."""
+        found = self._objects.read_many([_path(digest) for digest in digests], max_bytes)
+        return [None if one is None else one[1] for one in found]
+
+    def read(self, digest: str) -> Iterator[bytes]:
+        return self._objects.read(_path(digest))
+
+    def size(self, digest: str) -> int:
+        return self._objects.stat(_path(digest)).size
+
+
+def own(session: Session, project_id: int, digest: str, at: datetime, *, size: int | None = None) -> None:
+    """Note that a project has sent these bytes, and that they are there. Quiet when it had already."""
+    row = session.get(BlobOwnerRow, (project_id, digest))
+    if row is None:
+        row = BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0)
+        session.add(row)
+    elif at - row.added_at > TOUCH:
+        row.added_at = at
+    row.num_refs = max(0, row.num_refs)
+    row.size = row.size if size is None else size
+
+
+def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
+    """Note that these bytes are about to be written, so that nobody removes them as they arrive."""
+    wanted = sorted(set(digests))
+    query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted))
+    known = {row.digest: row for row in session.scalars(query)}
+    for digest in wanted:
+        row = known.get(digest)
+        if row is None:
+            session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=COMING))
+        elif row.num_refs < 0:
+            row.num_refs, row.added_at = COMING, at
+
+
+def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
+    """Digest -> size of those that a project has sent, and that are there."""
+    found: dict[str, int] = {}
+    for part in _parts(digests):
+        query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
+            BlobOwnerRow.project_id == project_id,
+            BlobOwnerRow.digest.in_(part),
+            BlobOwnerRow.num_refs >= 0,
+            BlobOwnerRow.size.is_not(None),
+        )
+        found.update((digest, size) for digest, size in session.execute(query) if size is not None)
+    return found
+
+
+def refer(session: Session, project_id: int, digests: Iterable[str], change: int) -> None:
+    """Count that one more manifest of a project names these bytes, or one less. They must be there."""
+    for part in _parts(digests):
+        session.execute(
+            update(BlobOwnerRow)
+            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part))
+            .values(num_refs=BlobOwnerRow.num_refs + change)
+        )
+
+
+def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
+    """Note that these bytes are still used, so that they are not cleaned away."""
+    for part in _parts(digests):
+        session.execute(
+            update(BlobOwnerRow)
+            .where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.added_at < at - TOUCH)
+            .values(added_at=at)
+        )
+
+
+def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
+    """Return those of the digests that one of the projects has sent; None: any project."""
+    found: set[str] = set()
+    for part in _parts(digests):
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0)
+        if project_ids is not None:
+            query = query.where(BlobOwnerRow.project_id.in_(project_ids))
+        found.update(session.scalars(query))
+    return found
+
+
+def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+    wanted = sorted(set(digests))
+    return (wanted[first : first + 500] for first in range(0, len(wanted), 500))
+
+
+def _path(digest: str) -> StorePath:
+    if not _DIGEST.fullmatch(digest):
+        raise InvalidInput(f"{digest!r} is not a digest; 64 hexadecimal digits would be right")
+    return StorePath(BUCKET, f"{digest[:2]}/{digest}")

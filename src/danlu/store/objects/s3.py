@@ -1,0 +1,367 @@
+"""Objects in a service that speaks S3, all buckets of ours in one of its. obstore moves the bytes.
+
+<prefix><bucket>/<key>, with the SHA-256 as metadata. An object and a folder may have one name here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import obstore
+from obstore.exceptions import BaseError, NotSupportedError, PreconditionError
+from obstore.store import S3Store
+
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound, StorageFull, Unavailable
+from danlu.spec.paths import StorePath, check_bucket
+from danlu.store.files import NO_ROOM
+from danlu.store.objects.base import (
+    CHUNK_BYTES,
+    Grants,
+    Listing,
+    ObjectInfo,
+    Objects,
+    OpenObject,
+    Unfinished,
+    Writer,
+    check_prefix,
+    checked_key,
+)
+from danlu.store.objects.s3_grants import SHA256, S3Grants
+from danlu.store.objects.s3_service import S3Service
+from danlu.store.objects.s3_signing import S3Place
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig
+
+IN_MEMORY_BYTES = 8 << 20
+"""An upload that becomes larger goes to a file first: only whole and right ones are sent on."""
+
+PART_BYTES = 16 << 20
+MAX_PARTS = 9000
+NUM_CONNECTIONS = 4
+DELETE_KEYS = 1000
+COPY_BYTES = 5 << 30
+"""Services copy objects up to this size by themselves."""
+
+
+class S3Objects(Objects):
+    def __init__(self, place: S3Place, spool: Path, *, is_direct: bool = False, folder: str = "") -> None:
+        """`spool`: for uploads that are large and not yet whole. `folder`: below the place's prefix, ends in `/`."""
+        self._prefix = place.prefix + folder
+        self._spool = spool
+        self._store = _make_store(place)
+        self._service = S3Service(place)
+        self._is_direct = is_direct
+
+    def put(self, path: StorePath, sha256: str | None = None) -> Writer:  # noqa: ARG002
+        return _S3Writer(self, path, self._key(path))
+
+    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+        key = self._key(path)
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        _check(path, sha256, digest)
+        info = self.send(path, key, file, digest)
+        file.unlink(missing_ok=True)
+        return info
+
+    def send(self, path: StorePath, key: str, data: bytes | Path, sha256: str) -> ObjectInfo:
+        """Send bytes, or a file in parts."""
+        size = len(data) if isinstance(data, bytes) else data.stat().st_size
+        with _plain_errors(path):
+            made = obstore.put(
+                self._store,
+                key,
+                data,
+                attributes={SHA256: sha256},
+                use_multipart=size > PART_BYTES,
+                chunk_size=max(PART_BYTES, -(-size // MAX_PARTS)),
+                max_concurrency=NUM_CONNECTIONS,
+            )
+        return ObjectInfo(path.key, size, datetime.now(timezone.utc), sha256, _version(made["e_tag"]))
+
+    def open(self, path: StorePath, *, is_part: bool = False) -> OpenObject:
+        key = self._key(path)
+        with _plain_errors(path):
+            if is_part:
+                return _S3Part(self._store, path, key, self.stat(path))
+            return _S3Object(path, obstore.get(self._store, key))
+
+    def stat(self, path: StorePath) -> ObjectInfo:
+        with _plain_errors(path):
+            found = obstore.get(self._store, self._key(path), options={"head": True})
+            return _info(path.key, found)
+
+    def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
+        if delimiter not in ("", "/"):
+            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
+        check_prefix(prefix)
+        top = self._top(bucket)
+        found: list[ObjectInfo | str] = []
+        while True:
+            wanted = limit - len(found)
+            page = self._service.list(
+                prefix=top + prefix, delimiter=delimiter, after=top + after if after else "", limit=min(wanted, 1000)
+            )
+            items: list[ObjectInfo | str] = [folder[len(top) :] for folder in page.folders]
+            items += _once(ObjectInfo(item.key[len(top) :], item.size, item.modified_at) for item in page.objects)
+            items.sort(key=_name)
+            is_last = page.is_last and len(items) <= wanted  # not every service counts folders
+            found += items[:wanted]
+            if is_last or not items:
+                return _listing(found, next=None)
+            after = _name(found[-1])
+            if len(found) >= limit:
+                return _listing(found, next=after)
+
+    def copy(self, source: StorePath, target: StorePath) -> ObjectInfo:
+        info = self.stat(source)
+        if info.size > COPY_BYTES:
+            return self._copy_through_here(source, target, info)
+        with _plain_errors(source):
+            obstore.copy(self._store, self._key(source), self._key(target))
+        return self.stat(target)
+
+    def delete(self, path: StorePath) -> bool:
+        key = self._key(path)
+        try:
+            with _plain_errors(path):
+                obstore.head(self._store, key)
+                obstore.delete(self._store, key)
+        except NotFound:
+            return False
+        return True
+
+    def delete_below(self, path: StorePath) -> int:
+        num_deleted = 0
+        while True:
+            # always from the beginning: what was found before is gone
+            page = self.list(path.bucket, prefix=path.key, delimiter="", after="", limit=DELETE_KEYS)
+            if not page.objects:
+                return num_deleted
+            with _plain_errors(path):
+                obstore.delete(self._store, [self._top(path.bucket) + item.key for item in page.objects])
+            num_deleted += len(page.objects)
+            if page.next is None:
+                return num_deleted
+
+    def unfinished(self) -> Iterator[Unfinished]:
+        for key, upload, begun_at in self._service.unfinished(self._prefix):
+            yield Unfinished(
+                key[len(self._prefix) :], upload, begun_at, drop=partial(self._service.drop_parts, key, upload)
+            )
+
+    def grants(self) -> Grants | None:
+        return S3Grants(self, self._service, self._key) if self._is_direct else None
+
+    def spool_file(self) -> IO[bytes]:
+        self._spool.mkdir(parents=True, exist_ok=True)
+        return tempfile.NamedTemporaryFile(dir=self._spool, delete=False)
+
+    def _copy_through_here(self, source: StorePath, target: StorePath, info: ObjectInfo) -> ObjectInfo:
+        attributes = {SHA256: info.sha256} if info.sha256 else {}
+        with _plain_errors(source):
+            pieces = obstore.get(self._store, self._key(source)).stream(min_chunk_size=CHUNK_BYTES)
+            obstore.put(
+                self._store,
+                self._key(target),
+                pieces,
+                attributes=attributes,
+                chunk_size=max(PART_BYTES, -(-info.size // MAX_PARTS)),
+                max_concurrency=NUM_CONNECTIONS,
+            )
+        return self.stat(target)
+
+    def _top(self, bucket: str) -> str:
+        check_bucket(bucket)
+        return f"{self._prefix}{bucket}/"
+
+    def _key(self, path: StorePath) -> str:
+        return self._top(path.bucket) + checked_key(path)
+
+
+class _S3Object(OpenObject):
+    """One answer, read to its end or dropped."""
+
+    def __init__(self, path: StorePath, found: obstore.GetResult) -> None:
+        self.info = _info(path.key, found)
+        self._path = path
+        self._found = found
+
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        with _plain_errors(self._path):
+            yield from _part_of(self._found.stream(min_chunk_size=CHUNK_BYTES), start, size)
+
+    def close(self) -> None:
+        """Nothing is read before `pieces`."""
+
+
+class _S3Part(OpenObject):
+    """A part is asked for when it is known which."""
+
+    def __init__(self, store: S3Store, path: StorePath, key: str, info: ObjectInfo) -> None:
+        self.info = info
+        self._store, self._path, self._key = store, path, key
+
+    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+        end = self.info.size if size is None else min(start + size, self.info.size)
+        if start >= end:
+            return
+        with _plain_errors(self._path):
+            same = f'"{self.info.version}"'
+            try:
+                found = obstore.get(self._store, self._key, options={"if_match": same, "range": (start, end)})
+                yield from (bytes(piece) for piece in found.stream(min_chunk_size=CHUNK_BYTES))
+            except BaseError as error:
+                if "NotPartial" not in str(error):
+                    raise
+                # a service that sends all when a part is asked for: slow, and right
+                whole = obstore.get(self._store, self._key, options={"if_match": same})
+                yield from _part_of(whole.stream(min_chunk_size=CHUNK_BYTES), start, end - start)
+
+    def close(self) -> None:
+        """Nothing is open between two parts."""
+
+
+class _S3Writer(Writer):
+    def __init__(self, objects: S3Objects, path: StorePath, key: str) -> None:
+        self._objects, self._path, self._key = objects, path, key
+        self._hash = hashlib.sha256()
+        self._pending = bytearray()
+        self._file: IO[bytes] | None = None
+
+    def write(self, data: bytes) -> None:
+        self._hash.update(data)
+        if self._file is None and len(self._pending) + len(data) <= IN_MEMORY_BYTES:
+            self._pending += data
+            return
+        try:
+            if self._file is None:
+                self._file = self._objects.spool_file()
+                self._file.write(self._pending)
+                self._pending.clear()
+            self._file.write(data)
+        except OSError as error:
+            self.abort()
+            raise _no_room(error, self._path) from error
+
+    def commit(self, sha256: str | None = None) -> ObjectInfo:
+        digest = self._hash.hexdigest()
+        try:
+            _check(self._path, sha256, digest)
+            if self._file is None:
+                return self._objects.send(self._path, self._key, bytes(self._pending), digest)
+            self._file.flush()
+            return self._objects.send(self._path, self._key, Path(self._file.name), digest)
+        except OSError as error:
+            raise _no_room(error, self._path) from error
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        self._pending = bytearray()
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            Path(self._file.name).unlink(missing_ok=True)
+
+
+def _make_store(place: S3Place) -> S3Store:
+    options: ClientConfig = {
+        "allow_http": place.endpoint.startswith("http://"),
+        "connect_timeout": timedelta(seconds=10),
+        "read_timeout": timedelta(seconds=60),
+        "timeout": timedelta(hours=6),  # of a whole answer, however large
+    }
+    if place.proxy:
+        options["proxy_url"] = place.proxy
+    return S3Store(
+        place.bucket,
+        endpoint=place.bucket_url if place.is_virtual_host else place.endpoint,
+        region=place.region,
+        access_key_id=place.access_key_id,
+        secret_access_key=place.secret_access_key,
+        virtual_hosted_style_request=place.is_virtual_host,
+        client_options=options,
+        retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=30)},
+    )
+
+
+def _part_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[bytes]:
+    end = None if size is None else start + size
+    position = 0
+    for piece in pieces:
+        view = memoryview(piece)[max(0, start - position) : None if end is None else max(0, end - position)]
+        position += len(piece)
+        if view:
+            yield bytes(view)
+        if end is not None and position >= end:
+            return
+
+
+def _name(item: ObjectInfo | str) -> str:
+    return item if isinstance(item, str) else item.key
+
+
+def _once(found: Iterable[ObjectInfo]) -> Iterable[ObjectInfo]:
+    """Each key once, the newest: rclone can name a key twice when several writers replaced it at the same time."""
+    by_key: dict[str, ObjectInfo] = {}
+    for info in found:
+        if info.key not in by_key or by_key[info.key].modified_at < info.modified_at:
+            by_key[info.key] = info
+    return by_key.values()
+
+
+def _listing(found: list[ObjectInfo | str], next: str | None) -> Listing:
+    return Listing(
+        objects=[item for item in found if isinstance(item, ObjectInfo)],
+        folders=[item for item in found if isinstance(item, str)],
+        next=next,
+    )
+
+
+def _info(key: str, found: obstore.GetResult) -> ObjectInfo:
+    meta = found.meta
+    attributes = {str(name).lower(): value for name, value in found.attributes.items()}
+    version = _version(meta["e_tag"]) or f"{meta['last_modified'].timestamp():.0f}-{meta['size']}"
+    return ObjectInfo(key, meta["size"], meta["last_modified"], attributes.get(SHA256), version)
+
+
+def _version(etag: str | None) -> str:
+    return (etag or "").strip('"')
+
+
+def _check(path: StorePath, announced: str | None, digest: str) -> None:
+    if announced is not None and announced.lower() != digest:
+        raise BadChecksum(f"{path}: sha256 {announced} was announced, {digest} arrived; send it again")
+
+
+@contextmanager
+def _plain_errors(path: StorePath) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NotFound(f"no object {path}") from error
+    except PreconditionError as error:
+        raise Conflict(f"{path} was replaced while it was read; read it again") from error
+    except NotSupportedError as error:
+        raise Unavailable(f"{path}: the object service cannot do this: {_brief(error)}") from error
+    except BaseError as error:
+        raise Unavailable(f"{path}: the object service does not do what it is asked: {_brief(error)}") from error
+
+
+def _brief(error: Exception) -> str:
+    return str(error).split("\n\nDebug source", maxsplit=1)[0].replace("\n", " ")[:300]
+
+
+def _no_room(error: OSError, path: StorePath) -> Exception:
+    if error.errno in NO_ROOM:
+        return StorageFull(f"no room for {path} on the server's disk; make room there and send it again")
+    return error

@@ -1,0 +1,1 @@
+"""Reading and writing rows, one file per noun. Callers own the transaction."""

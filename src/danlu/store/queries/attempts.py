@@ -1,0 +1,199 @@
+"""Attempts, their tasks and the devices they hold, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, select, tuple_, update
+from sqlalchemy.orm import Session
+
+from danlu.spec.reasons import Reason
+from danlu.spec.states import ATTEMPT_NEXT, AttemptState
+from danlu.store.sql.database import num_changed
+from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, JobRow, TaskRow
+
+LIVE = tuple(state.value for state in ATTEMPT_NEXT)
+
+
+def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
+    """Store an attempt with its tasks, and claim its devices, of one type in each task.
+
+    A device that is taken raises IntegrityError.
+    """
+    session.add(attempt)
+    session.add_all(tasks)
+    session.add_all(
+        DeviceClaimRow(
+            node=task.node,
+            type=device_type,
+            device_id=device_id,
+            job_id=task.job_id,
+            attempt=task.attempt,
+            rank=task.rank,
+        )
+        for task, device_type in zip(tasks, device_types, strict=True)
+        for device_id in task.device_ids
+    )
+    session.flush()
+
+
+def get_attempt(session: Session, job_id: str, number: int) -> AttemptRow | None:
+    return session.get(AttemptRow, (job_id, number))
+
+
+def attempts_of(session: Session, job_id: str) -> Sequence[AttemptRow]:
+    return session.scalars(select(AttemptRow).where(AttemptRow.job_id == job_id).order_by(AttemptRow.number)).all()
+
+
+def attempts_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, AttemptRow]:
+    """The named attempts by job id."""
+    rows = session.scalars(select(AttemptRow).where(tuple_(AttemptRow.job_id, AttemptRow.number).in_(keys)))
+    return {row.job_id: row for row in rows}
+
+
+def by_token(session: Session, digest: str) -> AttemptRow | None:
+    return session.scalar(select(AttemptRow).where(AttemptRow.token_digest == digest))
+
+
+def tasks_of(session: Session, job_id: str) -> Sequence[TaskRow]:
+    query = select(TaskRow).where(TaskRow.job_id == job_id)
+    return session.scalars(query.order_by(TaskRow.attempt, TaskRow.rank)).all()
+
+
+def tasks_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, list[TaskRow]]:
+    """The tasks of the named attempts by job id, in rank order."""
+    query = select(TaskRow).where(tuple_(TaskRow.job_id, TaskRow.attempt).in_(keys)).order_by(TaskRow.rank)
+    found: dict[str, list[TaskRow]] = {}
+    for row in session.scalars(query):
+        found.setdefault(row.job_id, []).append(row)
+    return found
+
+
+def live_tasks(session: Session) -> Sequence[TaskRow]:
+    """All tasks of attempts that have not ended: what is in use."""
+    query = select(TaskRow).join(
+        AttemptRow, (AttemptRow.job_id == TaskRow.job_id) & (AttemptRow.number == TaskRow.attempt)
+    )
+    return session.scalars(query.where(AttemptRow.state.in_(LIVE))).all()
+
+
+def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[datetime, datetime | None]]]:
+    """From when until when each attempt of these jobs held its devices, by job id; None: it still does."""
+    found: dict[str, list[tuple[datetime, datetime | None]]] = {}
+    for first in range(0, len(ids), 500):
+        query = select(AttemptRow.job_id, AttemptRow.started_at, AttemptRow.ended_at)
+        for row in session.execute(query.where(AttemptRow.job_id.in_(ids[first : first + 500]))):
+            found.setdefault(row.job_id, []).append((row.started_at, row.ended_at))
+    return found
+
+
+class LiveAttempt(NamedTuple):
+    """What deciding needs of an attempt that has not ended."""
+
+    job_id: str
+    number: int
+    state: str
+    is_started: bool
+    started_at: datetime
+    project_id: int
+    owner_id: int
+    desired: str
+
+
+class LiveTask(NamedTuple):
+    """What a task holds."""
+
+    job_id: str
+    rank: int
+    node: str
+    cpus: float
+    memory_bytes: int
+    started_at: datetime | None
+
+
+def live_attempts(session: Session) -> list[LiveAttempt]:
+    query = select(
+        AttemptRow.job_id,
+        AttemptRow.number,
+        AttemptRow.state,
+        AttemptRow.is_started,
+        AttemptRow.started_at,
+        JobRow.project_id,
+        JobRow.owner_id,
+        JobRow.desired,
+    ).join(JobRow, JobRow.id == AttemptRow.job_id)
+    return [LiveAttempt(*row) for row in session.execute(query.where(AttemptRow.state.in_(LIVE)))]
+
+
+def tasks_in_use(session: Session) -> list[LiveTask]:
+    """The tasks of attempts that have not ended."""
+    columns = [getattr(TaskRow, name) for name in LiveTask._fields]
+    query = select(*columns).join(
+        AttemptRow, (AttemptRow.job_id == TaskRow.job_id) & (AttemptRow.number == TaskRow.attempt)
+    )
+    return [LiveTask(*row) for row in session.execute(query.where(AttemptRow.state.in_(LIVE)))]
+
+
+def ports_in_use(session: Session) -> frozenset[int]:
+    """Ports of live attempts and of their tasks."""
+    placements = session.scalars(select(AttemptRow.placement).where(AttemptRow.state.in_(LIVE)))
+    return frozenset(
+        int(port)
+        for placement in placements
+        for port in (placement["master_port"], *(task.get("port", 0) for task in placement["tasks"]))
+    )
+
+
+def device_claims(session: Session) -> Sequence[DeviceClaimRow]:
+    return session.scalars(select(DeviceClaimRow)).all()
+
+
+def with_logs_older_than(session: Session, moment: datetime, limit: int) -> Sequence[AttemptRow]:
+    """Ended attempts whose logs are still there though they are older than that."""
+    query = select(AttemptRow).where(AttemptRow.has_logs, AttemptRow.ended_at < moment).limit(limit)
+    return session.scalars(query).all()
+
+
+def mark_without_logs(session: Session, attempt: AttemptRow) -> None:
+    session.execute(
+        update(AttemptRow)
+        .where(AttemptRow.job_id == attempt.job_id, AttemptRow.number == attempt.number)
+        .values(has_logs=False)
+    )
+
+
+def mark_started(session: Session, job_id: str, number: int) -> None:
+    session.execute(
+        update(AttemptRow).where(AttemptRow.job_id == job_id, AttemptRow.number == number).values(is_started=True)
+    )
+
+
+def change_task(session: Session, task: TaskRow, **changes: Any) -> None:
+    session.execute(
+        update(TaskRow)
+        .where(TaskRow.job_id == task.job_id, TaskRow.attempt == task.attempt, TaskRow.rank == task.rank)
+        .values(**changes)
+    )
+
+
+def move_attempt(session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, **changes: Any) -> bool:
+    """Change an attempt's state if it is still as it was read; an end is final."""
+    statement = update(AttemptRow).where(
+        AttemptRow.job_id == attempt.job_id, AttemptRow.number == attempt.number, AttemptRow.state == attempt.state
+    )
+    values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
+    return num_changed(session, statement.values(**values)) == 1
+
+
+def end_attempt(
+    session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, *, at: datetime, **changes: Any
+) -> bool:
+    """End an attempt: its devices are free, its token is worth nothing."""
+    if not move_attempt(session, attempt, state, why, ended_at=at, token_digest=None, **changes):
+        return False
+    session.execute(
+        delete(DeviceClaimRow).where(DeviceClaimRow.job_id == attempt.job_id, DeviceClaimRow.attempt == attempt.number)
+    )
+    return True

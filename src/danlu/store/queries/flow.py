@@ -1,0 +1,191 @@
+"""The data flow in SQL: nodes become known, are connected, and stay when the thing they stand for is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import exists, insert, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from danlu.spec.flow import NodeKind, NodeRef, Relation
+from danlu.store.queries.flow_paths import above, forms, is_below
+from danlu.store.queries.flow_walk import Neighbourhood, neighbourhood_of
+from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
+
+MAX_LABEL_CHARS = 300
+_NODES = "flow nodes"
+MAX_RELATED = 1000
+"""With how many paths above and below it a path in the store is connected."""
+
+
+def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
+    """Make a node known, or refresh what is known of it. One that was buried lives again."""
+    row = find(session, ref)
+    if row is None:
+        add_node(session, ref, project_id=project_id, label=label, at=at)
+        return
+    known = (project_id, label[:MAX_LABEL_CHARS], None)
+    if (row.project_id, row.label, row.deleted_at) != known:
+        row.project_id, row.label, row.deleted_at = known
+        session.flush()
+
+
+def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
+    """Make a node known that cannot be known yet, without looking: submits come by the hundred."""
+    row = FlowNodeRow(
+        kind=ref.kind.value, key=ref.key, project_id=project_id, label=label[:MAX_LABEL_CHARS], created_at=at
+    )
+    session.add(row)
+    _remember(session, ref, row)
+
+
+def rename(session: Session, ref: NodeRef, label: str) -> None:
+    """Quiet when it is not known; what is buried stays so."""
+    row = find(session, ref)
+    if row is not None:
+        row.label = label[:MAX_LABEL_CHARS]
+
+
+def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, at: datetime) -> None:
+    """Say that data goes from one known node to another. Quiet when that is known.
+
+    Where one path of the store is written and another one, above or below it, is read, both are connected as well.
+    """
+    here, there = _known(session, source), _known(session, target)
+    session.flush()  # new ones have their numbers then
+    # a path that was read or written before has its neighbours already: later ones come to it by themselves
+    is_first_read = source.kind is NodeKind.STORE and not _is_used(session, here, FlowEdgeRow.source)
+    is_first_write = target.kind is NodeKind.STORE and not _is_used(session, there, FlowEdgeRow.target)
+    _add_edge(session, here.number, there.number, relation, at)
+    if is_first_read:
+        _add_parts(session, here, at, is_read=True)
+    if is_first_write:
+        _add_parts(session, there, at, is_read=False)
+
+
+def bury(session: Session, ref: NodeRef, at: datetime) -> None:
+    """Note that the thing is deleted; its label and edges stay. Quiet when it is not known, or buried."""
+    row = find(session, ref)
+    if row is not None and row.deleted_at is None:
+        row.deleted_at = at
+        session.flush()
+
+
+def bury_many(session: Session, kind: NodeKind, keys: Sequence[str], at: datetime) -> None:
+    """The same for many nodes of one kind, which are not paths in the store."""
+    for first in range(0, len(keys), 500):
+        known = (FlowNodeRow.kind == kind.value, FlowNodeRow.key.in_(keys[first : first + 500]))
+        session.execute(update(FlowNodeRow).where(*known, FlowNodeRow.deleted_at.is_(None)).values(deleted_at=at))
+
+
+def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
+    """The node of that name. A folder of the store is found with and without the slash at its end."""
+    remembered: dict[NodeRef, FlowNodeRow] = session.info.get(_NODES, {})
+    if ref in remembered:
+        return remembered[ref]
+    written = forms(ref.key) if ref.kind is NodeKind.STORE else [ref.key]
+    query = select(FlowNodeRow).where(FlowNodeRow.kind == ref.kind.value, FlowNodeRow.key.in_(written))
+    row = session.scalar(query.order_by(FlowNodeRow.number).limit(1))
+    if row is not None:
+        _remember(session, ref, row)
+    return row
+
+
+def nodes_of(session: Session, texts: Sequence[str]) -> dict[str, FlowNodeRow]:
+    """`kind:key` -> the node, of those that are there."""
+    by_kind: dict[str, list[str]] = {}
+    for text in texts:
+        kind, _, key = text.partition(":")
+        by_kind.setdefault(kind, []).append(key)
+    found: dict[str, FlowNodeRow] = {}
+    for kind, keys in by_kind.items():
+        for first in range(0, len(keys), 500):
+            query = select(FlowNodeRow).where(FlowNodeRow.kind == kind, FlowNodeRow.key.in_(keys[first : first + 500]))
+            found.update({f"{kind}:{row.key}": row for row in session.scalars(query)})
+    return found
+
+
+def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
+    """Whether data is known to go from the one to the other, and the other is there."""
+    here, there = find(session, source), find(session, target)
+    if here is None or there is None or there.deleted_at is not None:
+        return False
+    query = select(FlowEdgeRow.relation).where(FlowEdgeRow.source == here.number, FlowEdgeRow.target == there.number)
+    return session.scalar(query.limit(1)) is not None
+
+
+def move_bucket(session: Session, bucket: str, project_id: int) -> None:
+    """The paths of a bucket belong to another project from now on."""
+    of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, is_below(f"{bucket}/"))
+    session.execute(update(FlowNodeRow).where(*of_bucket).values(project_id=project_id))
+
+
+def neighbourhood(
+    session: Session,
+    ref: NodeRef,
+    *,
+    direction: str,
+    depth: int,
+    limit: int,
+    after: int = 0,
+    project_ids: Sequence[int] | None = None,
+) -> Neighbourhood | None:
+    """What a node comes from and what became of it, `limit` nodes from the `after`-th on, the nearest first.
+
+    None when the node is not known, or belongs to a project that is not among `project_ids` (None: all are).
+    """
+    root = find(session, ref)
+    if root is None or (project_ids is not None and root.project_id not in project_ids):
+        return None
+    return neighbourhood_of(
+        session, root.number, direction=direction, depth=depth, limit=limit, after=after, project_ids=project_ids
+    )
+
+
+def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:
+    """A change asks for the same nodes several times. Nodes are never removed, so what was found is there."""
+    session.info.setdefault(_NODES, {})[ref] = row
+
+
+def _is_used(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> bool:
+    query = select(FlowEdgeRow.source).where(end == row.number, FlowEdgeRow.relation != Relation.PART.value)
+    return session.scalar(query.limit(1)) is not None
+
+
+def _known(session: Session, ref: NodeRef) -> FlowNodeRow:
+    row = find(session, ref)
+    if row is None:
+        raise LookupError(f"{ref} is not a known node; call node() before connect()")
+    return row
+
+
+def _add_edge(session: Session, source: int, target: int, relation: str, at: datetime) -> None:
+    # writers take turns, so nobody adds the same one in between
+    if session.get(FlowEdgeRow, (source, target, str(relation))) is None:
+        session.add(FlowEdgeRow(source=source, target=target, relation=str(relation), created_at=at))
+        session.flush()
+
+
+def _add_parts(session: Session, row: FlowNodeRow, at: datetime, *, is_read: bool) -> None:
+    """Connect a path that is read with those that are written, or the other way round. There may be many."""
+    here, there = (FlowEdgeRow.target, FlowEdgeRow.source) if is_read else (FlowEdgeRow.source, FlowEdgeRow.target)
+    related = _related(session, row, here)
+    if not related:
+        return
+    query = select(there).where(here == row.number, FlowEdgeRow.relation == Relation.PART.value)
+    known = set(session.scalars(query))
+    edge = {"relation": Relation.PART.value, "created_at": at, here.key: row.number}
+    new = [{**edge, there.key: number} for number in related if number not in known]
+    if new:
+        session.execute(insert(FlowEdgeRow), new)
+
+
+def _related(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> Sequence[int]:
+    """Paths above and below this one that something reads (`end` is the source of edges) or writes (the target)."""
+    is_used = exists().where(end == FlowNodeRow.number, FlowEdgeRow.relation != Relation.PART.value)
+    query = select(FlowNodeRow.number).where(FlowNodeRow.kind == NodeKind.STORE.value, is_used)
+    # two questions, in the order of the index: as one, they would be answered by looking at every path
+    higher = session.scalars(query.where(FlowNodeRow.key.in_(above(row.key))))
+    lower = query.where(is_below(f"{row.key.rstrip('/')}/")).order_by(FlowNodeRow.key).limit(MAX_RELATED)
+    return [number for number in (*higher, *session.scalars(lower)) if number != row.number]

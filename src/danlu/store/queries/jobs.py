@@ -1,0 +1,264 @@
+"""Jobs in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.states import Desired, JobState, is_over
+from danlu.store.sql.database import num_changed
+from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
+
+RECENT_EVENTS = 500
+LIVE = (JobState.STARTING.value, JobState.RUNNING.value, JobState.STOPPING.value)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    project_ids: Sequence[int] | None = None
+    """None: of all projects."""
+
+    states: Sequence[JobState] = ()
+    name: str | None = None
+    tags: Sequence[tuple[str, str]] = ()
+
+
+def add_job(session: Session, row: JobRow) -> None:
+    session.add(row)
+    session.flush()
+
+
+def get_job(session: Session, job_id: str) -> JobRow | None:
+    return session.get(JobRow, job_id)
+
+
+def project_of(session: Session, job_id: str) -> int | None:
+    return session.scalar(select(JobRow.project_id).where(JobRow.id == job_id))
+
+
+def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
+    return {row.id: row for first in range(0, len(ids), 500) for row in _chunk(session, ids[first : first + 500])}
+
+
+def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
+    """Id -> state, of those that are there."""
+    found: dict[str, str] = {}
+    for first in range(0, len(ids), 500):
+        query = select(JobRow.id, JobRow.state).where(JobRow.id.in_(ids[first : first + 500]))
+        found.update({row.id: row.state for row in session.execute(query)})
+    return found
+
+
+def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> JobRow | None:
+    query = select(JobRow).where(JobRow.name == name).order_by(JobRow.id.desc()).limit(1)
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    return session.scalar(query)
+
+
+def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | None:
+    return session.scalar(select(JobRow).where(JobRow.owner_id == owner_id, JobRow.request_id == request_id))
+
+
+def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> Sequence[JobRow]:
+    """Newest first, those older than the job `before`."""
+    query = select(JobRow).order_by(JobRow.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(JobRow.id < before)
+    if wanted.project_ids is not None:
+        query = query.where(JobRow.project_id.in_(wanted.project_ids))
+    if wanted.states:
+        query = query.where(JobRow.state.in_([state.value for state in wanted.states]))
+    if wanted.name is not None:
+        query = query.where(JobRow.name == wanted.name)
+    for key, value in wanted.tags:
+        query = query.where(JobRow.spec["tags"][key].as_string() == value)
+    return session.scalars(query).all()
+
+
+def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
+    """Write intent. The scheduler acts on it."""
+    for first in range(0, len(ids), 500):
+        session.execute(
+            update(JobRow)
+            .where(JobRow.id.in_(ids[first : first + 500]))
+            .values(desired=desired.value, version=JobRow.version + 1)
+        )
+
+
+def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **changes: Any) -> bool:
+    """Change a job's state if it is still as it was read."""
+    statement = update(JobRow).where(JobRow.id == job.id, JobRow.version == job.version)
+    values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
+    return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
+
+
+def set_reason(session: Session, job_id: str, why: Reason) -> None:
+    """Say why a queued job waits; quiet when it says so already."""
+    session.execute(
+        update(JobRow)
+        .where(
+            JobRow.id == job_id,
+            JobRow.state == JobState.QUEUED.value,
+            or_(JobRow.reason_code != why.code, JobRow.reason_message != why.message),
+        )
+        .values(reason_code=why.code, reason_message=why.message, version=JobRow.version + 1)
+    )
+
+
+def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> None:
+    """Take the jobs in these states that nobody else works on.
+
+    A claim that would end later than any claim can was made before the clock was set back; it counts as over.
+    """
+    until = now + timedelta(seconds=seconds)
+    session.execute(
+        update(JobRow)
+        .where(
+            JobRow.state.in_(states),
+            or_(
+                JobRow.lock_token.is_(None),
+                JobRow.lock_token == token,
+                JobRow.lock_expires_at < now,
+                JobRow.lock_expires_at > until + timedelta(seconds=seconds),
+            ),
+        )
+        .values(lock_token=token, lock_expires_at=until)
+    )
+
+
+def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.state.in_(states))).all()
+
+
+def settle_waiting(session: Session, at: datetime) -> int:
+    """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
+    waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
+    moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime | None]], ...] = (
+        (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
+        ((JobState.QUEUED.value,), Desired.PAUSE, JobState.PAUSED, "paused", {}),
+        ((JobState.PAUSED.value,), Desired.RUN, JobState.QUEUED, "submitted", {"queued_at": at, "not_before": None}),
+    )
+    moved = 0
+    for states, desired, to, code, changes in moves:
+        query = select(JobRow.id, JobRow.attempt).where(JobRow.state.in_(states), JobRow.desired == desired.value)
+        found = session.execute(query).all()
+        why = reason(code)
+        for first in range(0, len(found), 500):
+            ids = [job_id for job_id, _ in found[first : first + 500]]
+            statement = update(JobRow).where(JobRow.id.in_(ids))
+            values = {"state": to.value, "reason_code": why.code, "reason_message": why.message, **changes}
+            session.execute(statement.values(version=JobRow.version + 1, **values))
+        session.add_all(
+            EventRow(job_id=job_id, attempt=attempt, at=at, kind=to.value, message=why.message)
+            for job_id, attempt in found
+        )
+        moved += len(found)
+    return moved
+
+
+class QueueRow(NamedTuple):
+    """What serving the queue needs of a job. Without its spec: a long queue is read often, and specs are long."""
+
+    id: str
+    project_id: int
+    owner_id: int
+    attempt: int
+    queued_at: datetime
+    not_before: datetime | None
+    reason_code: str
+    reason_message: str
+
+
+def queue(session: Session) -> list[QueueRow]:
+    """Queued jobs in the order in which they are looked at."""
+    columns = [getattr(JobRow, name) for name in QueueRow._fields]
+    query = select(*columns).where(JobRow.state == JobState.QUEUED.value)
+    rows = session.execute(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id))
+    return [QueueRow(*row) for row in rows]
+
+
+def ahead_of(session: Session, job: JobRow, limit: int) -> tuple[int, list[str]]:
+    """How many queued jobs of its project come before a job, and the first of them."""
+    ahead = (
+        JobRow.state == JobState.QUEUED.value,
+        JobRow.project_id == job.project_id,
+        or_(
+            JobRow.priority > job.priority,
+            and_(JobRow.priority == job.priority, JobRow.queued_at < job.queued_at),
+            and_(JobRow.priority == job.priority, JobRow.queued_at == job.queued_at, JobRow.id < job.id),
+        ),
+    )
+    count = session.scalar(select(func.count()).select_from(JobRow).where(*ahead)) or 0
+    order = (JobRow.priority.desc(), JobRow.queued_at, JobRow.id)
+    return count, list(session.scalars(select(JobRow.id).where(*ahead).order_by(*order).limit(limit)))
+
+
+def projects_waiting(session: Session) -> list[int]:
+    """The projects that have jobs in the queue."""
+    return list(session.scalars(select(JobRow.project_id).where(JobRow.state == JobState.QUEUED.value).distinct()))
+
+
+def specs_of(session: Session, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The stored specs by job id."""
+    found: dict[str, dict[str, Any]] = {}
+    for first in range(0, len(ids), 500):
+        query = select(JobRow.id, JobRow.spec).where(JobRow.id.in_(ids[first : first + 500]))
+        found.update((row[0], row[1]) for row in session.execute(query))
+    return found
+
+
+def release(session: Session, token: str) -> None:
+    """Give up all claims, so that another server goes on at once."""
+    session.execute(update(JobRow).where(JobRow.lock_token == token).values(lock_token=None, lock_expires_at=None))
+
+
+def delete_jobs(session: Session, ids: Sequence[str]) -> None:
+    for first in range(0, len(ids), 500):
+        part = ids[first : first + 500]
+        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow):
+            session.execute(delete(table).where(table.job_id.in_(part)))
+        session.execute(delete(JobRow).where(JobRow.id.in_(part)))
+
+
+def add_event(session: Session, job_id: str, attempt: int, *, kind: str, message: str, at: datetime) -> None:
+    session.add(EventRow(job_id=job_id, attempt=attempt, at=at, kind=kind, message=message))
+
+
+def list_events(session: Session, job_id: str, *, after: int, limit: int) -> Sequence[EventRow]:
+    query = select(EventRow).where(EventRow.job_id == job_id, EventRow.id > after)
+    return session.scalars(query.order_by(EventRow.id).limit(limit)).all()
+
+
+def open_versions(session: Session, project_ids: Sequence[int] | None) -> dict[str, int]:
+    """The versions of all jobs that are not over, by id: what differs from an earlier look has changed since."""
+    states = [state.value for state in JobState if not is_over(state)]
+    query = select(JobRow.id, JobRow.version).where(JobRow.state.in_(states))
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    return {row.id: row.version for row in session.execute(query)}
+
+
+def last_event(session: Session, before: datetime) -> int:
+    """Id of the newest event that is older than a moment, among the newest ones; 0 when there is none."""
+    newest = select(EventRow.id, EventRow.at).order_by(EventRow.id.desc()).limit(RECENT_EVENTS)
+    rows = session.execute(newest).all()
+    older = (event_id for event_id, at in rows if at < before)
+    return next(older, rows[-1][0] - 1 if rows else 0)
+
+
+def with_events(session: Session, after: int) -> tuple[set[str], int]:
+    """Ids of the jobs that something happened to after an event, and the last event now. Writers take turns, so that
+    no smaller id turns up later."""
+    rows = session.execute(select(EventRow.id, EventRow.job_id).where(EventRow.id > after)).all()
+    return {job_id for _, job_id in rows}, max((event_id for event_id, _ in rows), default=after)
+
+
+def _chunk(session: Session, ids: Sequence[str]) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.id.in_(ids))).all()

@@ -1,0 +1,108 @@
+"""Projects, their members and buckets in SQL; the plainest of it is in `people`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from danlu.spec.states import JobState, is_over
+from danlu.store.sql.database import num_changed
+from danlu.store.sql.tables import AuditRow, BlobOwnerRow, BucketRow, JobRow, MemberRow, ProjectRow, UserRow
+
+_OPEN = [state.value for state in JobState if not is_over(state)]
+
+
+class Member(NamedTuple):
+    user_id: int
+    name: str
+    full_name: str
+    role: str
+    is_active: bool
+
+
+def get_project(session: Session, project_id: int) -> ProjectRow | None:
+    return session.get(ProjectRow, project_id)
+
+
+def project_by_name(session: Session, name: str) -> ProjectRow | None:
+    return session.scalar(select(ProjectRow).where(ProjectRow.name == name))
+
+
+def list_projects(
+    session: Session, project_ids: Sequence[int] | None, *, after: str, limit: int
+) -> Sequence[ProjectRow]:
+    """Of these ids, or all; by name."""
+    query = select(ProjectRow).where(ProjectRow.name > after).order_by(ProjectRow.name).limit(limit)
+    if project_ids is not None:
+        query = query.where(ProjectRow.id.in_(project_ids))
+    return session.scalars(query).all()
+
+
+def archived_ids(session: Session) -> frozenset[int]:
+    return frozenset(session.scalars(select(ProjectRow.id).where(ProjectRow.archived_at.is_not(None))))
+
+
+def delete_project(session: Session, project_id: int) -> None:
+    """Members and what is known of sent bytes go with it; its story stays, for admins.
+
+    SQLite may give the number to another project later, whose owners must not read that story.
+    """
+    session.execute(update(AuditRow).where(AuditRow.project_id == project_id).values(project_id=None))
+    session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id))
+    session.execute(delete(MemberRow).where(MemberRow.project_id == project_id))
+    session.execute(delete(ProjectRow).where(ProjectRow.id == project_id))
+
+
+def members(session: Session, project_id: int) -> list[Member]:
+    query = select(UserRow.id, UserRow.name, UserRow.full_name, MemberRow.role, UserRow.is_active)
+    query = query.join(MemberRow, MemberRow.user_id == UserRow.id).where(MemberRow.project_id == project_id)
+    return [Member(*row) for row in session.execute(query.order_by(UserRow.name))]
+
+
+def set_member(session: Session, project_id: int, user_id: int, role: str) -> None:
+    session.merge(MemberRow(project_id=project_id, user_id=user_id, role=role))
+    session.flush()
+
+
+def delete_member(session: Session, project_id: int, user_id: int) -> bool:
+    gone = delete(MemberRow).where(MemberRow.project_id == project_id, MemberRow.user_id == user_id)
+    return num_changed(session, gone) > 0
+
+
+def share_a_project(session: Session, user_id: int, project_ids: Sequence[int]) -> bool:
+    query = select(MemberRow.user_id).where(MemberRow.user_id == user_id, MemberRow.project_id.in_(project_ids))
+    return session.scalar(query.limit(1)) is not None
+
+
+def roles_by_name(session: Session, user_id: int) -> dict[str, str]:
+    """Project name -> role."""
+    query = select(ProjectRow.name, MemberRow.role).join(MemberRow, MemberRow.project_id == ProjectRow.id)
+    return dict(session.execute(query.where(MemberRow.user_id == user_id)).all())
+
+
+def num_jobs(session: Session, project_id: int, *, is_open: bool = False) -> int:
+    query = select(func.count()).select_from(JobRow).where(JobRow.project_id == project_id)
+    if is_open:
+        query = query.where(JobRow.state.in_(_OPEN))
+    return session.scalar(query) or 0
+
+
+def open_jobs_of(session: Session, user_id: int) -> Sequence[JobRow]:
+    """Somebody's jobs that are not over."""
+    return session.scalars(select(JobRow).where(JobRow.owner_id == user_id, JobRow.state.in_(_OPEN))).all()
+
+
+def open_jobs_writing_to(session: Session, bucket: str) -> Sequence[str]:
+    query = select(JobRow.id).where(JobRow.state.in_(_OPEN), JobRow.output.startswith(f"store://{bucket}/"))
+    return session.scalars(query.order_by(JobRow.id).limit(10)).all()
+
+
+def move_bucket(session: Session, name: str, project_id: int) -> None:
+    session.execute(update(BucketRow).where(BucketRow.name == name).values(project_id=project_id))
+
+
+def delete_bucket(session: Session, name: str) -> None:
+    session.execute(delete(BucketRow).where(BucketRow.name == name))

@@ -1,0 +1,138 @@
+"""From the filter language to SQL over the table of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, and_, cast, exists, false, func, not_, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from danlu.spec.run_filter import AllOf, AnyOf, Comparison, Condition, Not, Value, parse_filter, wrong_filter
+from danlu.store.sql.run_tables import RunRow, RunValueRow
+from danlu.store.sql.tables import UserRow
+
+_TEXTS: dict[str, InstrumentedAttribute[Any]] = {
+    "name": RunRow.name,
+    "id": RunRow.id,
+    "state": RunRow.state,
+    "folder": RunRow.folder,
+    "job": RunRow.job_id,
+    "description": RunRow.description,
+}
+_NUMBERS: dict[str, InstrumentedAttribute[Any]] = {
+    "attempt": RunRow.attempt,
+    "step": RunRow.step,
+    "epoch": RunRow.epoch,
+}
+_TIMES: dict[str, InstrumentedAttribute[Any]] = {
+    "created": RunRow.created_at,
+    "started": RunRow.started_at,
+    "ended": RunRow.ended_at,
+}
+_SIGNS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+    "=": lambda column, value: column == value,
+    "!=": lambda column, value: column != value,
+    "<": lambda column, value: column < value,
+    "<=": lambda column, value: column <= value,
+    ">": lambda column, value: column > value,
+    ">=": lambda column, value: column >= value,
+    "~": lambda column, value: column.contains(value, autoescape=True),
+}
+
+
+def compile_filter(text: str) -> ColumnElement[bool]:
+    """A condition on runs. Raise InvalidInput, with the place, when the text cannot be read or compared like that."""
+    return _compile(parse_filter(text), text)
+
+
+def _compile(part: Condition, text: str) -> ColumnElement[bool]:
+    if isinstance(part, AllOf):
+        return and_(*(_compile(inner, text) for inner in part.parts))
+    if isinstance(part, AnyOf):
+        return or_(*(_compile(inner, text) for inner in part.parts))
+    if isinstance(part, Not):
+        # a run that has no such value is not one that has it
+        return not_(func.coalesce(_compile(part.part, text), false()))
+    return _comparison(part, text)
+
+
+def _comparison(part: Comparison, text: str) -> ColumnElement[bool]:
+    if part.field in _TEXTS:
+        return _compare(_TEXTS[part.field], part, [_word(value) for value in part.values])
+    if part.field in _NUMBERS:
+        return _compare(_NUMBERS[part.field], part, [_number(value, part, text) for value in part.values])
+    if part.field in _TIMES:
+        return _compare(_TIMES[part.field], part, [_time(value, part, text) for value in part.values])
+    if part.field == "owner":
+        named = _compare(UserRow.name, part, [_word(value) for value in part.values])
+        return RunRow.owner_id.in_(select(UserRow.id).where(named))
+    if part.field == "label":
+        return _label(part, text)
+    return _value(part)
+
+
+def _value(part: Comparison) -> ColumnElement[bool]:
+    """A metric, a hyperparameter or a summary value: by number or by text, as the filter has it."""
+    number = {"last": RunValueRow.num, "min": RunValueRow.low, "max": RunValueRow.high}[part.of]
+    tests = []
+    for value in part.values:
+        sign = "=" if part.sign == "in" else part.sign
+        if isinstance(value, bool):
+            tests.append(_SIGNS[sign](RunValueRow.text, str(value).lower()))
+        elif isinstance(value, float):
+            tests.append(_SIGNS[sign](number, value))
+        else:
+            tests.append(_SIGNS[sign](RunValueRow.text, value))
+    return exists().where(RunValueRow.run == RunRow.number, RunValueRow.key == part.field, or_(*tests))
+
+
+def _label(part: Comparison, text: str) -> ColumnElement[bool]:
+    if part.sign not in ("=", "!=", "in", "~"):
+        raise wrong_filter(text, part.at, "a label is compared with = != ~ or in")
+    # labels are a JSON list of texts: compared as JSON they need no table of their own
+    labels = cast(RunRow.labels, String)
+    found = or_(
+        *(labels.contains(_json_text(_word(value), whole=part.sign != "~"), autoescape=True) for value in part.values)
+    )
+    return not_(found) if part.sign == "!=" else found
+
+
+def _json_text(word: str, *, whole: bool) -> str:
+    import json
+
+    text = json.dumps(word)
+    return text if whole else text[1:-1]
+
+
+def _compare(column: Any, part: Comparison, values: Sequence[Any]) -> ColumnElement[bool]:
+    if part.sign == "in":
+        return or_(*(column == value for value in values))
+    return _SIGNS[part.sign](column, values[0])
+
+
+def _word(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    return value
+
+
+def _number(value: Value, part: Comparison, text: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, float) or part.sign == "~":
+        raise wrong_filter(text, part.at, f"{part.field} is a number, and {_word(value)!r} is none")
+    return value
+
+
+def _time(value: Value, part: Comparison, text: str) -> datetime:
+    try:
+        if not isinstance(value, str) or part.sign == "~":
+            raise ValueError
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise wrong_filter(
+            text, part.at, f"{part.field} is a time; '2026-01-31' or '2026-01-31T12:00:00' would be right"
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)

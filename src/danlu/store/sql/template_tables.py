@@ -1,0 +1,28 @@
+"""The table of templates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from danlu.store.sql.tables import Base
+
+
+class TemplateRow(Base):
+    """Parts of a job that somebody keeps to begin with."""
+
+    __tablename__ = "templates"
+    __table_args__ = (UniqueConstraint("project_id", "owner_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(100))
+    is_shared: Mapped[bool] = mapped_column(default=False)
+    """Whether everybody in the project sees it."""
+
+    spec: Mapped[dict[str, Any]]
+    changed_at: Mapped[datetime]

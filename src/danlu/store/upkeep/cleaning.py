@@ -1,0 +1,318 @@
+"""What nobody needs any more: found first, so that it can be shown, and removed after that.
+
+Everything is given time: what an upload, a client or another server may still be working on is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import Path
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from danlu.content.manifest import read_manifest
+from danlu.errors import NotFound
+from danlu.spec.paths import StorePath
+from danlu.store.logs.index import Logs
+from danlu.store.objects import uploads
+from danlu.store.objects.base import PARTIAL, Objects
+from danlu.store.objects.blobs import BUCKET, GOING, TOUCH, Blobs
+from danlu.store.objects.uploads import Uploads
+from danlu.store.queries import artifacts, attempts, jobs
+from danlu.store.sql.database import Database
+from danlu.store.sql.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
+from danlu.store.sql.template_tables import TemplateRow
+
+log = logging.getLogger(__name__)
+DAY_SECONDS = 86400.0
+UPLOAD_DAYS = 7
+BLOB_DAYS = 14
+BATCH = 200
+
+
+class Kind(str, Enum):
+    UPLOAD = "upload"
+    """An upload that nobody has gone on with for a week."""
+
+    PARTIAL = "partial file"
+    """A file that a killed server left when it was not yet whole."""
+
+    BLOB = "blob"
+    """Bytes that no job and no artifact refers to, and that nobody has sent for two weeks."""
+
+    OLD_LOG = "old log"
+    """The logs of an attempt that ended more than `log_days` days ago."""
+
+    LOST_LOG = "log of a deleted job"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    kind: Kind
+    name: str
+    size: int
+    remove: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Places:
+    """All that is looked at."""
+
+    database: Database
+    objects: Objects
+    blobs: Blobs
+    inner: Objects
+    uploads: Uploads
+    logs: Logs
+    log_dir: Path
+    partial_dirs: tuple[Path, ...]
+    """Folders in which files are begun under a name of their own."""
+
+    log_days: int
+    now: Callable[[], datetime]
+
+
+def find_leftovers(places: Places) -> Iterator[Leftover]:
+    yield from _old_uploads(places)
+    yield from _partial_files(places)
+    yield from _unused_blobs(places)
+    yield from _old_logs(places)
+    yield from _lost_logs(places)
+
+
+def _old_uploads(places: Places) -> Iterator[Leftover]:
+    with places.database.reading() as session:
+        old = uploads.begun_before(session, places.now() - timedelta(days=UPLOAD_DAYS), limit=10_000)
+        known = set(session.scalars(select(UploadRow.id)))
+        at_service = set(session.scalars(select(UploadRow.service_id)))
+    for row in old:
+
+        def remove(row: UploadRow = row) -> None:
+            uploads.forget(places.database, places.uploads, places.objects, row)
+
+        yield Leftover(Kind.UPLOAD, str(StorePath(row.bucket, row.key)), places.uploads.offset(row.id), remove)
+    yield from _old_artifact_uploads(places)
+    for path in _files(places.uploads.folder):
+        if path.name not in known and _is_old(path):
+            yield _file(Kind.UPLOAD, path)
+    for home in (places.objects, places.inner):
+        for part in home.unfinished():
+            if part.id not in at_service and places.now() - part.begun_at > timedelta(days=1):
+                yield Leftover(Kind.UPLOAD, f"parts of {part.key} at the object service", 0, part.drop)
+
+
+def _old_artifact_uploads(places: Places) -> Iterator[Leftover]:
+    moment = places.now() - timedelta(days=UPLOAD_DAYS)
+    with places.database.reading() as session:
+        old = artifacts.uploads_last_seen_before(session, moment)
+    for row in old:
+
+        def remove(upload_id: str = row.id) -> None:
+            places.database.write(artifacts.forget_upload, upload_id, seen_before=moment)
+
+        yield Leftover(Kind.UPLOAD, f"artifact {row.name}", 0, remove)
+
+
+def _partial_files(places: Places) -> Iterator[Leftover]:
+    for folder in places.partial_dirs:
+        is_spool = folder.name == "spool"
+        for path in _files(folder):
+            if (is_spool or path.name.startswith(PARTIAL)) and _is_old(path):
+                yield _file(Kind.PARTIAL, path)
+
+
+def _unused_blobs(places: Places) -> Iterator[Leftover]:
+    with places.database.reading() as session:
+        moment = _oldest_needed(session, places.now())
+        trees = referenced_trees(session)
+        old = _last_sent_before(session, moment)
+    old -= _with_files(places.blobs, trees)
+    for digest in sorted(old - _named_by_manifests(places, old)):
+        try:
+            size = places.blobs.size(digest)
+        except NotFound:
+            size = 0
+
+        def remove(digest: str = digest) -> None:
+            _remove_blob(places, digest, moment, known_trees=trees)
+
+        yield Leftover(Kind.BLOB, digest, size, remove)
+
+
+def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
+    """Those that a manifest names though nobody counts them: a count that is wrong must not cost anybody bytes."""
+    if not wanted:
+        return set()
+    with places.database.reading() as session:
+        digests = artifacts.all_manifests(session)
+    found: set[str] = set()
+    for digest in digests:
+        try:
+            named = read_manifest(b"".join(places.blobs.read(digest))).chunks().keys()
+        except NotFound:
+            continue  # who asks for that version hears it
+        found |= wanted & {digest, *named}
+    if found:
+        log.warning(
+            "%s blobs are kept that artifacts name and that are not counted, such as %s", len(found), min(found)
+        )
+    return found
+
+
+def _oldest_needed(session: Session, now: datetime) -> datetime:
+    """What was sent since then is kept: two weeks, and as long as an upload of an artifact has been going on."""
+    begun = artifacts.oldest_upload(session, now - timedelta(days=UPLOAD_DAYS))
+    oldest = now - timedelta(days=BLOB_DAYS)
+    return oldest if begun is None else min(oldest, begun - TOUCH)
+
+
+def referenced_trees(session: Session) -> frozenset[str]:
+    """Digests that rows refer to. What else refers to blobs counts itself in their rows."""
+    specs = (JobRow.spec, TemplateRow.spec)
+    found = [tree for spec in specs for tree in session.scalars(select(spec["code"]["tree"].as_string()).distinct())]
+    return frozenset(tree for tree in found if tree)
+
+
+def _last_sent_before(session: Session, moment: datetime) -> set[str]:
+    """Bytes that no manifest names, and that nobody has sent since."""
+    query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest)
+    is_old, is_free = func.max(BlobOwnerRow.added_at) < moment, func.max(BlobOwnerRow.num_refs) <= 0
+    return set(session.scalars(query.having(is_old & is_free)))
+
+
+def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
+    """The trees, and all files that are in them."""
+    found = set(trees)
+    for tree in trees:
+        try:
+            found.update(row[1] for row in json.loads(b"".join(blobs.read(tree))))
+        except NotFound:
+            continue  # such a job says so itself when it starts
+    return found
+
+
+def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
+    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile."""
+    if announce_removal(places, digest, moment, known_trees=known_trees):
+        finish_removal(places, digest)
+
+
+def announce_removal(
+    places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str] = frozenset()
+) -> bool:
+    """Note that nobody is to rely on these bytes any more; False when somebody does.
+
+    Killed after this, the bytes are lacking for who asks, and the next clean-up goes on.
+    """
+    with places.database.writing() as session:
+        if not _is_free(places, session, digest, moment, known_trees):
+            return False
+        session.execute(update(BlobOwnerRow).where(BlobOwnerRow.digest == digest).values(num_refs=GOING))
+    return True
+
+
+def finish_removal(places: Places, digest: str) -> None:
+    """Remove rows and bytes in one transaction, unless somebody has sent the same bytes since, or is about to."""
+    with places.database.writing() as session:
+        rows = session.scalars(select(BlobOwnerRow).where(BlobOwnerRow.digest == digest)).all()
+        if any(row.num_refs != GOING for row in rows):
+            _keep(rows)
+            return
+        session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.digest == digest))
+        session.flush()
+        places.inner.delete(StorePath(BUCKET, f"{digest[:2]}/{digest}"))
+
+
+def _is_free(places: Places, session: Session, digest: str, moment: datetime, known_trees: frozenset[str]) -> bool:
+    """Whether still nobody refers to it, and nobody has sent it."""
+    if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
+        return False  # a job refers to it by now
+    query = select(func.max(BlobOwnerRow.added_at), func.max(BlobOwnerRow.num_refs))
+    sent_at, num_refs = session.execute(query.where(BlobOwnerRow.digest == digest)).one()
+    return sent_at is None or (sent_at < moment and num_refs <= 0)
+
+
+def _keep(rows: Sequence[BlobOwnerRow]) -> None:
+    """The bytes stay: what was on its way out is not any more."""
+    is_sure = any(row.num_refs >= 0 for row in rows)
+    for row in rows:
+        if row.num_refs == GOING and is_sure:
+            row.num_refs = 0
+
+
+def _old_logs(places: Places) -> Iterator[Leftover]:
+    if places.log_days == 0:
+        return
+    with places.database.reading() as session:
+        old = attempts.with_logs_older_than(session, places.now() - timedelta(days=places.log_days), 10_000)
+        sizes = {(row.job_id, row.number): _log_size(session, row) for row in old}
+    for attempt in old:
+
+        def remove(attempt: AttemptRow = attempt) -> None:
+            remove_old_log(places.database, places.logs, attempt, places.log_days, places.now())
+
+        name = f"{attempt.job_id} attempt {attempt.number}"
+        yield Leftover(Kind.OLD_LOG, name, sizes[attempt.job_id, attempt.number], remove)
+
+
+def remove_old_log(database: Database, logs: Logs, attempt: AttemptRow, days: int, now: datetime) -> None:
+    """Forget the logs of one attempt. An event says so."""
+    with database.writing() as session:
+        logs.remove_attempt(session, attempt.job_id, attempt.number)
+        attempts.mark_without_logs(session, attempt)
+        told = f"the logs of attempt {attempt.number} were removed after {days} days"
+        jobs.add_event(session, attempt.job_id, attempt.number, kind="logs_removed", message=told, at=now)
+    logs.drop_files(attempt.job_id, attempt.number)
+
+
+def _log_size(session: Session, attempt: AttemptRow) -> int:
+    query = select(func.sum(LogSegmentRow.size)).where(
+        LogSegmentRow.job_id == attempt.job_id, LogSegmentRow.attempt == attempt.number
+    )
+    return int(session.scalar(query) or 0)
+
+
+def _lost_logs(places: Places) -> Iterator[Leftover]:
+    folders = [path for path in _entries(places.log_dir) if path.is_dir() and _is_old(path)]
+    for first in range(0, len(folders), BATCH):
+        part = folders[first : first + BATCH]
+        with places.database.reading() as session:
+            known = jobs.jobs_by_id(session, [path.name for path in part])
+        for path in part:
+            if path.name not in known:
+                size = sum(file.stat().st_size for file in _files(path))
+
+                def remove(job_id: str = path.name) -> None:
+                    places.logs.drop_files(job_id)
+
+                yield Leftover(Kind.LOST_LOG, path.name, size, remove)
+
+
+def _file(kind: Kind, path: Path) -> Leftover:
+    def remove() -> None:
+        path.unlink(missing_ok=True)
+
+    return Leftover(kind, str(path), path.stat().st_size, remove)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _is_old(path: Path) -> bool:
+    """Whether nobody has touched it for a day. By the machine's clock, which the file's time is of."""
+    try:
+        return time.time() - path.stat().st_mtime > DAY_SECONDS
+    except FileNotFoundError:
+        return False

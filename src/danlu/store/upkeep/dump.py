@@ -1,0 +1,152 @@
+"""All rows of a database, out of one and into another: for backups, and for moving from SQLite to PostgreSQL.
+
+Rows are read in one transaction, so they are of one moment though servers go on. They are written as they were at the
+revision they come from, and the missing migrations are applied after that.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, LargeBinary, Table, bindparam, func, inspect, select, text
+from sqlalchemy.orm import Session
+
+from danlu.errors import Conflict, InvalidInput
+from danlu.store.sql import (  # noqa: F401  their tables are part of the whole
+    artifact_tables,
+    catalog_tables,
+    flow_tables,
+    model_tables,
+    node_tables,
+    run_tables,
+    template_tables,
+)
+from danlu.store.sql.database import Database
+from danlu.store.sql.tables import Base, UtcDateTime
+
+BATCH = 500
+VERSION_TABLE = "alembic_version"
+
+
+class TableDump(NamedTuple):
+    name: str
+    columns: Sequence[str]
+    rows: Iterator[list[Any]]
+    """Values that JSON can hold, in the order of the columns."""
+
+
+def revision(session: Session) -> str:
+    return str(session.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one())
+
+
+def dump(session: Session) -> Iterator[TableDump]:
+    """All tables, those that others refer to first. Each one's rows must be read before the next is asked for."""
+    there = set(inspect(session.connection()).get_table_names()) - {VERSION_TABLE}
+    unknown = sorted(there - set(Base.metadata.tables))
+    if unknown:  # rows that are left out without a word would be missed only when it is too late
+        raise InvalidInput(f"this version of Danlu does not know the table {unknown[0]!r}; use a newer one")
+    for table in Base.metadata.sorted_tables:
+        yield TableDump(table.name, [column.name for column in table.columns], _rows(session, table))
+
+
+def load(session: Session, tables: Iterable[TableDump]) -> dict[str, int]:
+    """Write rows into tables that have none; return how many each got."""
+    counts = {}
+    for found in tables:
+        table = Base.metadata.tables.get(found.name)
+        if table is None:
+            raise InvalidInput(f"this version of Danlu has no table {found.name!r}; use the version that wrote it")
+        counts[found.name] = _insert(session, table, found)
+        _go_on_counting(session, table)
+    return counts
+
+
+def check_empty(database: Database) -> None:
+    """Raise Conflict when there is anything that rows could clash with."""
+    known = set(inspect(database.engine).get_table_names())
+    with database.reading() as session:
+        for table in Base.metadata.sorted_tables:
+            if table.name in known and session.scalar(select(func.count()).select_from(table)):
+                raise Conflict(f"the database has rows in {table.name!r} already; give an empty one")
+
+
+def _rows(session: Session, table: Table) -> Iterator[list[Any]]:
+    columns = list(table.columns)
+    query = select(*columns).order_by(*table.primary_key.columns).execution_options(yield_per=BATCH)
+    for row in session.execute(query):
+        yield [_out(value) for value in row]
+
+
+def _out(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value
+
+
+def _in(column: Column[Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(column.type, UtcDateTime):
+        return datetime.fromisoformat(value)
+    if isinstance(column.type, LargeBinary):
+        return base64.b64decode(value)
+    return value
+
+
+def _insert(session: Session, table: Table, found: TableDump) -> int:
+    unknown = [name for name in found.columns if name not in table.columns]
+    if unknown:
+        raise InvalidInput(f"{table.name} has no column {unknown[0]!r} in this version of Danlu; use a newer one")
+    columns = [table.columns[name] for name in found.columns]
+    # written out, so that columns which are newer than the rows get no values of ours
+    names = ", ".join(f'"{column.name}"' for column in columns)
+    marks = ", ".join(f":{column.name}" for column in columns)
+    statement = text(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})').bindparams(
+        *(bindparam(column.name, type_=column.type) for column in columns)
+    )
+    count = 0
+    for batch in _batches(found.rows):
+        values = [
+            {column.name: _in(column, value) for column, value in zip(columns, row, strict=True)} for row in batch
+        ]
+        session.execute(statement, values)
+        count += len(values)
+    return count
+
+
+def _batches(rows: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
+    batch: list[list[Any]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _go_on_counting(session: Session, table: Table) -> None:
+    """Ids that the database gives out go on after the ones that came with the rows."""
+    column = table.autoincrement_column
+    if column is None or session.get_bind().dialect.name != "postgresql":
+        return  # SQLite takes the largest there is by itself
+    place = {"table": table.name, "column": column.name}
+    if session.execute(text("SELECT pg_get_serial_sequence(:table, :column)"), place).scalar() is None:
+        return
+    session.execute(
+        text(
+            f"SELECT setval(pg_get_serial_sequence(:table, :column), "
+            f'COALESCE((SELECT MAX("{column.name}") FROM "{table.name}"), 0) + 1, false)'
+        ),
+        place,
+    )
+
+
+def to_line(row: Sequence[Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

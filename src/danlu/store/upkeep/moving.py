@@ -1,0 +1,86 @@
+"""Moving everything from one pair of stores to another, such as from SQLite and a folder to PostgreSQL and S3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+
+from danlu.errors import NotFound
+from danlu.spec.paths import StorePath
+from danlu.store.objects.base import ObjectInfo, Objects
+from danlu.store.queries.facts import MOVED, restate
+from danlu.store.sql import migrate
+from danlu.store.sql.database import Database
+from danlu.store.upkeep import dump
+from danlu.store.upkeep.backup import INNER_BUCKETS, Stores, all_objects, bucket_names
+
+NUM_PARALLEL = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    num_copied: int
+    num_there: int
+    """Those that an earlier try had copied."""
+
+    num_bytes: int
+
+
+def copy_objects(database: Database, source: Stores, target: Stores, said: Callable[[int], None]) -> CopyReport:
+    """Copy all objects and blobs that the target has not got. Broken off, it goes on the next time."""
+    num_copied = num_there = num_bytes = 0
+    moves = [(source.objects, target.objects, name) for name in bucket_names(database)]
+    moves += [(source.inner, target.inner, name) for name in INNER_BUCKETS]
+    with ThreadPoolExecutor(NUM_PARALLEL) as pool:
+        for here, there, bucket in moves:
+            known = {info.key: info.size for info in all_objects(there, bucket)}
+
+            def copy(
+                info: ObjectInfo,
+                here: Objects = here,
+                there: Objects = there,
+                bucket: str = bucket,
+                known: Mapping[str, int] = known,
+            ) -> bool:
+                return _copy(here, there, StorePath(bucket, info.key), is_known=known.get(info.key) == info.size)
+
+            found = list(all_objects(here, bucket))
+            for info, is_copied in zip(found, pool.map(copy, found), strict=True):
+                num_copied, num_there = num_copied + is_copied, num_there + (not is_copied)
+                num_bytes += info.size if is_copied else 0
+                said(num_copied + num_there)
+    return CopyReport(num_copied, num_there, num_bytes)
+
+
+def copy_rows(source: Database, target: Database, *, facts: Mapping[str, str], moved_to: str) -> dict[str, int]:
+    """Copy all rows, whole or not at all, and mark the source so that no server starts on it again."""
+    dump.check_empty(target)
+    migrate.upgrade(source)
+    migrate.upgrade(target)
+    with source.reading() as session, target.writing() as other:
+        counts = dump.load(other, dump.dump(session))
+        restate(other, facts)
+    source.write(restate, {MOVED: moved_to})
+    return counts
+
+
+def _copy(here: Objects, there: Objects, path: StorePath, *, is_known: bool) -> bool:
+    """Copy one object unless the same one is there; False when it was."""
+    try:
+        with closing(here.open(path)) as found:
+            digest = found.info.sha256
+            if is_known and digest is not None and there.stat(path).sha256 == digest:
+                return False
+            writer = there.put(path, digest)
+            try:
+                for piece in found.pieces():
+                    writer.write(piece)
+            except BaseException:
+                writer.abort()
+                raise
+            writer.commit(digest)
+    except NotFound:  # deleted while we look
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Fetches an artifact: chunks in packs, several at a time, each checked; a file appears when it is whole.
+
+What is there is not fetched again: files that are right, and the chunks of a file that a break left unfinished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from danlu.content.manifest import Chunk, File, Manifest, digest_of, read_manifest
+from danlu.content.packs import unpack
+from danlu.transfer.carrier import Carrier, Damaged, Told, quiet
+from danlu.transfer.crew import Crew
+
+NUM_PARALLEL = 4
+PACK_BYTES, PACK_PIECES = 4 << 20, 1000
+_READ_BYTES = 1 << 20
+
+
+class _Place(NamedTuple):
+    target: _Target
+    chunk: Chunk
+    offset: int
+
+
+class _Target:
+    """A file on its way. It has its name when all of it is there and right."""
+
+    def __init__(self, file: File, path: str) -> None:
+        self.file = file
+        self.path = path
+        folder, name = os.path.split(path)
+        self.partial = os.path.join(folder, f".partial.{file.sha256[:12]}.{name}"[:250])
+        self._left = len(file.chunks)
+        self._lock = threading.Lock()
+
+    def is_there(self) -> bool:
+        try:
+            return os.path.getsize(self.path) == self.file.size and _sha256(self.path) == self.file.sha256
+        except OSError:
+            return False
+
+    def begin(self) -> list[_Place]:
+        """Make the partial file, and return what it lacks."""
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        with open(self.partial, "ab"):
+            pass
+        has = os.path.getsize(self.partial)
+        lacking, offset = [], 0
+        with open(self.partial, "r+b") as file:
+            for chunk in self.file.chunks:
+                if offset + chunk.size > has or hashlib.sha256(file.read(chunk.size)).hexdigest() != chunk.sha256:
+                    lacking.append(_Place(self, chunk, offset))
+                offset += chunk.size
+                file.seek(offset)
+            file.truncate(self.file.size)
+        self._left = len(lacking)
+        return lacking
+
+    def put(self, data: memoryview, offset: int) -> None:
+        with open(self.partial, "r+b", buffering=0) as file:
+            os.pwrite(file.fileno(), data, offset)
+        with self._lock:
+            self._left -= 1
+            is_last = self._left == 0
+        if is_last:
+            self.finish()
+
+    def finish(self) -> None:
+        if len(self.file.chunks) != 1 and _sha256(self.partial) != self.file.sha256:
+            os.unlink(self.partial)
+            raise Damaged(
+                f"{self.path}: its chunks are right, and the whole of them is not; it was sent while it changed"
+            )
+        if self.file.is_executable:
+            os.chmod(self.partial, stat.S_IMODE(os.stat(self.partial).st_mode) | 0o111)
+        os.replace(self.partial, self.path)
+
+
+def fetch_manifest(carrier: Carrier, version_id: str, digest: str) -> Manifest:
+    """Raise Damaged when it is not the one of that digest."""
+    data = carrier.fetch("GET", f"/artifacts/versions/{version_id}/manifest")
+    if digest_of(data) != digest:
+        raise Damaged(f"the manifest of {version_id} arrived with other bytes than it has; try again")
+    return read_manifest(data)
+
+
+def fetch_files(
+    carrier: Carrier,
+    version_id: str,
+    files: Sequence[File],
+    folder: str,
+    *,
+    told: Told = quiet,
+    num_parallel: int = NUM_PARALLEL,
+) -> list[str]:
+    """Bring files of a version below a folder, and return their paths. What else is in the folder stays.
+
+    Raise Damaged when other bytes arrive than were asked for, and what the carrier raises.
+    """
+    targets = [_Target(file, os.path.join(folder, *file.path.split("/"))) for file in files]
+    url = f"/artifacts/versions/{version_id}/chunks"
+
+    def work(group: list[_Place]) -> None:
+        _fetch(carrier, url, group, told)
+
+    with Crew(work, num_parallel, rest=carrier.rest) as crew:
+        for group in _groups(_lacking(targets, told)):
+            crew.put(group)
+    return [target.path for target in targets]
+
+
+def _lacking(targets: Iterable[_Target], told: Told) -> Iterator[_Place]:
+    for target in targets:
+        if target.is_there():
+            told(target.path, target.file.size, False)
+            continue
+        lacking = target.begin()
+        told(target.path, target.file.size - sum(place.chunk.size for place in lacking), False)
+        if not lacking:
+            target.finish()
+        yield from lacking
+
+
+def _groups(places: Iterable[_Place]) -> Iterator[list[_Place]]:
+    group: list[_Place] = []
+    num_bytes = 0
+    for place in places:
+        if group and (num_bytes + place.chunk.size > PACK_BYTES or len(group) == PACK_PIECES):
+            yield group
+            group, num_bytes = [], 0
+        group.append(place)
+        num_bytes += place.chunk.size
+    if group:
+        yield group
+
+
+def _fetch(carrier: Carrier, url: str, group: list[_Place], told: Told) -> None:
+    wanted: dict[str, list[_Place]] = {}
+    for place in group:
+        wanted.setdefault(place.chunk.sha256, []).append(place)
+    left = list(wanted)
+    while left:
+        arrived = _unpack(carrier.fetch("POST", url, {"digests": left}), wanted)
+        for digest, data in arrived.items():
+            for place in wanted[digest]:
+                place.target.put(data, place.offset)
+                told(place.target.path, place.chunk.size, True)
+        left = [digest for digest in left if digest not in arrived]
+
+
+def _unpack(body: bytes, wanted: dict[str, list[_Place]]) -> dict[str, memoryview]:
+    found: dict[str, memoryview] = {}
+    try:
+        header, rest = unpack(body)
+        begin = 0
+        for item in header:
+            digest, size = str(item["sha256"]), int(item["size"])
+            data = rest[begin : begin + size]
+            begin += size
+            if digest not in wanted or hashlib.sha256(data).hexdigest() != digest:
+                raise Damaged(f"the chunk {digest[:80]} arrived with other bytes than it has; try again")
+            found[digest] = data
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"the server answered with something that is no pack of chunks: {error}") from error
+    if not found:
+        raise Damaged("the server answered with none of the chunks that were asked for")
+    return found
+
+
+def _sha256(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(_READ_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
