@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from danlu.engines.base import CanOpenChannels, Channel, TerminalSize
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.errors import WrongState
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
@@ -53,7 +54,7 @@ def test_a_task_that_ends_takes_its_shells_along(engine: LocalEngine, starter: S
 def test_a_long_path_is_no_problem(tmp_path: Path) -> None:
     """The name of a socket has 107 bytes at most."""
     folder = tmp_path.joinpath(*("a-long-name-of-a-folder" for _ in range(6)))
-    engine = LocalEngine(LocalSettings(work_dir=folder / "work", server_id="test"))
+    engine = LocalEngine(EngineSettings(work_dir=folder / "work", server_id="test"))
     starter = Starter(engine)
     try:
         job = starter.start("echo up; sleep 60")

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from danlu.engines.base import Credentials
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.errors import DanluError, InvalidSpec, StorageFull, Unsupported, WrongState
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Started, Starter, wait_until
@@ -195,8 +196,8 @@ class TestDiskFull:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
     @pytest.fixture
-    def settings(self, small_disk: Path, kind: str) -> LocalSettings:
-        return LocalSettings(work_dir=small_disk / "work", server_id="test", use_sandbox=kind == "sandbox")
+    def settings(self, small_disk: Path, kind: str) -> EngineSettings:
+        return EngineSettings(work_dir=small_disk / "work", server_id="test", sandbox=kind == "sandbox")
 
     def test_a_log_that_fills_the_disk_ends_with_that_reason(self, starter: Starter) -> None:
         job = starter.start("head -c 10000000 /dev/zero; exit 1")

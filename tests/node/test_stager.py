@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.tasks import make_task
 
 from danlu.node.stage import stager
+from danlu.node.task import TASK, TaskInput, TaskOutput, to_json
 from danlu.testing.engines import wait_until
 from danlu.testing.store_server import StoreServer, running_store
 
@@ -32,18 +34,10 @@ class Stager:
 
     def __init__(self, folder: Path, store: StoreServer, direction: str, **task: object) -> None:
         self.folder = folder
-        description = {
-            "server_url": store.url,
-            "uid": None,
-            "gid": None,
-            "inputs": [],
-            "outputs": [{"path": str(folder / "ml/output"), "to": "store://out/job/", "while_running": True}],
-            "in_patience_seconds": 10,
-            "out_patience_seconds": 10,
-            **task,
-        }
+        output = TaskOutput(str(folder / "ml/output"), "store://out/job/", while_running=True)
+        description = make_task(**{"server_url": store.url, "outputs": (output,), **task})
         (folder / "ml/output").mkdir(parents=True, exist_ok=True)
-        (folder / "task.json").write_text(json.dumps(description))
+        (folder / TASK).write_text(to_json(description))
         (folder / "token").write_text(store.token)
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", stager.__file__, direction, str(folder)],
@@ -63,7 +57,7 @@ class Stager:
 def fetch(
     folder: Path, store: StoreServer, source: str, *, to: str = "ml/data", **task: object
 ) -> dict[str, str] | None:
-    return Stager(folder, store, "in", inputs=[{"source": source, "to": str(folder / to)}], **task).finish()
+    return Stager(folder, store, "in", inputs=(TaskInput(source, str(folder / to)),), **task).finish()
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -142,7 +136,7 @@ class TestIn:
 
     def test_a_refused_token_ends_it_at_once(self, tmp_path: Path, store: StoreServer) -> None:
         began = time.monotonic()
-        run = Stager(tmp_path, store, "in", inputs=[{"source": "store://b/s/", "to": str(tmp_path / "ml/data")}])
+        run = Stager(tmp_path, store, "in", inputs=(TaskInput("store://b/s/", str(tmp_path / "ml/data")),))
         store.token = "another"
         failure = run.finish()
         assert failure is not None
@@ -152,7 +146,7 @@ class TestIn:
 
     def test_the_token_is_not_said(self, tmp_path: Path, store: StoreServer) -> None:
         store.token = "very-secret-token"
-        run = Stager(tmp_path, store, "in", inputs=[{"source": "store://b/s/", "to": str(tmp_path / "ml/data")}])
+        run = Stager(tmp_path, store, "in", inputs=(TaskInput("store://b/s/", str(tmp_path / "ml/data")),))
         line = (
             Path(f"/proc/{run.process.pid}/cmdline").read_bytes()
             + Path(f"/proc/{run.process.pid}/environ").read_bytes()
@@ -177,10 +171,10 @@ class TestOut:
         (out / "deep/er").mkdir(parents=True)
         (out / "deep/er/empty").write_bytes(b"")
         (out / "big").write_bytes(BIG)
-        outputs = [
-            {"path": str(out), "to": "store://out/job/", "while_running": True},
-            {"path": str(tmp_path / "ml/model"), "to": "store://out/job/model/", "while_running": False},
-        ]
+        outputs = (
+            TaskOutput(str(out), "store://out/job/", while_running=True),
+            TaskOutput(str(tmp_path / "ml/model"), "store://out/job/model/", while_running=False),
+        )
         (tmp_path / "ml/model").mkdir()
         (tmp_path / "ml/model/w").write_bytes(b"weights")
         assert Stager(tmp_path, store, "out", outputs=outputs).finish() is None
@@ -306,7 +300,7 @@ class TestOut:
         (out / "private").chmod(0)
         for folder in (tmp_path, *tmp_path.parents[:-2]):
             folder.chmod(folder.stat().st_mode | 0o011)
-        failure = Stager(tmp_path, store, "out", uid=1_000_000_001, gid=1_000_000_001).finish()
+        failure = Stager(tmp_path, store, "out", uid=1_000_000_001).finish()
         assert failure is not None
         assert "2 of 3 files could not be stored: ml/output/closed: Permission denied" in failure["message"]
         assert store.objects == {"out/job/open": b"x"}
@@ -314,10 +308,11 @@ class TestOut:
     def test_a_breakdown_is_a_failed_upload_and_says_where_the_files_are(
         self, tmp_path: Path, store: StoreServer
     ) -> None:
-        run = Stager(tmp_path, store, "out", outputs=[{"path": str(tmp_path / "ml/output")}])
+        run = Stager(tmp_path, store, "out", outputs=({"path": str(tmp_path / "ml/output")},))
         out, _ = run.process.communicate(timeout=30)
         failure = json.loads(out)
         assert failure["reason"] == "upload_failed"
+        assert "outputs[0].to: expected text, got nothing" in failure["message"]
         assert f"the files are kept in {tmp_path}" in failure["message"]
 
     def test_an_upload_carries_its_digest(self, tmp_path: Path, store: StoreServer) -> None:
