@@ -21,10 +21,12 @@ from urllib.request import urlopen
 import numpy as np
 
 from danlu_accel.records.errors import BadRecordFile, Unavailable
-from danlu_accel.records.index import Entries, Index, Name, write_whole
+from danlu_accel.records.files import Name, whole_file, write_whole
+from danlu_accel.records.index import Entries, Index
 from danlu_accel.records.order import Order
 
 CHUNK_BYTES = 4 << 20
+MAX_INDEX_BYTES = 8 << 30
 SHARDS_AHEAD = 4
 """Shards fetched beyond the window that is being read."""
 
@@ -105,7 +107,7 @@ class RemoteStorage:
     def prepare(self, file: Name) -> Path:
         """Fetch the index; return the folder where it and its shards belong."""
         name = Path(str(file)).name
-        raw = b"".join(self._reader.read(name))
+        raw = self._read_index(name)
         self._folder = self._base / _digest(raw)
         self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / name, [raw])
@@ -139,6 +141,16 @@ class RemoteStorage:
         self._pool = None
         self._fetches = {}
 
+    def _read_index(self, name: str) -> bytes:
+        raw = bytearray()
+        for chunk in self._reader.read(name):
+            raw += chunk
+            if len(raw) > MAX_INDEX_BYTES:
+                raise BadRecordFile(
+                    f"{self._url}/{name}: expected an index of at most {MAX_INDEX_BYTES} bytes, got more"
+                )
+        return bytes(raw)
+
     def _shards_from(self, order: Order, position: int) -> Iterator[int]:
         sizes = order.shard_sizes
         begin = 0
@@ -168,11 +180,15 @@ class RemoteStorage:
         path = self._folder / shard.name
         if path.is_file() and path.stat().st_size == shard.num_bytes:
             return
-        write_whole(path, self._reader.read(shard.name))
-        size = path.stat().st_size
-        if size != shard.num_bytes:
-            path.unlink()
-            raise BadRecordFile(f"{self._url}/{shard.name}: got {size} bytes, the index says {shard.num_bytes}")
+        with whole_file(path) as file:
+            for chunk in self._reader.read(shard.name):
+                file.write(chunk)
+                if file.tell() > shard.num_bytes:
+                    break
+            if file.tell() != shard.num_bytes:
+                raise BadRecordFile(
+                    f"{self._url}/{shard.name}: expected {shard.num_bytes} bytes, as the index says, got {file.tell()}"
+                )
 
 
 def _digest(data: bytes) -> str:
