@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
+from danlu_accel.records.listing import ListedImage
 
 SUBSAMPLING = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 
@@ -72,6 +73,22 @@ def packed(tmp_path: Path, photo_folder: Callable[..., Path]) -> Callable[..., P
         return pack(folder, sources, tmp_path / "out" / name, classes=list(labels), options=options).index_path
 
     return make
+
+
+@pytest.fixture
+def numbered(tmp_path: Path) -> Callable[..., Path]:
+    """Pack small pictures whose label is the number of their record; return the path of the .index."""
+
+    def make(count: int = 53, shards: int = 9, name: str = "train") -> Path:
+        return pack_numbered(tmp_path, count, shards, name)
+
+    return make
+
+
+def pack_numbered(folder: Path, count: int, shards: int, name: str = "train") -> Path:
+    (folder / "one.jpg").write_bytes(_photo(16, 16))
+    sources = sources_from_list([ListedImage("one.jpg", number) for number in range(count)])
+    return pack(folder, sources, folder / "packed" / name, options=PackOptions(num_shards=shards)).index_path
 
 
 class _Handler(SimpleHTTPRequestHandler):

@@ -135,7 +135,7 @@ class TestRecordLoader:
     def test_ranks_share_the_epoch_and_resume_with_another_number(self, packed: Callable[..., Path]) -> None:
         path = packed(20)
 
-        def walk(rank: int, world: int, state: dict[str, int] | None, steps: int) -> tuple[list[float], dict[str, int]]:
+        def walk(rank: int, world: int, state: dict[str, Any] | None, steps: int) -> tuple[list[float], dict[str, Any]]:
             with RecordLoader(
                 path.parent, path.name, SMALL, batch_size=2, options=LoaderOptions(rank=rank, world_size=world)
             ) as loader:

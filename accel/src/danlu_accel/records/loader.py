@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,10 @@ from danlu_accel.records.options import LoaderOptions, at_least
 from danlu_accel.records.order import Order, Positions, Step, next_step
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise, training_recipe
 from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.state import LoaderState, name_of_data, read_state
 from danlu_accel.records.storage import storage_for
 from danlu_accel.records.thread_engines import PillowEngine, TransformEngine
 
-STATE_VERSION = 1
 STEPS_AT_A_TIME = 16
 
 
@@ -118,21 +119,21 @@ class RecordLoader:
             self._iteration += 1
             self._epoch, self._position = epoch, 0
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, Any]:
         """Where training stands: batches handed out count, batches made ahead do not."""
-        return {"version": STATE_VERSION, "seed": self._seed, "epoch": self._epoch, "position": self._position}
+        return LoaderState(
+            self._epoch, self._position, self._seed, self._shuffle, self._window_shards, self._data
+        ).to_dict()
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        if state.get("version") != STATE_VERSION:
-            raise ValueError(
-                f"a loader state of version {state.get('version')}; this danlu-accel knows {STATE_VERSION}"
-            )
-        if not 0 <= state["position"] <= len(self.index.entries):
-            raise ValueError(
-                f"position {state['position']} is outside this data set of {len(self.index.entries)} records"
-            )
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go to where the state was saved, and take over the order that it names, from here on.
+
+        Ranks, batch size, threads and the place of the shards may differ. Raises ValueError for another data set.
+        """
+        found = read_state(state, self.index, self._data)
         self._iteration += 1
-        self._seed, self._epoch, self._position = state["seed"], state["epoch"], state["position"]
+        self._epoch, self._position = found.epoch, found.position
+        self._seed, self._shuffle, self._window_shards = found.seed, found.shuffle, found.window_shards
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         self._iteration += 1
@@ -181,6 +182,10 @@ class RecordLoader:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @cached_property
+    def _data(self) -> str:
+        return name_of_data(self.index)
 
     def _batches(self, iteration: int, pid: int) -> Iterator[tuple[Any, Any]]:
         self._require_current(iteration, pid)
