@@ -12,6 +12,9 @@
 #include <string>
 #include <unordered_map>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include "crc32c.h"
 #include "jpeg.h"
 #include "kernels.h"
@@ -115,8 +118,13 @@ uint32_t crc_of(nb::handle data) {
 // dropped in calls that hold the GIL, and the threads are gone before the objects are (members die last to first).
 struct PythonPool {
     std::unordered_map<uint64_t, nb::object> kept;
-    Pool pool;
-    PythonPool(int threads, int readers) : pool(threads, readers) {}
+    std::unique_ptr<Pool> pool;
+    const pid_t owner = getpid();
+    PythonPool(int threads, int readers) : pool(std::make_unique<Pool>(threads, readers)) {}
+    // A forked child has the pool and none of its threads: joining them, or destroying what they wait on, never returns.
+    ~PythonPool() {
+        if (getpid() != owner) pool.release();
+    }
 };
 
 uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const uint8_t> items, nb::object out, nb::object status,
@@ -139,7 +147,7 @@ uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const uint8_t> ite
     static_assert(sizeof(Status) == sizeof(int32_t), "written in place");
     batch->status = reinterpret_cast<Status *>(status_memory.data());
     batch->geometry = reinterpret_cast<Geometry *>(geometry_memory.data());
-    const uint64_t number = pool.pool.submit(std::move(batch));
+    const uint64_t number = pool.pool->submit(std::move(batch));
     pool.kept[number] = nb::make_tuple(std::move(out), std::move(status), std::move(geometry));
     return number;
 }
@@ -147,13 +155,13 @@ uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const uint8_t> ite
 void wait(PythonPool &pool, uint64_t number) {
     {
         nb::gil_scoped_release release;
-        pool.pool.wait(number);
+        pool.pool->wait(number);
     }
     pool.kept.erase(number);
 }
 
 nb::dict statistics(const PythonPool &pool) {
-    const Statistics &s = pool.pool.statistics();
+    const Statistics &s = pool.pool->statistics();
     nb::dict d;
     d["images"] = s.images.load();
     d["bytes"] = s.bytes.load();
@@ -177,6 +185,8 @@ std::string build_info() {
 } // namespace
 
 NB_MODULE(_core, m) {
+    // A process may end while objects of ours are alive, as DataLoader's workers do; nobody can do anything about it.
+    nb::set_leak_warnings(false);
     m.def("crc32c", &crc_of);
     m.def("build_info", &build_info);
     m.def("transcode", &transcode_image);
@@ -211,6 +221,6 @@ NB_MODULE(_core, m) {
         .def(nb::init<int, int>())
         .def("submit", &submit)
         .def("wait", &wait)
-        .def("cancel", [](PythonPool &pool, uint64_t number) { pool.pool.cancel(number); })
+        .def("cancel", [](PythonPool &pool, uint64_t number) { pool.pool->cancel(number); })
         .def("statistics", &statistics);
 }

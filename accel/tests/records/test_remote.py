@@ -101,6 +101,26 @@ class TestS3:
         ) as loader:
             assert [labels for _, labels in batches(loader)] == [labels for _, labels in first]
 
+    def test_a_forked_process_says_what_to_do_where_it_cannot_fetch(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    ) -> None:
+        path = packed(10, shards=2)
+        code = """
+import os, sys
+from danlu_accel.records import LoaderOptions, RecordLoader, Unavailable
+loader = RecordLoader(sys.argv[1], "train.index", options=LoaderOptions(cache_dir=sys.argv[2]))
+if os.fork() == 0:
+    try:
+        list(loader)
+    except Unavailable as error:
+        print(error)
+else:
+    os.wait()
+"""
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, s3(path.parent), str(tmp_path / "c")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
+        assert "in a forked process: make the loader there" in done.stdout
+
     def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
         (tmp_path / "bucket").mkdir()
         url = s3(tmp_path / "bucket")

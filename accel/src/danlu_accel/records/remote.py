@@ -69,10 +69,16 @@ class ObstoreReader:
             options["endpoint"] = endpoint
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
         self._url = url
+        self._pid = os.getpid()
         self._obstore = obstore
         self._store = S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
 
     def read(self, name: str) -> Iterator[bytes]:
+        if self._pid != os.getpid():  # obstore's own threads do not survive a fork either
+            raise Unavailable(
+                f"cannot fetch {self._url}/{name} in a forked process: make the loader there, in a process that was "
+                "started with the method spawn or forkserver"
+            )
         try:
             for chunk in self._obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
@@ -99,10 +105,8 @@ class RemoteStorage:
         self._base = Path(cache_dir or default) / _digest(url.encode())
         self._folder = self._base
         self._index: Index | None = None
-        self._lock = threading.Lock()
-        self._fetches: dict[int, Future[None]] = {}
-        self._pool: ThreadPoolExecutor | None = None
         self._wanted: list[int] = []
+        self._forget_fetches()
 
     def prepare(self, file: Name) -> Path:
         """Fetch the index; return the folder where it and its shards belong."""
@@ -136,10 +140,9 @@ class RemoteStorage:
         return f"from {self._url} through the cache {str(self._folder)!r}"
 
     def close(self) -> None:
-        if self._pool is not None:
+        if self._pool is not None and self._pid == os.getpid():
             self._pool.shutdown(wait=True, cancel_futures=True)
-        self._pool = None
-        self._fetches = {}
+        self._forget_fetches()
 
     def _read_index(self, name: str) -> bytes:
         raw = bytearray()
@@ -165,7 +168,15 @@ class RemoteStorage:
         for number in self._wanted[: reached + 1 + SHARDS_AHEAD]:
             self._fetch(number)
 
+    def _forget_fetches(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._fetches: dict[int, Future[None]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
     def _fetch(self, number: int) -> Future[None]:
+        if self._pid != os.getpid():  # threads do not survive a fork
+            self._forget_fetches()
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch")
