@@ -1,7 +1,7 @@
 // Logs: raw bytes by range, lines as they come, and lines that match.
 import { addressOf, type Schemas } from "./client";
 import { problemOf } from "./problem";
-import { EventParser, type ServerEvent } from "./sse";
+import { eventsOf } from "./sse";
 
 /** A piece of one rank's log, as streams tell it. */
 export type LogChunk = {
@@ -81,16 +81,7 @@ export async function searchLog(
   if (!response.ok || !response.body) {
     throw problemOf(response, await response.json().catch(() => undefined));
   }
-  const parser = new EventParser();
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const isEnough = (event: ServerEvent) =>
-    event.name === "log" && !onChunk(JSON.parse(event.data) as LogChunk);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (parser.push(value).some(isEnough)) {
-      await reader.cancel();
-      return;
-    }
+  for await (const { name, data } of eventsOf(response.body)) {
+    if (name === "log" && !onChunk(JSON.parse(data) as LogChunk)) return;
   }
 }
