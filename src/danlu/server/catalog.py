@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import AlreadyExists, InvalidInput, InvalidSpec, NotAllowed, NotFound
+from danlu.errors import AlreadyExists, InvalidInput, NotFound
 from danlu.server.audit.service import note
+from danlu.server.invalid import bad_spec
 from danlu.server.paging import bad_cursor
 from danlu.spec.audit import Action
 from danlu.spec.flavors import Flavor
@@ -85,8 +87,7 @@ def place(cursor: str | None) -> str:
 
 
 def check_admin(who: UserIdentity, noun: str) -> None:
-    if not who.is_admin:
-        raise NotAllowed(f"{noun}s are for admins to change; ask one")
+    rights.check_admin(who, f"{noun}s are for admins to change; ask one")
 
 
 def settled(session: Session, spec: JobSpec, currency: str) -> tuple[JobSpec, Terms | None]:
@@ -105,7 +106,7 @@ def _named(session: Session, of: type[T], place: str, name: str) -> T:
     if len(others) > MAX_SUGGESTED and "did you mean" not in near:
         near = f"; `danlu {noun}s` lists them"
     told = f"{noun} {name!r} is disabled" if found is not None else f"there is no {noun} {name!r}"
-    raise InvalidSpec(f"the job cannot be used: {place}: {told}{near}", fields={place: f"{told}{near}"})
+    raise bad_spec(place, f"{told}{near}")
 
 
 def _is_name(name: str) -> bool:

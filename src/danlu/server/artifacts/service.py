@@ -13,9 +13,9 @@ from danlu.content.names import check_alias, is_artifact_id, parse_named
 from danlu.content.packs import pack
 from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
 from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.server.invalid import bad_field
 from danlu.server.runs import service as runs
-from danlu.server.runs.service import bad
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
@@ -33,7 +33,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
     try:
         wanted = parse_named(text)
     except ValueError as error:
-        raise bad("ref", str(error)) from error
+        raise bad_field("ref", str(error)) from error
     artifact = find_artifact(session, who, wanted.name, project)
     if wanted.alias is not None:
         row = next(iter(artifacts.with_alias(session, artifact.number, wanted.alias)), None)
@@ -47,7 +47,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
 
 
 def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
-    found = artifacts.artifacts_named(session, project_ids_for(who), name)
+    found = artifacts.artifacts_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
         found = [row for row in found if names[row.project_id] == project]
@@ -116,7 +116,7 @@ def set_aliases(session: Session, row: ArtifactVersionRow, aliases: Sequence[str
         try:
             check_alias(alias)
         except ValueError as error:
-            raise bad("aliases", str(error)) from error
+            raise bad_field("aliases", str(error)) from error
         for other in artifacts.with_alias(session, row.artifact, alias):
             other.aliases = [one for one in other.aliases if one != alias]
     row.aliases = sorted(set(aliases))

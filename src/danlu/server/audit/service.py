@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
-from danlu.errors import NotAllowed, NotFound
+from danlu.errors import NotAllowed
+from danlu.server.scope import find_project
 from danlu.spec.audit import Action
-from danlu.store.queries import audit, people, projects
+from danlu.store.queries import audit, people
 from danlu.store.queries.audit import AuditFilter
 from danlu.store.sql.tables import AuditRow
 from danlu.wire.audit import AuditOut
@@ -54,9 +55,7 @@ def note_many(
 def visible(session: Session, who: UserIdentity, project: str | None) -> list[int] | None:
     """The projects whose events somebody reads; None for everything. Owners read those of their projects."""
     if project is not None:
-        row = projects.project_by_name(session, project)
-        if row is None or not rights.can_see_project(who, row.id):
-            raise NotFound(f"no project {project!r}; `danlu projects ls` shows yours")
+        row = find_project(session, who, project)
         if not rights.can_own_project(who, row.id):
             raise NotAllowed(f"what was changed in {project} is for its owners and for admins")
         return [row.id]

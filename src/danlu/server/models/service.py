@@ -15,9 +15,10 @@ from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, DanluError, NotAllowed, NotFound
 from danlu.server.audit.service import note
 from danlu.server.flow.recording import job_submitted, objects_deleted
+from danlu.server.invalid import bad_field
 from danlu.server.models import files as model_files
-from danlu.server.models.sources import Source, bad, find_source, measure
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.models.sources import Source, find_source, measure
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeRef, Relation, job_node
@@ -42,7 +43,7 @@ def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> str:
         known = models.get_version(session, version_id)
         if known is not None:
             return known.id
-        project_id = default_project(session, who, body.project)
+        project_id = project_to_use(session, who, body.project)
         source = find_source(session, who, body)
         target = _target(session, who, body, project_id, version_id)
     files = model_files.look(state, source)
@@ -83,7 +84,7 @@ def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> str:
 
 def find_model(session: Session, who: UserIdentity, name: str, project: str | None = None) -> ModelRow:
     """The model of that name or id. Without a project, of the one project of yours that has the name."""
-    found = models.models_named(session, project_ids_for(who), name)
+    found = models.models_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
         found = [row for row in found if names[row.project_id] == project]
@@ -144,7 +145,7 @@ def set_alias(
     try:
         check_alias(alias)
     except ValueError as error:
-        raise bad("alias", str(error)) from error
+        raise bad_field("alias", str(error)) from error
     row = find_version(session, model, body.version)
     before = models.set_alias(session, model.number, alias, row.version)
     _note(session, state, who, Action.MODEL_ALIAS, model, row, alias=alias, before=before)
@@ -244,12 +245,12 @@ def _target(session: Session, who: UserIdentity, body: RegisterModel, project_id
         if bucket is None:
             if body.copy_files is False or (body.copy_files is None and body.artifact is not None):
                 return StorePath("", "")
-            raise bad("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
+            raise bad_field("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
         return StorePath(bucket.name, f"{FOLDER}/{body.name}/{version_id}/")
     try:
         path = parse_store_path(f"{body.to.rstrip('/')}/")
     except ValueError as error:
-        raise bad("to", str(error)) from error
+        raise bad_field("to", str(error)) from error
     found = people.get_bucket(session, path.bucket)
     try:
         rights.check_write_object(who, path, None if found is None else found.project_id)

@@ -7,8 +7,9 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import NotAllowed, NotFound
+from danlu.errors import NotFound
 from danlu.server.audit.service import note
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
@@ -54,8 +55,7 @@ def get(session: Session, use: UseFiles, name: str) -> NodeOut:
 
 
 def _check(session: Session, who: UserIdentity, name: str) -> None:
-    if not who.is_admin:
-        raise NotAllowed("draining and opening nodes is for admins")
+    rights.check_admin(who, "draining and opening nodes is for admins")
     if name not in {row.name for row in nodes.list_nodes(session)}:
         raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
 

@@ -14,7 +14,8 @@ from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
 from danlu.server.audit.service import note, note_many
 from danlu.server.flow import recording as flow
-from danlu.server.people.service import default_project, project_ids_for, usable_project
+from danlu.server.invalid import bad_field
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.paths import StorePath, check_bucket, check_key
@@ -34,7 +35,7 @@ class ByteRange:
 
 def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
     names = people.projects_by_id(session)
-    rows = people.list_buckets(session, project_ids_for(who))
+    rows = people.list_buckets(session, visible_project_ids(who))
     return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
 
 
@@ -43,10 +44,10 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
     try:
         check_bucket(name)
     except ValueError as error:
-        raise InvalidInput(str(error), fields={"name": str(error)}) from error
+        raise bad_field("name", str(error)) from error
     if people.get_bucket(session, name) is not None:
         raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
-    project_id = default_project(session, who, body.project)
+    project_id = project_to_use(session, who, body.project)
     people.add_bucket(session, name, project_id, now)
     note(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
     return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
@@ -55,7 +56,7 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
 def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
     """Give a bucket to another project. For owners of both, and for admins."""
     row = _bucket_to_own(session, who, name)
-    to = usable_project(session, who, project)
+    to = project_to_use(session, who, project)
     if not rights.can_own_project(who, to):
         raise NotAllowed(f"a bucket is taken in by owners of project {project!r} and by admins")
     writing = projects.open_jobs_writing_to(session, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -14,7 +13,7 @@ from danlu.server.audit.service import note
 from danlu.server.identity import browser_session
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.store.queries import people, projects
+from danlu.store.queries import people
 from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
 from danlu.wire.people import RoleName
@@ -101,8 +100,7 @@ def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: s
     """Own keys; with a name that person's, for admins."""
     of = who.user_id
     if user is not None and user != who.name:
-        if not who.is_admin:
-            raise NotAllowed("other people's API keys are for admins to see")
+        rights.check_admin(who, "other people's API keys are for admins to see")
         found = people.user_by_name(session, user)
         if found is None:
             raise NotFound(f"no user {user!r}; `danlu users ls` lists them")
@@ -128,32 +126,3 @@ def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
     )
-
-
-def project_ids_for(who: UserIdentity) -> Sequence[int] | None:
-    """The projects that somebody sees; None for all."""
-    return None if who.is_admin else list(who.roles)
-
-
-def default_project(session: Session, who: UserIdentity, name: str | None = None) -> int:
-    """The project that a job, a bucket or a file goes to: the named one, or the first that somebody may use."""
-    if name is not None:
-        return usable_project(session, who, name)
-    usable = [project_id for project_id in sorted(who.roles) if rights.can_use_project(who, project_id)]
-    if not usable and who.is_admin:
-        usable = sorted(set(people.projects_by_id(session)) - who.archived)
-    if not usable:
-        raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
-    return usable[0]
-
-
-def usable_project(session: Session, who: UserIdentity, name: str) -> int:
-    """The project of that name, if somebody may add to it."""
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    if row.id in who.archived:
-        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
-    if not rights.can_use_project(who, row.id):
-        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
-    return row.id

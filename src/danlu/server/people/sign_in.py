@@ -12,6 +12,7 @@ from danlu.auth.identity import Origin, UserIdentity
 from danlu.errors import InvalidInput, NotSignedIn, TooManyRequests
 from danlu.server.audit.service import note
 from danlu.server.identity import identity_of, session_end, session_id
+from danlu.server.invalid import bad_field
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.units import show_duration
@@ -34,8 +35,7 @@ def sign_in(state: ServerState, body: SignIn, origin: Origin) -> tuple[SessionOu
     if body.name is None or body.password is None:
         raise InvalidInput("give a token, or a name and a password")
     if body.new_password is not None:
-        told = "goes with a token; PUT /me/password changes a password that you know"
-        raise InvalidInput(f"new_password {told}", fields={"new_password": told})
+        raise bad_field("new_password", "goes with a token; PUT /me/password changes a password that you know")
     user_id = check_password(state, body.name, body.password, origin)
     if user_id is None:
         raise NotSignedIn(WRONG)
@@ -70,7 +70,7 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
     if user is not None and user.password_hash is not None:
         told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
-            raise InvalidInput(f"current: {told}", fields={"current": told})
+            raise bad_field("current", told)
     hashed = state.passwords.hash(body.password)
     state.database.write(_store_password, who, hashed, state.now(), but_session=secrets.digest(cookie))
 

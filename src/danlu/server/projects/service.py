@@ -7,11 +7,10 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
+from danlu.errors import AlreadyExists, Conflict, NotFound
 from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
-from danlu.server.users.service import check_admin
 from danlu.spec.audit import Action
 from danlu.store.queries import artifacts, models, people, projects
 from danlu.store.sql.tables import ProjectRow, UserRow
@@ -20,31 +19,17 @@ from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOu
 
 
 def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectSummary]:
-    rows = projects.list_projects(session, project_ids_for(who), after=after, limit=limit)
+    rows = projects.list_projects(session, visible_project_ids(who), after=after, limit=limit)
     return [_row_out(who, row) for row in rows]
 
 
-def find(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    return row
-
-
-def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = find(session, who, name)
-    if not rights.can_own_project(who, row.id):
-        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
-    return row
-
-
 def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
-    return project_out(session, who, find(session, who, name))
+    return project_out(session, who, find_project(session, who, name))
 
 
 def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
     """A project of its own, without a bucket yet."""
-    check_admin(who)
+    rights.check_admin(who)
     now = state.now()
     owner = _person(session, body.owner or who.name)
     _check_free(session, body.name)
@@ -58,7 +43,7 @@ def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProj
 
 
 def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeProject) -> ProjectOut:
-    row, now = find_to_own(session, who, name), state.now()
+    row, now = find_project_to_own(session, who, name), state.now()
     if body.name is not None and body.name != name:
         _check_free(session, body.name)
         row.name = body.name
@@ -82,7 +67,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
 
 def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
     """Delete a project that nothing is in; otherwise say what is."""
-    row = find_to_own(session, who, name)
+    row = find_project_to_own(session, who, name)
     num_jobs = projects.num_jobs(session, row.id)
     buckets = [bucket.name for bucket in people.list_buckets(session, [row.id])]
     num_artifacts = artifacts.num_in_project(session, row.id)
@@ -106,7 +91,7 @@ def set_member(
     session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, body: SetMember
 ) -> ProjectOut:
     """Add somebody, or change their role."""
-    row = find_to_own(session, who, name)
+    row = find_project_to_own(session, who, name)
     user = _person(session, user_name)
     if body.role is not RoleName.OWNER:
         _check_another_owner(session, row, user)
@@ -117,7 +102,7 @@ def set_member(
 
 def remove_member(session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str) -> None:
     """Owners remove anybody; everybody may leave."""
-    row = find(session, who, name) if user_name == who.name else find_to_own(session, who, name)
+    row = find_project(session, who, name) if user_name == who.name else find_project_to_own(session, who, name)
     user = people.user_by_name(session, user_name)
     if user is None or all(member.user_id != user.id for member in projects.members(session, row.id)):
         raise NotFound(f"{user_name!r} is no member of {name!r}")

@@ -8,7 +8,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import note
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.templates import check_template
@@ -20,7 +20,7 @@ MOST_OF_ONE = 500
 
 
 def list_templates(session: Session, who: UserIdentity, *, after: int, limit: int) -> list[TemplateOut]:
-    rows = templates.seen_by(session, who.user_id, project_ids_for(who), after=after, limit=limit)
+    rows = templates.seen_by(session, who.user_id, visible_project_ids(who), after=after, limit=limit)
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
     return [_out(who, row, projects[row.project_id], owners.get(row.owner_id, "")) for row in rows]
@@ -28,7 +28,7 @@ def list_templates(session: Session, who: UserIdentity, *, after: int, limit: in
 
 def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:
     """Keep a template; one's own of that name in that project is replaced."""
-    project_id = default_project(session, who, body.project)
+    project_id = project_to_use(session, who, body.project)
     spec, now = check_template(body.spec), state.now()
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:

@@ -6,12 +6,13 @@ import secrets as random
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import Origin, Stranger, UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
 from danlu.server.audit.service import note
 from danlu.server.people import sign_in
 from danlu.server.state import ServerState
-from danlu.server.users.service import add_person, check_admin, join, user_out
+from danlu.server.users.service import add_person, join, user_out
 from danlu.spec.audit import Action
 from danlu.store.queries import people, registrations
 from danlu.store.sql.tables import RegistrationRow
@@ -46,12 +47,12 @@ def add_registration(session: Session, row: RegistrationRow, who: Stranger) -> N
 
 
 def list_registrations(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[RegistrationOut]:
-    check_admin(who)
+    rights.check_admin(who)
     return [_out(session, row) for row in registrations.list_registrations(session, after=after, limit=limit)]
 
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
-    check_admin(who)
+    rights.check_admin(who)
     row, now = _find(session, registration_id), state.now()
     if body.link is not None:
         return _link(session, state, who, row, body.link)
@@ -82,7 +83,7 @@ def _link(session: Session, state: ServerState, who: UserIdentity, row: Registra
 
 
 def reject(session: Session, state: ServerState, who: UserIdentity, registration_id: str) -> None:
-    check_admin(who)
+    rights.check_admin(who)
     row = _find(session, registration_id)
     registrations.delete_registration(session, row.id)
     note(session, who, Action.REGISTRATION_REJECT, f"registration/{row.id}", at=state.now(), name=row.name)

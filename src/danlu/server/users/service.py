@@ -7,10 +7,12 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import Stranger, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import note
-from danlu.server.people.service import LINK_LIFE, make_link, project_ids_for
+from danlu.server.people.service import LINK_LIFE, make_link
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.states import Desired
@@ -19,13 +21,8 @@ from danlu.store.sql.tables import UserRow
 from danlu.wire.people import ChangeUser, Disable, Invite, LinkOut, MakeLink, PersonState, RoleName, UserOut
 
 
-def check_admin(who: UserIdentity) -> None:
-    if not who.is_admin:
-        raise NotAllowed("this is for admins")
-
-
 def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[UserOut]:
-    rows = people.list_users(session, project_ids_for(who), me=who.user_id, after=after, limit=limit)
+    rows = people.list_users(session, visible_project_ids(who), me=who.user_id, after=after, limit=limit)
     return [user_out(session, who, row, is_whole=False) for row in rows]
 
 
@@ -43,7 +40,7 @@ def get(session: Session, who: UserIdentity, name: str) -> UserOut:
 
 def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite) -> LinkOut:
     """Make an account, and the link that opens it."""
-    check_admin(who)
+    rights.check_admin(who)
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, is_admin=body.is_admin, at=now)
     join(session, who, user, body.project, body.role, now)
@@ -54,7 +51,7 @@ def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite
 
 def new_link(session: Session, state: ServerState, who: UserIdentity, name: str, body: MakeLink) -> LinkOut:
     """A link for somebody who forgot the password, or lost the invitation."""
-    check_admin(who)
+    rights.check_admin(who)
     user = find(session, who, name)
     if not user.is_active:
         raise Conflict(f"{name} is disabled; first: danlu users enable {name}")
@@ -82,7 +79,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
 
 def disable(session: Session, state: ServerState, who: UserIdentity, name: str, body: Disable) -> UserOut:
     """End somebody's access at once: sessions, links and keys. Their jobs go on unless they are to be stopped."""
-    check_admin(who)
+    rights.check_admin(who)
     user, now = find(session, who, name), state.now()
     if user.is_active and user.is_admin:
         _check_another_admin(session, user)
@@ -100,7 +97,7 @@ def disable(session: Session, state: ServerState, who: UserIdentity, name: str, 
 
 def enable(session: Session, state: ServerState, who: UserIdentity, name: str) -> UserOut:
     """Let somebody in again, with the password they had. Keys, sessions and links do not come back."""
-    check_admin(who)
+    rights.check_admin(who)
     user = find(session, who, name)
     user.is_active = True
     session.flush()
