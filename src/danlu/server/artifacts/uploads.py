@@ -18,7 +18,7 @@ from danlu.content.packs import unpack
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
@@ -153,7 +153,7 @@ def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> Ve
         for version_id, contents in doomed.items():
             service.remove(session, state, who, version_id, contents)
         row = _add_version(session, state, upload, asked, manifest, digest)
-        note(
+        record_action(
             session,
             who,
             Action.ARTIFACT_MAKE,

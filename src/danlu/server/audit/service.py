@@ -1,4 +1,4 @@
-"""The audit trail: what is noted, and who reads it. A note is written in the transaction of the change it tells of."""
+"""The audit trail: what is recorded, and who reads it. An event is written in the transaction of its change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE_STORY = timedelta(minutes=1)
 """Files that one person puts into or deletes from one bucket within so long are one event with a count."""
 
 
-def note(
+def record_action(
     session: Session,
     who: Identity | Stranger,
     action: Action,
@@ -30,11 +30,11 @@ def note(
     project_id: int | None = None,
     **details: str | int | bool | None,
 ) -> None:
-    """Note a change. Details are shown to people: never a secret among them."""
+    """Record a change. Details are shown to people: never a secret among them."""
     audit.add_event(session, _row(who, action, thing, at, project_id, details))
 
 
-def note_many(
+def record_repeated_action(
     session: Session,
     who: Identity,
     action: Action,
@@ -45,7 +45,7 @@ def note_many(
     first: str,
     count: int = 1,
 ) -> None:
-    """Note a change that often comes in thousands: what happens within a minute is counted, and the first is named."""
+    """Record a change that comes in thousands: those within a minute are one event with a count and the first name."""
     row = _row(who, action, thing, at, project_id, {"first": first})
     row.count = count
     if not audit.count_more(session, row, since=at - ONE_STORY):

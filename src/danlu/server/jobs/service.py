@@ -13,7 +13,7 @@ from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
 from danlu.server import catalog
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
 from danlu.server.invalid import bad_spec
@@ -95,7 +95,7 @@ def submit(
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
     flow.job_submitted(session, row, now, spec)
-    _note(session, state, who, Action.JOB_SUBMIT, row)
+    _record(session, state, who, Action.JOB_SUBMIT, row)
     return row
 
 
@@ -180,7 +180,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
-    _note(session, state, who, Action.JOB_START, row)
+    _record(session, state, who, Action.JOB_START, row)
     session.refresh(row)
     return job_out(session, row, state.now())
 
@@ -193,7 +193,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     now = state.now()
     for row in open_rows:
         jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
-        _note(session, state, who, Action.JOB_STOP, row)
+        _record(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
 
@@ -204,7 +204,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
     refused.update({row.id: _still_there(row) for row in rows if not is_over(JobState(row.state))})
     for row in over:
         state.logs.delete_job(session, row.id)
-        _note(session, state, who, Action.JOB_DELETE, row)
+        _record(session, state, who, Action.JOB_DELETE, row)
     flow.jobs_deleted(session, [row.id for row in over], state.now())
     jobs.delete_jobs(session, [row.id for row in over])
     return SelectedOut(done=[row.id for row in over], refused=refused)
@@ -230,12 +230,12 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
     jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
-    _note(session, state, who, _ACTIONS[desired], row)
+    _record(session, state, who, _ACTIONS[desired], row)
     session.refresh(row)
 
 
-def _note(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
-    note(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
+def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
+    record_action(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:

@@ -87,7 +87,7 @@ def measure(state: ServerState, source: Source) -> Measured:
         with state.database.reading() as session:
             journals = [journal.name for journal in journals_of(session, run.number)]
         for journal in journals:  # what has arrived counts, though nobody may have got round to it
-            state.metrics.count(run.number, run.id, journal)
+            state.metrics.ingest_journal(run.number, run.id, journal)
     metrics: dict[str, float | None] = {}
     hparams = dict(source.hparams)
     with state.database.reading() as session:

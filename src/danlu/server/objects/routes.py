@@ -73,7 +73,7 @@ def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) ->
         raise bad_field("prefix", "it is empty; name what is to be deleted")
     path = service.writable(state, who, bucket, prefix, is_prefix=True)
     deleted = DeletedOut(num_objects=state.objects.delete_below(path))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    service.record_object_change(state, who, Action.OBJECT_DELETE, path)
     return deleted
 
 
@@ -84,7 +84,7 @@ async def put(
     path = await run_in_threadpool(service.writable, state, who, bucket, key)
     writer = await run_in_threadpool(state.objects.put, path, sha256)
     stored = service.object_out(await receive(request, writer, sha256))
-    await run_in_threadpool(service.note_object, state, who, Action.OBJECT_PUT, path)
+    await run_in_threadpool(service.record_object_change, state, who, Action.OBJECT_PUT, path)
     return stored
 
 
@@ -121,7 +121,7 @@ def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
 def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
     path = service.writable(state, who, bucket, key)
     deleted = DeletedOut(num_objects=int(state.objects.delete(path)))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    service.record_object_change(state, who, Action.OBJECT_DELETE, path)
     return deleted
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights, secrets
 from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.identity import browser_session
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -65,7 +65,7 @@ def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
         raise NotAllowed("this form is not from the page of this session; open it again")
     with state.database.writing() as session:
         token = make_link(session, who.name, state.now())
-        note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
+        record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
     return f"{state.settings.reached_at}/signin?token={token}"
 
 
@@ -92,7 +92,7 @@ def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) 
     row = people.add_key(
         session, who.user_id, key_id=key.id, name=body.name, digest=key.digest, at=now, expires_at=expires_at
     )
-    note(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
+    record_action(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
     return NewKeyOut(**key_out(row, who.name).model_dump(), api_key=key.text)
 
 
@@ -114,7 +114,7 @@ def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) 
     if found is None or not (who.is_admin or found[1].id == who.user_id):
         raise NotFound(f"no API key {key_id!r} of yours")
     people.delete_key(session, key_id)
-    note(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
+    record_action(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
 
 
 def key_out(row: ApiKeyRow, owner: str) -> KeyOut:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets, throttle
 from danlu.auth.identity import Origin, UserIdentity
 from danlu.errors import InvalidInput, NotSignedIn, TooManyRequests
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.identity import identity_of, session_end, session_id
 from danlu.server.invalid import bad_field
 from danlu.server.state import ServerState
@@ -55,13 +55,13 @@ def open_session(
     people.touch_user(session, user_id, now)
     failures.make_familiar(session, user_id, throttle.network_of(origin.address), at=now, since=now - FAMILIAR_FOR)
     signed_in = replace(who, origin=replace(origin, via=session_id(digest)))
-    note(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
+    record_action(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
     return SessionOut(user=who.name, csrf=csrf), cookie
 
 
 def sign_out(session: Session, who: UserIdentity, cookie: str, now: datetime) -> None:
     if people.delete_session(session, secrets.digest(cookie)):
-        note(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
+        record_action(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
 
 
 def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cookie: str) -> None:
@@ -115,7 +115,7 @@ def _used_up() -> NotSignedIn:
 def _store_password(session: Session, who: UserIdentity, hashed: str, now: datetime, *, but_session: str = "") -> None:
     people.set_password(session, who.user_id, hashed)
     people.delete_access(session, who.user_id, keys=False, but_session=but_session)
-    note(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
+    record_action(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
 
 
 def count_try(

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -38,7 +38,9 @@ def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProj
     except IntegrityError as error:  # another server was faster
         raise _taken(body.name) from error
     projects.set_member(session, row.id, owner.id, Role.OWNER.value)
-    note(session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name)
+    record_action(
+        session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name
+    )
     return project_out(session, who, row)
 
 
@@ -61,7 +63,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     except IntegrityError as error:
         raise _taken(row.name) from error
     changes = body.model_dump(exclude_none=True)
-    note(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
+    record_action(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
     return project_out(session, who, row)
 
 
@@ -83,7 +85,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
             f"project {name!r} is not empty: {' and '.join(inside)}; delete or move that first, "
             f"or keep it out of the way: danlu projects archive {name}"
         )
-    note(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
+    record_action(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
     projects.delete_project(session, row.id)
 
 
@@ -96,7 +98,7 @@ def set_member(
     if body.role is not RoleName.OWNER:
         _check_another_owner(session, row, user)
     projects.set_member(session, row.id, user.id, body.role.value)
-    _note_member(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
+    _record_member_change(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
     return project_out(session, who, row)
 
 
@@ -108,7 +110,7 @@ def remove_member(session: Session, state: ServerState, who: UserIdentity, name:
         raise NotFound(f"{user_name!r} is no member of {name!r}")
     _check_another_owner(session, row, user)
     projects.delete_member(session, row.id, user.id)
-    _note_member(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
+    _record_member_change(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
 
 
 def project_out(session: Session, who: UserIdentity, row: ProjectRow) -> ProjectOut:
@@ -166,7 +168,7 @@ def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> No
         )
 
 
-def _note_member(
+def _record_member_change(
     session: Session, state: ServerState, who: UserIdentity, row: ProjectRow, action: Action, **details: str
 ) -> None:
-    note(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)
+    record_action(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)

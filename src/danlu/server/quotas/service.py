@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import NotAllowed
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
 from danlu.server.scope import find_project
 from danlu.spec.audit import Action
@@ -51,7 +51,7 @@ def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, no
     for user_id, checked in changes.items():
         quotas.set_quota(session, project_id, user_id, checked)
     told = wanted.model_dump_json(exclude_none=True)
-    note(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
+    record_action(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
     return _quotas_out(session, project, project_id)
 
 

@@ -117,7 +117,7 @@ async def append(
 
 @router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
 def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
+    """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
     with state.database.reading() as session:
         run_id = service.find(session, who, run).id
     look = partial(_seen, run_id=run_id)

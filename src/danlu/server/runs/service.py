@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
 from danlu.server.scope import project_to_use, visible_project_ids
@@ -65,7 +65,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if row.hparams:
         put_values(session, row.number, "hparams", row.hparams)
     flow.run_made(session, row, now)
-    _note(session, state, who, Action.RUN_MAKE, row)
+    _record(session, state, who, Action.RUN_MAKE, row)
     return row
 
 
@@ -107,7 +107,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     if body.description is not None:
         row.description = clean(body.description)
     row.version += 1
-    _note(session, state, who, Action.RUN_CHANGE, row)
+    _record(session, state, who, Action.RUN_CHANGE, row)
     return row
 
 
@@ -129,7 +129,7 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
         row.deleted_at = None
         row.version += 1
         flow.run_made(session, row, state.now())
-        _note(session, state, who, Action.RUN_RESTORE, row)
+        _record(session, state, who, Action.RUN_RESTORE, row)
     return row
 
 
@@ -138,11 +138,11 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     row = find_to_change(session, who, run)
     if not purge:
         put_into_bin(session, state, who, row)
-        _note(session, state, who, Action.RUN_DELETE, row)
+        _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
         raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
-    _note(session, state, who, Action.RUN_PURGE, row)
+    _record(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
 
@@ -150,7 +150,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
 def make_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> str:
     project_id, folder = project_to_use(session, who, project), folder_in("path", path)
     run_folders.make(session, project_id, folder, state.now())
-    note(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
+    record_action(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
     return folder
 
 
@@ -165,7 +165,7 @@ def move_folder(
     if run_folders.exists(session, project_id, new):
         raise AlreadyExists(f"there is a folder {new!r} already")
     run_folders.move(session, project_id, old, new, state.now())
-    note(session, who, Action.FOLDER_MOVE, f"folder/{old}", at=state.now(), project_id=project_id, to=new)
+    record_action(session, who, Action.FOLDER_MOVE, f"folder/{old}", at=state.now(), project_id=project_id, to=new)
     return new
 
 
@@ -176,11 +176,11 @@ def delete_folder(session: Session, state: ServerState, who: UserIdentity, path:
     flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
     runs.bin_folder(session, project_id, folder, state.now())
     run_folders.remove(session, project_id, folder)
-    note(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
+    record_action(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
 
 
-def _note(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
-    note(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
+def _record(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
+    record_action(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def folder_in(field: str, path: str) -> str:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -37,7 +37,7 @@ def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemp
         row = TemplateRow(project_id=project_id, owner_id=who.user_id, name=body.name)
     row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
     templates.add_template(session, row)
-    _note(session, who, Action.TEMPLATE_SAVE, row, state)
+    _record(session, who, Action.TEMPLATE_SAVE, row, state)
     return _out(who, row, people.projects_by_id(session)[project_id], who.name)
 
 
@@ -47,7 +47,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, template: st
         raise NotFound(f"no template {template[:40]!r}; `danlu templates ls` shows them")
     if not _can_change(who, row):
         raise NotAllowed(f"template {row.name!r} is not yours to delete; ask its owner or an owner of its project")
-    _note(session, who, Action.TEMPLATE_DELETE, row, state)
+    _record(session, who, Action.TEMPLATE_DELETE, row, state)
     templates.delete_template(session, row)
 
 
@@ -63,8 +63,8 @@ def _can_change(who: UserIdentity, row: TemplateRow) -> bool:
     return rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
 
 
-def _note(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
-    note(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
+def _record(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
+    record_action(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
 
 
 def _out(who: UserIdentity, row: TemplateRow, project: str, owner: str) -> TemplateOut:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Stranger, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.people.service import LINK_LIFE, make_link
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
@@ -45,7 +45,7 @@ def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, is_admin=body.is_admin, at=now)
     join(session, who, user, body.project, body.role, now)
     told = body.project if body.project is not None else None
-    note(session, who, Action.USER_INVITE, f"user/{user.name}", at=now, is_admin=body.is_admin, project=told)
+    record_action(session, who, Action.USER_INVITE, f"user/{user.name}", at=now, is_admin=body.is_admin, project=told)
     return _link(session, state, user)
 
 
@@ -58,7 +58,7 @@ def new_link(session: Session, state: ServerState, who: UserIdentity, name: str,
     if body.ends_access:
         people.delete_access(session, user.id, keys=True)
         user.password_hash = None
-    note(session, who, Action.USER_LINK, f"user/{name}", at=state.now(), ends_access=body.ends_access)
+    record_action(session, who, Action.USER_LINK, f"user/{name}", at=state.now(), ends_access=body.ends_access)
     return _link(session, state, user)
 
 
@@ -72,7 +72,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     changes = body.model_dump(exclude_none=True)
     for field, value in changes.items():
         setattr(user, field, value)
-    note(session, who, Action.USER_CHANGE, f"user/{name}", at=state.now(), **changes)
+    record_action(session, who, Action.USER_CHANGE, f"user/{name}", at=state.now(), **changes)
     session.flush()
     return user_out(session, who, user)
 
@@ -91,7 +91,7 @@ def disable(session: Session, state: ServerState, who: UserIdentity, name: str, 
     for job in stopped:
         told = f"stop asked for by {who.name}, who disabled {name}"
         jobs.add_event(session, job.id, job.attempt, kind="stop", message=told, at=now)
-    note(session, who, Action.USER_DISABLE, f"user/{name}", at=now, num_jobs_stopped=len(stopped))
+    record_action(session, who, Action.USER_DISABLE, f"user/{name}", at=now, num_jobs_stopped=len(stopped))
     return user_out(session, who, user)
 
 
@@ -101,7 +101,7 @@ def enable(session: Session, state: ServerState, who: UserIdentity, name: str) -
     user = find(session, who, name)
     user.is_active = True
     session.flush()
-    note(session, who, Action.USER_ENABLE, f"user/{name}", at=state.now())
+    record_action(session, who, Action.USER_ENABLE, f"user/{name}", at=state.now())
     return user_out(session, who, user)
 
 
@@ -131,7 +131,7 @@ def join(
         told = f"no project {project!r}; `danlu projects ls` lists them"
         raise NotFound(told, fields={"project": told})
     projects.set_member(session, row.id, user.id, role.value)
-    note(
+    record_action(
         session,
         who,
         Action.MEMBER_SET,
