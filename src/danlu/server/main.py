@@ -44,7 +44,7 @@ from danlu.server.stores import (
 )
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.units import parse_device
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import facts
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
@@ -123,7 +123,7 @@ def _greet(
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = make_logs(settings, database)
-    use = UseFiles(settings.log_dir)
+    usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     engine = load_engine(settings.engine).create(
         EngineSetup(
@@ -142,7 +142,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     parts = Parts(
         database=database,
         logs=logs,
-        use=use,
+        use=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,
@@ -157,7 +157,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=make_blobs(settings),
         uploads=make_uploads(settings),
         logs=logs,
-        use=use,
+        usage=usage,
         metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,

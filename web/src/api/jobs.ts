@@ -45,7 +45,7 @@ export function resourcesQuery(job: string, attempt: number) {
     queryKey: ["resources", job, attempt],
     queryFn: () =>
       ok(
-        api.GET("/api/v1/jobs/{job}/resources", {
+        api.GET("/api/v1/jobs/{job}/usage", {
           params: { path: { job }, query: { attempt: attempt || undefined } },
         }),
       ),
