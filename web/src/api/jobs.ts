@@ -15,11 +15,7 @@ import { useStream, type StreamState } from "./stream";
 export type Job = Schemas["JobOut"];
 export type JobSummary = Schemas["JobSummary"];
 export type JobState = Schemas["JobState"];
-<<<<<<< HEAD
-export type JobList = { items: JobSummary[]; next: string | null };
-=======
-export type JobList = Paged<JobRow>;
->>>>>>> console
+export type JobList = Paged<JobSummary>;
 
 const FIRST_PAGE = 200;
 const PAGE = 1000;

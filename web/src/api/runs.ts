@@ -22,11 +22,7 @@ export type Axis = Schemas["Axis"];
 export const AXES: readonly Axis[] = ["step", "epoch", "time"];
 
 export type RunsWanted = { filter?: string; folder?: string; deleted?: boolean; job?: string };
-<<<<<<< HEAD
-type RunList = { items: RunSummary[]; next: string | null };
-=======
-type RunList = Paged<RunRow>;
->>>>>>> console
+type RunList = Paged<RunSummary>;
 
 const FIRST_PAGE = 100;
 const PAGE = 1000;

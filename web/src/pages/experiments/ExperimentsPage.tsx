@@ -18,15 +18,7 @@ import { FolderTree } from "./FolderTree";
 import { RunActions } from "./RunActions";
 import styles from "./experiments.module.css";
 
-<<<<<<< HEAD
-const EXAMPLE = `from danlu import track
-
-run = track.start("mnist", hparams={"lr": 0.1})
-run.log("train", {"loss": 0.5}, step=1)`;
 const NONE: readonly RunSummary[] = [];
-=======
-const NONE: readonly RunRow[] = [];
->>>>>>> console
 
 export function ExperimentsPage() {
   const all = useTexts();

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api, ok } from "@/api/client";
-import type { RunRow } from "@/api/runs";
+import type { RunSummary } from "@/api/runs";
 import { useProject } from "@/frame/ProjectPicker";
 import { Found } from "@/parts/Found";
 import { Ago } from "@/parts/time";
@@ -35,7 +35,7 @@ export function RunsPanel() {
   );
 }
 
-function RunLines(props: { runs: readonly RunRow[] }) {
+function RunLines(props: { runs: readonly RunSummary[] }) {
   const { overview: texts } = useTexts();
   if (!props.runs.length) return <p className="panel-body muted">{texts.noRuns}</p>;
   return (
