@@ -61,7 +61,7 @@ def test_jobs_survive_the_server(make_server: Callable[..., RunningServer], tmp_
         assert [job.details.attempt for job in jobs.values()] == [1, 1, 1]
         assert jobs[short.id].details.attempts[0].tasks[0].exit_code == 3
         assert log_digest(jobs[chatty.id]) == expected_digest()
-        use = jobs[long.id].resources()
+        use = jobs[long.id].usage()
         assert [task.rank for task in use.tasks] == [0, 1]
         assert all(None not in task.lines["cpu"].mean for task in use.tasks), "the time without a server was measured"
         assert use.at[-1] - use.at[0] > 10

@@ -290,7 +290,7 @@ def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> Journal
     with world.database.writing() as session:
         number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
     world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
-    world.state.metrics.catch_up()
+    world.state.metrics.ingest_changed()
     return made
 
 

@@ -37,7 +37,7 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
@@ -103,7 +103,7 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             metrics=Metrics(
                 self.database,
                 JournalFiles(self.settings.server_dir / "runs"),
@@ -122,7 +122,7 @@ class World:
         return Parts(
             database=self.database,
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            use=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",

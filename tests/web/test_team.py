@@ -108,7 +108,7 @@ class TestCluster:
             admin.check("drained")
             page.get_by_role("button", name="Open").click()
             expect(page.get_by_role("button", name="Drain")).to_be_visible()
-            page = admin.go(f"/jobs/{holder.id}/resources")
+            page = admin.go(f"/jobs/{holder.id}/usage")
             expect(page.get_by_role("img", name="CPU (cores)")).to_be_visible(timeout=20_000)
             expect(page.get_by_role("region", name="Memory (GiB)")).to_contain_text("mean")
             admin.check("resources")

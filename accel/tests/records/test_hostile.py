@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from danlu_accel.records import (
     read_label_map,
     training_recipe,
 )
-from danlu_accel.records.engines import OK, to_native
 from danlu_accel.records.errors import BadImageList
-from danlu_accel.records.index import ENTRY, read_index, write_index
+from danlu_accel.records.index import ENTRY, Shard, read_index, write_index
+from danlu_accel.records.native import Status, to_native
 
 core: Any = native.core
 needs_core = pytest.mark.skipif(core is None, reason=native.advice())
@@ -51,8 +52,8 @@ class TestImages:
         "data", [b"", b"\xff", b"\xff\xd8", b"\xff\xd8\xff", b"\xff\xd8\xff\xd9", b"GIF89a" + bytes(50)]
     )
     def test_no_image(self, data: bytes) -> None:
-        assert load(data) != OK
-        assert core.decode(data)[0] != OK
+        assert load(data) != Status.OK
+        assert core.decode(data)[0] != Status.OK
         assert core.transcode(data, 5, True) == b""
 
     def test_cmyk_and_other_formats_are_left_to_pillow(self, photo: Callable[..., bytes]) -> None:
@@ -94,8 +95,8 @@ class TestImages:
 
     def test_an_image_without_tables_does_not_get_those_of_the_image_before(self, photo: Callable[..., bytes]) -> None:
         whole = photo(80, 60)
-        assert load(whole) == OK
-        assert load(without_tables(whole)) != OK
+        assert load(whole) == Status.OK
+        assert load(without_tables(whole)) != Status.OK
 
     def test_wrong_output_sizes_are_refused(self, photo: Callable[..., bytes]) -> None:
         out = np.empty(10, np.float32)
@@ -174,6 +175,14 @@ class TestShards:
         path = packed(2)
         self.entries_changed(path, "shard", 77)
         with pytest.raises(BadRecordFile, match="shard 77"):
+            read_index(path)
+
+    @pytest.mark.parametrize("name", ["../x.tfrecord", "/etc/passwd", "a/b", ".."])
+    def test_a_shard_outside_of_the_folder_is_refused(self, packed: Callable[..., Path], name: str) -> None:
+        path = packed(2, shards=1)
+        index = read_index(path)
+        write_index(path, replace(index, shards=(Shard(name, index.shards[0].num_bytes),)))
+        with pytest.raises(BadRecordFile, match="expected shards beside the index"):
             read_index(path)
 
     def test_entry_layout_is_32_bytes(self) -> None:

@@ -126,8 +126,9 @@ class TestPack:
                 raise KeyboardInterrupt
 
         options = PackOptions(num_shards=4)
+        interrupted = PackOptions(num_shards=4, progress=stop_in_the_third_shard)
         with pytest.raises(KeyboardInterrupt):
-            pack(folder, sources, tmp_path / "a" / "x", options=options, progress=stop_in_the_third_shard)
+            pack(folder, sources, tmp_path / "a" / "x", options=interrupted)
         assert not (tmp_path / "a" / "x.index").exists()
         resumed = pack(folder, sources, tmp_path / "a" / "x", options=options)
         pack(folder, sources, tmp_path / "b" / "x", options=options)
@@ -233,11 +234,11 @@ def test_without_the_core_everything_still_works(tmp_path: Path, photo_folder: C
     folder = photo_folder(9)
     code = """
 import sys, torch
-from danlu_accel.records import RecordLoader, Recipe, native
+from danlu_accel.records import LoaderOptions, RecordLoader, Recipe, native
 from danlu_accel.records.cli import main
 assert native.core is None
 assert main(["pack", sys.argv[1], sys.argv[2]]) == 0
-loader = RecordLoader(sys.argv[3], "x.index", Recipe(height=32, width=32), batch_size=4, seed=3)
+loader = RecordLoader(sys.argv[3], "x.index", Recipe(height=32, width=32), batch_size=4, options=LoaderOptions(seed=3))
 assert "Pillow" in loader.explain() and loader.index.made_with["restart_markers"] is False
 torch.save([(images.clone(), labels) for images, labels in loader], sys.argv[4])
 """
@@ -246,10 +247,12 @@ torch.save([(images.clone(), labels) for images, labels in loader], sys.argv[4])
     subprocess.run([sys.executable, "-c", code, *arguments], env=environment, check=True, capture_output=True)
     import torch
 
-    from danlu_accel.records import Recipe, RecordLoader
+    from danlu_accel.records import LoaderOptions, Recipe, RecordLoader
 
     slow = torch.load(tmp_path / "batches.pt")
-    with RecordLoader(tmp_path, "x.index", Recipe(height=32, width=32), batch_size=4, seed=3) as loader:
+    with RecordLoader(
+        tmp_path, "x.index", Recipe(height=32, width=32), batch_size=4, options=LoaderOptions(seed=3)
+    ) as loader:
         fast = [(images.clone(), labels) for images, labels in loader]
     assert [labels.tolist() for _, labels in slow] == [labels.tolist() for _, labels in fast]
     for (one, _), (other, _) in zip(slow, fast):

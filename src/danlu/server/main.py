@@ -41,7 +41,7 @@ from danlu.server.stores import (
     open_database,
     where_objects_are,
 )
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import facts
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
@@ -120,14 +120,14 @@ def _greet(
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = make_logs(settings, database)
-    use = UseFiles(settings.log_dir)
+    usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     # all servers on this folder have its name: each finds the tasks of the others
     engine = load_engine(settings.engine).create(settings.for_engine(folder_id))
     parts = Parts(
         database=database,
         logs=logs,
-        use=use,
+        use=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,
@@ -142,7 +142,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=make_blobs(settings),
         uploads=make_uploads(settings),
         logs=logs,
-        use=use,
+        usage=usage,
         metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,

@@ -44,7 +44,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         priced.wait(timeout=60)
         done.wait(timeout=60)
         failed.wait(timeout=60)
-    tabs = ("", "/logs", "/metrics", "/resources", "/tasks", "/spec", "/events")
+    tabs = ("", "/logs", "/metrics", "/usage", "/tasks", "/spec", "/events")
     paths = {
         "overview": "/",
         "jobs": "/jobs",
@@ -63,7 +63,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "example-used": "/submit?example=preemption",
         "example-roles": "/submit?example=ps_worker",
         "waits": f"/jobs/{waits.id}",
-        "waits-resources": f"/jobs/{waits.id}/resources",
+        "waits-resources": f"/jobs/{waits.id}/usage",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
         **pages_of_runs(running, tmp_path_factory.mktemp("trained")),

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from danlu_accel.records.errors import BadRecordFile as BadRecordFile
     from danlu_accel.records.errors import BrokenImage as BrokenImage
     from danlu_accel.records.errors import RecordError as RecordError
+    from danlu_accel.records.errors import StaleIterator as StaleIterator
     from danlu_accel.records.errors import Unavailable as Unavailable
+    from danlu_accel.records.errors import UnknownTransform as UnknownTransform
     from danlu_accel.records.inspection import check as check
     from danlu_accel.records.inspection import describe as describe
     from danlu_accel.records.inspection import unpack as unpack
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from danlu_accel.records.listing import write_label_map as write_label_map
     from danlu_accel.records.listing import write_list as write_list
     from danlu_accel.records.loader import RecordLoader as RecordLoader
+    from danlu_accel.records.options import LoaderOptions as LoaderOptions
     from danlu_accel.records.packing import OnBroken as OnBroken
     from danlu_accel.records.packing import PackOptions as PackOptions
     from danlu_accel.records.packing import pack as pack
@@ -39,10 +42,19 @@ if TYPE_CHECKING:
 _HOME = {
     "boxes": ["Objects"],
     "dataset": ["IndexTFRDataset"],
-    "errors": ["BadImageList", "BadRecordFile", "BrokenImage", "RecordError", "Unavailable"],
+    "errors": [
+        "BadImageList",
+        "BadRecordFile",
+        "BrokenImage",
+        "RecordError",
+        "StaleIterator",
+        "Unavailable",
+        "UnknownTransform",
+    ],
     "inspection": ["check", "describe", "unpack"],
     "listing": ["list_images", "read_label_map", "read_list", "write_label_map", "write_list"],
     "loader": ["RecordLoader"],
+    "options": ["LoaderOptions"],
     "packing": ["OnBroken", "PackOptions", "pack"],
     "prepare": ["Rewriting"],
     "recipe": ["Recipe", "evaluation_recipe", "recognise", "training_recipe"],

@@ -118,6 +118,7 @@ def _pack(arguments: argparse.Namespace) -> int:
         on_broken=OnBroken(arguments.broken),
         shuffle_seed=arguments.shuffle,
         rewriting=rewriting,
+        progress=progress_bar(),
     )
     if native.core is None and not arguments.keep_bytes:
         print(f"danlu-records: images are stored as they are: {native.advice()}", file=sys.stderr)
@@ -128,7 +129,6 @@ def _pack(arguments: argparse.Namespace) -> int:
         classes=classes,
         kind=kind,
         options=options,
-        progress=progress_bar(),
     )
     print(f"{packed.num_images} images, {packed.num_bytes / 1e6:.1f} MB, index {packed.index_path}")
     if packed.num_resumed_shards:

@@ -12,7 +12,8 @@ from PIL import Image
 
 from danlu_accel.records.errors import BadRecordFile
 from danlu_accel.records.example import decode_example
-from danlu_accel.records.index import Index, Name, read_index
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Index, read_index
 from danlu_accel.records.shards import MappedShards
 
 

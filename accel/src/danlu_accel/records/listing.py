@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu_accel.records.errors import BadImageList
-from danlu_accel.records.index import Name, write_whole
+from danlu_accel.records.files import Name, write_whole
 
 IMAGE_SUFFIXES = frozenset([".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"])
 

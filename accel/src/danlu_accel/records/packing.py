@@ -21,10 +21,13 @@ import numpy as np
 
 from danlu_accel.records import native
 from danlu_accel.records.errors import BrokenImage
-from danlu_accel.records.index import ENTRY, Entries, Index, Name, Shard, write_idx, write_index, write_whole
+from danlu_accel.records.files import Name, whole_file, write_whole
+from danlu_accel.records.index import ENTRY, Entries, Index, Shard, write_idx, write_index
 from danlu_accel.records.prepare import PreparedImage, Rewriting, prepare
 from danlu_accel.records.sources import Source
 from danlu_accel.records.tfrecord import FRAME_BYTES, frame
+
+Progress = Callable[[int, int], None]
 
 
 class OnBroken(str, Enum):
@@ -49,6 +52,8 @@ class PackOptions:
     shuffle_seed: int | None = None
     """Put the images in a random order; None: as listed."""
     rewriting: Rewriting = field(default_factory=Rewriting)
+    progress: Progress | None = None
+    """Called with (images done, images in all) now and then."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,6 @@ class Packed:
     num_resumed_shards: int
 
 
-Progress = Callable[[int, int], None]
-
-
 def pack(
     image_dir: Name,
     sources: Sequence[Source],
@@ -72,10 +74,9 @@ def pack(
     classes: Sequence[str] = (),
     kind: str = "imagefold",
     options: PackOptions | None = None,
-    progress: Progress | None = None,
 ) -> Packed:
     """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder."""
-    job = _Job(Path(image_dir), Path(name), options or PackOptions(), progress or (lambda *_: None))
+    job = _Job(Path(image_dir), Path(name), options or PackOptions())
     job.target.parent.mkdir(parents=True, exist_ok=True)
     ordered = list(sources)
     if job.options.shuffle_seed is not None:
@@ -103,7 +104,10 @@ class _Job:
     image_dir: Path
     target: Path
     options: PackOptions
-    progress: Progress
+
+    def progress(self, done: int, total: int) -> None:
+        if self.options.progress is not None:
+            self.options.progress(done, total)
 
     def shard_path(self, number: int, num_shards: int) -> Path:
         if num_shards == 1:
@@ -139,9 +143,8 @@ def _file_bytes(path: Path) -> int:
 def _write_shard(path: Path, part: list[Source], job: _Job, digest: str, done: int, total: int) -> _Note:
     rows: list[tuple[int, ...]] = []
     broken: list[tuple[str, str]] = []
-    partial = path.with_name(f".{path.name}.partial")
     offset = 0
-    with partial.open("wb") as file:
+    with whole_file(path) as file:
         for source, prepared in zip(part, _prepared(part, job)):
             done += 1
             if isinstance(prepared, BrokenImage):
@@ -157,7 +160,6 @@ def _write_shard(path: Path, part: list[Source], job: _Job, digest: str, done: i
                 job.progress(done, total)
     note = _Note(path, offset, np.array(rows, ENTRY), broken)
     write_idx(path.with_suffix(".idx"), note.entries)
-    partial.replace(path)
     _save_note(note, digest)
     return note
 

@@ -6,7 +6,8 @@ import mmap
 from pathlib import Path
 
 from danlu_accel.records.errors import BadRecordFile
-from danlu_accel.records.index import Entries, Index, Name
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Entries, Index
 from danlu_accel.records.tfrecord import read_at
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from danlu_accel.records.errors import BadImageList
 from danlu_accel.records.example import Value
-from danlu_accel.records.index import Name
+from danlu_accel.records.files import Name
 from danlu_accel.records.listing import ListedImage
 
 

@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from danlu_accel.records.index import Entries, Index, Name
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Entries, Index
 from danlu_accel.records.order import Order
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "9p", "beegfs", "glusterfs"})

@@ -26,7 +26,7 @@ from danlu_accel.records import (
     sources_from_list,
 )
 from danlu_accel.records.draws import Geometry
-from danlu_accel.records.engines import to_native
+from danlu_accel.records.native import to_native
 from danlu_accel.records.pillow_path import finish, resized
 from danlu_accel.records.prepare import same_pixels
 

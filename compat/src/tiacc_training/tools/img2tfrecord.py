@@ -49,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.tfrecords_name,
             classes=classes,
             kind=arguments.dataset_type,
-            options=PackOptions(workers=arguments.workers),
-            progress=progress_bar(),
+            options=PackOptions(workers=arguments.workers, progress=progress_bar()),
         )
     except (RecordError, OSError) as error:
         print(f"img2tfrecord.py: {error}", file=sys.stderr)
