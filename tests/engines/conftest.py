@@ -8,6 +8,7 @@ import pytest
 from danlu.engines.local import LocalEngine, LocalSettings
 from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS
 
 NEEDS = ("sandbox", "plain")
 
@@ -18,8 +19,8 @@ def make_settings(folder: Path, kind: str) -> LocalSettings:
         hide=(folder / "secret",),
         server_id="test",
         use_sandbox=kind == "sandbox",
-        stage_in_patience_seconds=20,
-        stage_out_patience_seconds=20,
+        stage_in_patience_seconds=100 * HANG_SECONDS,
+        stage_out_patience_seconds=100 * HANG_SECONDS,
     )
 
 
