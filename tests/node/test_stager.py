@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from tests.support.tasks import make_task
 
 from danlu.node.stage import stager
 from danlu.node.task import TASK, TaskInput, TaskOutput, to_json
-from danlu.testing.engines import wait_until
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
+PATIENCE = {"in_patience_seconds": 100 * HANG_SECONDS, "out_patience_seconds": 100 * HANG_SECONDS}
 BIG = os.urandom(1 << 16) * 64  # 4 MiB
 
 
@@ -35,7 +35,7 @@ class Stager:
     def __init__(self, folder: Path, store: StoreServer, direction: str, **task: object) -> None:
         self.folder = folder
         output = TaskOutput(str(folder / "ml/output"), "store://out/job/", while_running=True)
-        description = make_task(**{"server_url": store.url, "outputs": (output,), **task})
+        description = make_task(**{"server_url": store.url, **PATIENCE, "outputs": (output,), **task})
         (folder / "ml/output").mkdir(parents=True, exist_ok=True)
         (folder / TASK).write_text(to_json(description))
         (folder / "token").write_text(store.token)
@@ -48,7 +48,7 @@ class Stager:
 
     def finish(self) -> dict[str, str] | None:
         """Say that no more files will come, wait for the end, and return the failure."""
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate()
         self.said = err.decode()
         assert "Traceback" not in self.said
         return json.loads(out) if out else None
@@ -135,14 +135,12 @@ class TestIn:
         assert "refused" in failure["message"]
 
     def test_a_refused_token_ends_it_at_once(self, tmp_path: Path, store: StoreServer) -> None:
-        began = time.monotonic()
         run = Stager(tmp_path, store, "in", inputs=(TaskInput("store://b/s/", str(tmp_path / "ml/data")),))
         store.token = "another"
         failure = run.finish()
         assert failure is not None
         assert failure["reason"] == "staging_failed"
         assert "401" in failure["message"]
-        assert time.monotonic() - began < 8
 
     def test_the_token_is_not_said(self, tmp_path: Path, store: StoreServer) -> None:
         store.token = "very-secret-token"
@@ -160,9 +158,9 @@ class TestOut:
     def test_settled_files_arrive_while_the_command_runs(self, tmp_path: Path, store: StoreServer) -> None:
         run = Stager(tmp_path, store, "out")
         (tmp_path / "ml/output/metrics").write_bytes(b"1")
-        wait_until(lambda: store.objects.get("out/job/metrics") == b"1", seconds=10)
+        wait_until(lambda: store.objects.get("out/job/metrics") == b"1")
         (tmp_path / "ml/output/metrics").write_bytes(b"12")
-        wait_until(lambda: store.objects.get("out/job/metrics") == b"12", seconds=10)
+        wait_until(lambda: store.objects.get("out/job/metrics") == b"12")
         assert run.finish() is None
         assert sum(request.startswith("PUT") for request in store.requests) == 2
 
@@ -213,7 +211,9 @@ class TestOut:
         writer = threading.Thread(target=write)
         writer.start()
         run = Stager(tmp_path, store, "out")
-        time.sleep(2.5)
+        for name in ("first", "second"):  # so many passes were made meanwhile
+            (out / name).write_bytes(b"x")
+            wait_until(lambda name=name: f"out/job/{name}" in store.objects)  # type: ignore[misc]
         is_over.set()
         writer.join()
         assert run.finish() is None
@@ -233,7 +233,6 @@ class TestOut:
         out = tmp_path / "ml/output"
         out.mkdir(parents=True)
         (out / "big").write_bytes(BIG)
-        began = time.monotonic()
         run = Stager(tmp_path, store, "out")
         store.token = "another"
         failure = run.finish()
@@ -241,7 +240,6 @@ class TestOut:
         assert failure["reason"] == "upload_failed"
         assert "401" in failure["message"]
         assert str(tmp_path) in failure["message"]
-        assert time.monotonic() - began < 8
 
     def test_it_ends_when_the_server_stays_away(self, tmp_path: Path, store: StoreServer) -> None:
         out = tmp_path / "ml/output"
@@ -281,9 +279,9 @@ class TestOut:
         run = Stager(tmp_path, store, "out")
         store.refused = {"out/job/a"}
         (tmp_path / "ml/output/a").write_bytes(b"x")
-        wait_until(lambda: any(request.endswith("/a") for request in store.requests), seconds=15)
+        wait_until(lambda: any(request.endswith("/a") for request in store.requests))
         (tmp_path / "ml/output/b").write_bytes(b"later")
-        wait_until(lambda: store.objects.get("out/job/b") == b"later", seconds=15)
+        wait_until(lambda: store.objects.get("out/job/b") == b"later")
         assert sum(request.endswith("/a") for request in store.requests) == 1, "asked again and again"
         store.refused = set()
         assert run.finish() is None
@@ -309,7 +307,7 @@ class TestOut:
         self, tmp_path: Path, store: StoreServer
     ) -> None:
         run = Stager(tmp_path, store, "out", outputs=({"path": str(tmp_path / "ml/output")},))
-        out, _ = run.process.communicate(timeout=30)
+        out, _ = run.process.communicate()
         failure = json.loads(out)
         assert failure["reason"] == "upload_failed"
         assert "outputs[0].to: expected text, got nothing" in failure["message"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +43,7 @@ from danlu.store.objects.uploads import Uploads
 from danlu.store.queries import people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
+from danlu.testing.waiting import wait_until
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
 
@@ -211,13 +211,12 @@ class World:
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
             thread.start()
-            while not server.started:
-                time.sleep(0.005)
+            wait_until(lambda: server.started)
             try:
                 yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(timeout=10)
+                thread.join()
 
 
 @contextmanager
@@ -241,7 +240,7 @@ class Api:
 
     def __init__(self, url: str, key: str | None = None, **headers: str) -> None:
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=30)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=None)
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path, **options)

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from danlu.testing.waiting import wait_until
 from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
@@ -37,12 +37,13 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
         environment = {**os.environ, "HOME": str(tmp_path)}
         processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
-        for _ in range(100):
+
+        def answers() -> bool:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}"
-            time.sleep(0.1)
-        raise AssertionError("rclone does not answer")
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(answers)
+        return f"http://127.0.0.1:{port}"
 
     yield start
     for process in processes:
