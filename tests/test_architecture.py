@@ -52,6 +52,7 @@ EXCEPTIONS: dict[str, set[str]] = {
 LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/",),
     "argon2": ("auth/",),
+    "botocore": ("store/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
     "joserfc": ("server/oidc/",),

@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=["rclone", "moto"])
+@pytest.fixture(params=["rclone", "moto", "swift"])
 def objects(request: pytest.FixtureRequest, world: World, s3_servers: S3Servers) -> Objects:
     return with_objects(world, make_objects(request.param, s3_servers, world.folder))
 

@@ -13,7 +13,7 @@ from tests.support.stores import S3Servers
 
 from danlu.client import Client
 from danlu.spec.states import is_over
-from danlu.store.objects.s3_signing import S3Place
+from danlu.store.objects.s3_place import S3Place
 from danlu.testing.balancer import Balancer
 from danlu.testing.postgres import Postgres
 from danlu.testing.serving import RunningServer

@@ -15,6 +15,7 @@ class Balancer:
         self._backends: Sequence[int] = ()
         self._turn = itertools.count()
         self._is_over = False
+        self.num_connections = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -35,6 +36,7 @@ class Balancer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            self.num_connections += 1
             threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
     def _connect(self, client: socket.socket) -> None:
