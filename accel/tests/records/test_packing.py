@@ -215,6 +215,30 @@ class TestCommandLine:
         assert [fault.position for fault in check(path)] == [0]
         assert main(["check", str(path)]) == 1
 
+    def test_nothing_to_pack_is_an_error(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "empty" / "cat").mkdir(parents=True)
+        (tmp_path / "list").write_text("")
+        (tmp_path / "coco.json").write_text('{"images": [], "categories": []}')
+        empty, packed = str(tmp_path / "empty"), str(tmp_path / "x")
+        assert main(["pack", empty, packed]) == 2
+        assert main(["list", empty, str(tmp_path / "l")]) == 2
+        assert main(["pack", empty, packed, "--list", str(tmp_path / "list")]) == 2
+        assert main(["pack", empty, packed, "--annotations", str(tmp_path / "coco.json")]) == 2
+        assert capsys.readouterr().err.count("no images") == 4
+        assert not (tmp_path / "x.index").exists()
+
+    @pytest.mark.parametrize("broken", ["list", "skip"])
+    def test_nothing_that_can_be_decoded_is_an_error(
+        self, tmp_path: Path, photo_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str], broken: str
+    ) -> None:
+        folder = photo_folder(3)
+        for path in folder.rglob("*.jpg"):
+            path.write_bytes(b"nonsense")
+        assert main(["pack", str(folder), str(tmp_path / "x"), "--broken", broken]) == 2
+        assert "none of the 3 images can be decoded, first: class_0/000.jpg" in capsys.readouterr().err
+        assert not (tmp_path / "x.index").exists()
+        assert (tmp_path / "x.broken.txt").exists() == (broken == "list")
+
     def test_errors_are_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["info", "nowhere.index"]) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -81,6 +81,13 @@ class TestTheGuide:
         dataset = tiacc_torch_warp.IndexTFRDataset(tfrecored_dir=".", tfrecord_file="x.index")
         assert len(dataset) == 6
 
+    @pytest.mark.usefixtures("val_demo")
+    def test_an_empty_list_is_an_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("l").write_text("")
+        arguments = ["--img_dir", "val_demo", "--img_list", "l", "--tfrecords_name", "x", "--dataset_type", "ImageFold"]
+        assert img2tfrecord.main(arguments) == 2
+        assert "no images" in capsys.readouterr().err
+
     def test_a_missing_folder_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert general_image_list.main(["--img_dir", "nowhere", "--img_list", "l"]) == 2
         assert "nowhere" in capsys.readouterr().err

@@ -42,6 +42,8 @@ def list_images(image_dir: Name, label_map: dict[str, int] | None = None) -> tup
         images.extend(
             ListedImage(path.relative_to(root).as_posix(), labels[folder]) for path in files if path.is_file()
         )
+    if not images:
+        raise BadImageList(f"no images below {str(root)!r}; expected {str(root)!r}/<class>/<image> with a usual suffix")
     return images, labels
 
 
