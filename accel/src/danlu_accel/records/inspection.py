@@ -63,7 +63,7 @@ def describe(index_path: Name) -> Description:
         num_images=len(entries),
         num_shards=len(index.shards),
         num_bytes=sum(shard.num_bytes for shard in index.shards),
-        num_classes=len(index.classes) or int((labels >= 0).sum()),
+        num_classes=sum(map(bool, index.classes)) or int((labels >= 0).sum()),
         kind=index.kind,
         mean_width=0.0 if is_empty else float(entries["width"].mean()),
         mean_height=0.0 if is_empty else float(entries["height"].mean()),
