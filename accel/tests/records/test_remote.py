@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from danlu.testing.waiting import wait_until
-from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable
+from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable, native
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
 RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -63,6 +64,17 @@ def s3(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
         return f"s3://{folder.name}"
 
     return start
+
+
+def to_size(picture: Any) -> torch.Tensor:
+    return torch.tensor(picture.size)
+
+
+def flip(path: Path, at: int) -> None:
+    """Change one byte in place."""
+    raw = bytearray(path.read_bytes())
+    raw[at] ^= 1
+    path.write_bytes(bytes(raw))
 
 
 def batches(loader: RecordLoader) -> list[tuple[torch.Tensor, list[int]]]:
@@ -194,6 +206,74 @@ class TestCache:
             list(loader)
         folder = next((tmp_path / "c").glob("*/*"))
         assert [file.name for file in folder.iterdir()] == ["train.index"]
+
+
+@pytest.mark.parametrize("how", [SMALL, to_size], ids=["recipe", "transform"])
+class TestDamagedCache:
+    """What lies in the cache and is not what was fetched is fetched again."""
+
+    @pytest.fixture
+    def fetched(
+        self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
+    ) -> Callable[..., Any]:
+        """Fetch a data set of one shard; return its shard, the copy in the cache, and a function that makes loaders."""
+        path = packed(12, shards=1)
+        url = http_folder(path.parent)
+
+        def make(how: Any) -> tuple[Path, Path, Callable[[], RecordLoader]]:
+            def loader() -> RecordLoader:
+                options = LoaderOptions(cache_dir=tmp_path / "c")
+                return RecordLoader(url, path.name, how, batch_size=5, options=options)
+
+            with loader() as first:
+                list(first)
+            return path.with_suffix(".tfrecord"), next((tmp_path / "c").rglob("*.tfrecord")), loader
+
+        return make
+
+    @pytest.mark.parametrize("at", [3, 700, -2])
+    def test_a_flipped_bit(self, fetched: Callable[..., Any], how: Any, at: int) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            expected = batches(loader)
+        flip(copy, at)
+        with make() as loader:
+            found = batches(loader)
+            assert loader.statistics().images_by_pillow == (0 if how is SMALL and native.core else 12)
+        assert all(torch.equal(a, c) and b == d for (a, b), (c, d) in zip(expected, found))
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_a_copy_that_shrinks_while_it_is_read(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            iterator = iter(loader)
+            first = next(iterator)[1].tolist()
+            os.truncate(copy, 100)
+            assert len(first + [label for _, labels in iterator for label in labels]) == 12
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_a_copy_that_somebody_removed(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            list(loader)
+            loader.close()
+            copy.unlink()
+            assert len(batches(loader)) == 3
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_damage_at_the_source_is_an_error(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        for path in (shard, copy):
+            flip(path, 700)
+        with make() as loader, pytest.raises(BadRecordFile, match=r"checksum.*the same where it comes from"):
+            list(loader)
+
+    def test_a_source_that_is_gone_is_named(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        flip(copy, 700)
+        shard.unlink()
+        with make() as loader, pytest.raises(BadRecordFile, match=r"checksum.*cannot fetch http://.*404"):
+            list(loader)
 
 
 def test_an_unknown_kind_of_url_is_named(tmp_path: Path) -> None:
