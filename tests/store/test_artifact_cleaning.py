@@ -89,7 +89,7 @@ class TestVersions:
         assert len(gone) == 2, "and its manifest"
         assert b"shared" in read(world, second, b"shared", b"new")
         with pytest.raises(NotFound):
-            world.database.read(operations.find, world.admin, first)
+            world.database.read(service.find, world.admin, first)
         assert caplog.text == "", "the counts alone were enough"
 
     def test_a_count_that_is_wrong_costs_nobody_bytes(
