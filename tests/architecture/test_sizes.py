@@ -27,7 +27,6 @@ RELEASED = "store/sql/migrations/versions/"
 
 LONG_FILES: dict[str, int] = {
     "cli/tracking/models.py": 418,
-    "node/supervise/shim.py": 444,
     "track/run.py": 413,
 }
 LONG_FUNCTIONS: dict[str, int] = {
@@ -45,9 +44,9 @@ MANY_ARGUMENTS: dict[str, int] = {
     "launch/plain.py: task_plan": 8,
     "scheduler/following.py: _settle": 7,
     "scheduler/policy/eviction.py: _take_all": 7,
+    "server/logs/reading.py: next_event": 7,
+    "server/logs/tails.py: read_tail": 7,
     "store/logs/index.py: _note": 7,
-    "store/objects/s3_signing.py: presign": 7,
-    "store/objects/s3_signing.py: sign": 7,
     "track/begin.py: start": 8,
     "transfer/artifact_upload.py: send_artifact": 8,
 }
@@ -58,16 +57,17 @@ POSITIONAL: dict[str, int] = {
     "engines": 11,
     "journal": 2,
     "launch": 8,
-    "node": 8,
+    "node": 12,
     "scheduler": 16,
-    "server": 30,
+    "server": 36,
     "spec": 3,
     "store": 1,
     "store/logs": 12,
     "store/metrics": 19,
-    "store/objects": 13,
+    "store/objects": 12,
     "store/queries": 17,
     "store/upkeep": 5,
+    "testing": 1,
     "track": 15,
     "transfer": 11,
 }

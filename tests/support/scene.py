@@ -123,7 +123,7 @@ class Scene:
 @contextmanager
 def make_scene(folder: Path) -> Iterator[Scene]:
     node = make_node(npus=64, cpus=256, max_tasks=256)
-    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=None) as http:
         scene = Scene(world, http)
         _people(scene)
         _things(scene)

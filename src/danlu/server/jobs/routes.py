@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from danlu.auth.identity import UserIdentity
-from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.invalid import bad_field
 from danlu.server.jobs import operations, service
 from danlu.server.jobs.why import why as why_out
-from danlu.server.openapi import EVENTS
 from danlu.server.paging import Cursor, Limit, bad_cursor, number_in
 from danlu.server.state import ServerState, State
-from danlu.server.streams import changes
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState
@@ -38,7 +34,6 @@ from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
-WATCH_SECONDS = 0.25
 
 
 @router.post("", status_code=201)
@@ -125,15 +120,6 @@ def why(job: str, who: CurrentUser, state: State) -> WhyOut:
 @router.get("/{job}/events")
 def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
     return state.database.read(service.list_events, who, job, after=number_in(cursor) or 0, limit=limit)
-
-
-@router.get("/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
-    with state.database.reading() as session:
-        job_id = service.find(session, who, job).id
-    look = partial(service.seen, job_id=job_id, now=state.now)
-    return sse.stream(changes(state, who, look, name="job", seconds=WATCH_SECONDS))
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:

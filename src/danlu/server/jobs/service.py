@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -24,7 +23,6 @@ from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, store
 from danlu.server.paging import cut, page_of
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
-from danlu.server.streams import Seen
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobSpec, parse_job, stored_job
@@ -140,14 +138,6 @@ def get(session: Session, state: ServerState, who: UserIdentity, job: str) -> Jo
 def list_events(session: Session, who: UserIdentity, job: str, *, after: int, limit: int) -> Page[EventOut]:
     found = jobs.list_events(session, find(session, who, job).id, after=after, limit=limit + 1)
     return page_of([event_out(event) for event in found], limit, lambda event: str(event.id))
-
-
-def seen(session: Session, job_id: str, now: Callable[[], datetime]) -> Seen | None:
-    """A job for a stream; None when it is gone."""
-    row = jobs.get_job(session, job_id)
-    if row is None:
-        return None
-    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row, now()))
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from danlu.errors import TooLarge
-from danlu.server import sse
 from danlu.server.identity import CurrentIdentity, CurrentUser
-from danlu.server.openapi import EVENTS, TAKES_BYTES
+from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.runs import operations, service
 from danlu.server.runs.view import run_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
-from danlu.server.streams import changes
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-WATCH_SECONDS = 0.5
 
 
 @router.post("", status_code=201)
@@ -105,12 +101,3 @@ async def append(
         operations.append_to_journal, state, who, run, journal, offset=offset, data=bytes(data)
     )
     return OffsetOut(offset=end)
-
-
-@router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
-    with state.database.reading() as session:
-        run_id = service.find(session, who, run).id
-    look = partial(service.seen, run_id=run_id)
-    return sse.stream(changes(state, who, look, name="run", seconds=WATCH_SECONDS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -15,10 +14,9 @@ from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
 from danlu.server.runs.folders import folder_in
-from danlu.server.runs.view import media_out, metric_out, rows_out, run_out
+from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
-from danlu.server.streams import Seen
 from danlu.spec.audit import Action
 from danlu.spec.runs import RunState, is_run_id
 from danlu.store.metrics.decode import clean
@@ -80,15 +78,6 @@ def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, l
     found = runs.list_runs(session, wanted, before=before, limit=limit + 1)
     rows, after = cut(found, limit, lambda row: str(row.number))
     return Page(items=rows_out(session, rows), next=after)
-
-
-def seen(session: Session, run_id: str) -> Seen | None:
-    """A run for a stream; None when it is gone."""
-    row = runs.get_run(session, run_id)
-    if row is None:
-        return None
-    is_over = RunState(row.state) is not RunState.RUNNING
-    return Seen(row.project_id, row.version, is_over, partial(run_out, session, row))
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
