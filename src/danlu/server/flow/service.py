@@ -22,7 +22,8 @@ from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, ru
 from danlu.spec.models import is_version_id, model_node, parse_named
 from danlu.spec.runs import is_run_id
 from danlu.store.queries import flow, jobs, people, runs
-from danlu.store.queries.flow_walk import FoundNode, Reach
+from danlu.store.queries.flow_walk import FoundNode
+from danlu.store.queries.flow_walk import Reach as Reach
 from danlu.wire.flow import FlowEdge, FlowNode, FlowOut
 
 
