@@ -6,10 +6,11 @@ from danlu.auth.identity import JobIdentity, UserIdentity
 from danlu.server.flow import recording, service
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
+from danlu.store.queries.flow_walk import Reach
 from danlu.wire.flow import FlowOut
 
 
-def look(state: ServerState, who: UserIdentity, text: str, reach: service.Reach) -> FlowOut:
+def look(state: ServerState, who: UserIdentity, text: str, reach: Reach) -> FlowOut:
     """A page of the data flow around a node. Raise NotFound for what is not there, or not for them to see."""
     start, is_known = state.database.read(service.resolve_known, who, text)
     if not is_known:

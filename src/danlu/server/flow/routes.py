@@ -31,5 +31,5 @@ def look(
 
     `node` is `kind:key`, such as `job:train-074123456789012345`, or an id, or `store://bucket/path`.
     """
-    reach = service.Reach(direction.value, depth, limit=limit, after=number_in(cursor, max_digits=9) or 0)
+    reach = service.reach_of(direction, depth=depth, limit=limit, after=number_in(cursor, max_digits=9) or 0)
     return operations.look(state, who, node, reach)

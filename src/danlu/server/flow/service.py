@@ -22,9 +22,13 @@ from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, ru
 from danlu.spec.models import is_version_id, model_node, parse_named
 from danlu.spec.runs import is_run_id
 from danlu.store.queries import flow, jobs, people, runs
-from danlu.store.queries.flow_walk import FoundNode
-from danlu.store.queries.flow_walk import Reach as Reach
+from danlu.store.queries.flow_walk import FoundNode, Reach
 from danlu.wire.flow import FlowEdge, FlowNode, FlowOut
+
+
+def reach_of(direction: Direction, *, depth: int, limit: int, after: int) -> Reach:
+    """How far to look, and which page is asked for."""
+    return Reach(direction.value, depth, limit=limit, after=after)
 
 
 def resolve_known(session: Session, who: UserIdentity, text: str) -> tuple[NodeRef, bool]:
