@@ -53,7 +53,7 @@ def web(kind: str, s3_servers: S3Servers) -> Web:
             url, data, {"Content-Type": "application/octet-stream", **named}, method=method
         )
         try:
-            with opener.open(request, timeout=30) as answer:
+            with opener.open(request) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -515,7 +515,7 @@ def test_uploads_and_deletes_in_one_folder_at_the_same_time(objects: Objects) ->
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join()
     assert problems == []
     assert all_keys(objects) == []
 

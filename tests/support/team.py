@@ -39,7 +39,7 @@ class Team:
             if left:
                 client.jobs.stop(left)
                 for job_id in left:
-                    client.jobs.get(job_id).wait(timeout=90)
+                    client.jobs.get(job_id).wait()
         self.servers[0].stop()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
+from danlu.server.protocol import HttpProtocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -37,13 +37,14 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
 from danlu.store.queries import people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
+from danlu.testing.waiting import wait_until
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
 
@@ -103,7 +104,7 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             metrics=Metrics(
                 self.database,
                 JournalFiles(self.settings.server_dir / "runs"),
@@ -122,7 +123,7 @@ class World:
         return Parts(
             database=self.database,
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            use=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -202,6 +203,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
+                http=HttpProtocol,
                 log_level="error",
                 access_log=False,
                 lifespan="off",
@@ -211,13 +213,12 @@ class World:
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
             thread.start()
-            while not server.started:
-                time.sleep(0.005)
+            wait_until(lambda: server.started)
             try:
                 yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(timeout=10)
+                thread.join()
 
 
 @contextmanager
@@ -241,7 +242,7 @@ class Api:
 
     def __init__(self, url: str, key: str | None = None, **headers: str) -> None:
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=30)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=None)
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path, **options)

@@ -44,8 +44,7 @@ class Balancer:
         backends = self._backends
         for number in range(len(backends)):
             with suppress(OSError):
-                server = socket.create_connection(("127.0.0.1", backends[(first + number) % len(backends)]), timeout=5)
-                server.settimeout(None)
+                server = socket.create_connection(("127.0.0.1", backends[(first + number) % len(backends)]))
                 break
         else:
             client.close()
