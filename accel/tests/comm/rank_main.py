@@ -14,6 +14,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from danlu.testing.waiting import HANG_SECONDS
+
 ENVIRONMENT: dict[str, str] = globals().get("ENVIRONMENT", {})
 REQUEST: dict[str, Any] = globals().get("REQUEST", {})
 
