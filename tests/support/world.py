@@ -15,7 +15,9 @@ import httpx
 import uvicorn
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
+from tests.support.databases import copy_sqlite
 
 from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.passwords import Passwords
@@ -50,6 +52,8 @@ from danlu.wire.jobs import JobOut
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 """Passwords that take no time; those of a real server take a core for a moment."""
+
+_routes: dict[int, BaseRoute] = {}
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -192,7 +196,13 @@ class World:
     # HTTP
 
     def app(self) -> FastAPI:
-        return create_app(self.state, self.scheduler)
+        """Routes are those of every other world: FastAPI takes each apart when it is first asked for."""
+        made = create_app(self.state, self.scheduler)
+        for place, route in enumerate(made.router.routes):
+            router = getattr(route, "original_router", None)
+            if router is not None:
+                made.router.routes[place] = _routes.setdefault(id(router), route)
+        return made
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -226,8 +236,12 @@ def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterat
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
-    migrate.upgrade(database)
+    file = settings.server_dir / "danlu.db"
+    if not database_url and not file.exists():
+        copy_sqlite(file)
+    database = Database(database_url or sqlite_url(file))
+    if database_url:
+        migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
     sealer = Sealer(settings.server_dir / "secret.key")

@@ -6,7 +6,7 @@ import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 import danlu
@@ -119,11 +119,10 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.state.streams = Hub(state)
     failures.install(app)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
-    api = APIRouter(prefix=PREFIX)
-    for router in ROUTERS:
-        api.include_router(router)
+    for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
+        app.include_router(router, prefix=PREFIX)
 
-    @api.get("/health", tags=["server"])
+    @app.get(f"{PREFIX}/health", tags=["server"])
     def health() -> HealthOut:
         """Open to all."""
         settings = state.settings
@@ -134,7 +133,6 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
             oidc_name=settings.oidc_name if settings.oidc_issuer else None,
         )
 
-    app.include_router(api)
     app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)
