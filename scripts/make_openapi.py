@@ -18,7 +18,7 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
@@ -33,8 +33,8 @@ def openapi() -> str:
         home = Path(folder)
         database = Database(sqlite_url(home / "unused.db"))
         sealer = Sealer(home / "key")
-        logs, use = Logs(database, LogFiles(home)), UseFiles(home)
-        parts = Parts(database=database, logs=logs, use=use, engines={}, sealer=sealer, server_url="", server_id="")
+        logs, usage = Logs(database, LogFiles(home)), UsageFiles(home)
+        parts = Parts(database=database, logs=logs, use=usage, engines={}, sealer=sealer, server_url="", server_id="")
         scheduler = Scheduler(parts)
         state = ServerState(
             settings=ServerSettings(data_dir=home),
@@ -43,7 +43,7 @@ def openapi() -> str:
             blobs=Blobs(LocalObjects(home)),
             uploads=Uploads(home),
             logs=logs,
-            use=use,
+            usage=usage,
             metrics=Metrics(database, JournalFiles(home), LocalObjects(home)),
             sealer=sealer,
             now=utc_now,

@@ -114,5 +114,5 @@ def end_server(running: RunningServer) -> None:
         if left:
             client.jobs.stop(left)
             for job_id in left:
-                client.jobs.get(job_id).wait(timeout=60)
+                client.jobs.get(job_id).wait()
     running.stop()

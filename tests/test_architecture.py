@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 EXCEPTIONS: dict[str, set[str]] = {
     "server/main.py": {"engines"},  # the one place that wires an engine in
+    "server/settings.py": {"engines.settings"},  # what an operator can set of engines is declared there, once
     "cli/server/up.py": {"server"},  # starts the server in this process; imported when it is used
     "cli/cluster/ranktable.py": {"launch.ranktable", "launch"},  # works on a file, without a server
     "cli/server/admin.py": {"server"},  # works on the stores themselves; imported when it is used
@@ -51,6 +52,7 @@ EXCEPTIONS: dict[str, set[str]] = {
 LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/",),
     "argon2": ("auth/",),
+    "botocore": ("store/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
     "joserfc": ("server/oidc/",),

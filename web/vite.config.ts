@@ -24,6 +24,7 @@ export default defineConfig({
     target: "es2022",
     reportCompressedSize: false,
   },
+  worker: { format: "es" }, // its libraries load when they are needed
   // `npm run dev` beside a running `danlu up`
   server: { proxy: { "/api": SERVER, "/signin/oidc": SERVER, "/signin/cli": SERVER } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },

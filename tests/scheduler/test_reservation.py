@@ -66,7 +66,7 @@ def test_nothing_is_kept_for_a_job_that_is_over_its_quota() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_a_large_job_starts_within_the_bound(chance: Random, has_limit: bool) -> None:
-    """Behind small jobs that never end coming: RESERVE_AFTER plus the longest that a job runs, plus a look."""
+    """Ingestion small jobs that never end coming: RESERVE_AFTER plus the longest that a job runs, plus a look."""
     longest, look = 600.0, 5.0
     board = Board([node(f"n{number}") for number in range(6)], Quotas())
     ends: list[tuple[float, str]] = []

@@ -367,7 +367,7 @@ class TestNumbers:
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(timeout=60)
+                thread.join()
             assert failures == []
             with one.database.reading() as session:
                 model = service.find_model(session, one.admin, "mnist")

@@ -106,7 +106,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
-    ("GET", "/jobs/{job}/resources"): Rule(SEE),
+    ("GET", "/jobs/{job}/usage"): Rule(SEE),
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),

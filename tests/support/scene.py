@@ -122,7 +122,7 @@ class Scene:
 @contextmanager
 def make_scene(folder: Path) -> Iterator[Scene]:
     node = make_node(npus=64, cpus=256, max_tasks=256)
-    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=None) as http:
         scene = Scene(world, http)
         _people(scene)
         _things(scene)
@@ -290,7 +290,7 @@ def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> Journal
     with world.database.writing() as session:
         number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
     world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
-    world.state.metrics.catch_up()
+    world.state.metrics.ingest_changed()
     return made
 
 

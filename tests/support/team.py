@@ -13,7 +13,7 @@ from tests.support.stores import S3Servers
 
 from danlu.client import Client
 from danlu.spec.states import is_over
-from danlu.store.objects.s3_signing import S3Place
+from danlu.store.objects.s3_place import S3Place
 from danlu.testing.balancer import Balancer
 from danlu.testing.postgres import Postgres
 from danlu.testing.serving import RunningServer
@@ -39,7 +39,7 @@ class Team:
             if left:
                 client.jobs.stop(left)
                 for job_id in left:
-                    client.jobs.get(job_id).wait(timeout=90)
+                    client.jobs.get(job_id).wait()
         self.servers[0].stop()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,13 +36,14 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
 from danlu.store.queries import people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
+from danlu.testing.waiting import wait_until
 from danlu.wire.auth import MakeKey
 from danlu.wire.jobs import JobOut
 
@@ -103,7 +103,7 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             metrics=Metrics(
                 self.database,
                 JournalFiles(self.settings.server_dir / "runs"),
@@ -122,7 +122,7 @@ class World:
         return Parts(
             database=self.database,
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            use=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -211,13 +211,12 @@ class World:
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
             thread.start()
-            while not server.started:
-                time.sleep(0.005)
+            wait_until(lambda: server.started)
             try:
                 yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(timeout=10)
+                thread.join()
 
 
 @contextmanager
@@ -241,7 +240,7 @@ class Api:
 
     def __init__(self, url: str, key: str | None = None, **headers: str) -> None:
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=30)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=None)
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path, **options)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
 
+from danlu.testing.waiting import HANG_SECONDS
 from danlu_accel import comm
 
 ENVIRONMENT: dict[str, str] = globals().get("ENVIRONMENT", {})
@@ -323,14 +324,15 @@ def lost_rank(who: int, how: str, timeout_seconds: float) -> dict[str, Any]:
         # The first layer's gradient comes last: by then, other buckets are under way.
         number = signal.SIGKILL if how == "killed" else signal.SIGSTOP
         ddp.module.layers[0].weight.register_hook(lambda _grad: os.kill(os.getpid(), number))
-    started = time.monotonic()
     raised: list[str] = []
+    seconds: list[float] = []
     for _ in range(2):  # the second try must not wait again
+        started = time.monotonic()
         try:
             ddp(batch(9, dist.get_rank())).square().mean().backward()
         except RuntimeError as error:
             raised.append(str(error))
-    seconds = time.monotonic() - started
+        seconds.append(time.monotonic() - started)
     attachment.close()
     return {"raised": raised, "seconds": seconds}
 
@@ -385,7 +387,7 @@ def main() -> None:
     os.environ.update(ENVIRONMENT)
     torch.set_num_threads(1)
     warnings.filterwarnings("error", module=r"danlu_accel")
-    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+    dist.init_process_group("gloo", timeout=timedelta(seconds=HANG_SECONDS))
     try:
         answer = globals()[REQUEST["case"]](**REQUEST["arguments"])
         if REQUEST["case"] != "lost_rank":

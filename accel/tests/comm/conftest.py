@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from danlu.testing.waiting import HANG_SECONDS
+
 HERE = Path(__file__).parent
 RunRanks = Callable[..., list[dict[str, Any]]]
 
@@ -58,7 +60,7 @@ def run_ranks(
             )
         for process in ranks:
             process.start()
-        _join(ranks, time.monotonic() + 90, stuck)
+        _join(ranks, time.monotonic() + HANG_SECONDS, stuck)
         return [_answer(folder / f"{rank}.json") for rank in range(len(hosts))]
 
     return run

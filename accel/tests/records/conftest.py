@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
+from danlu_accel.records.listing import ListedImage
 
 SUBSAMPLING = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 
@@ -68,3 +73,53 @@ def packed(tmp_path: Path, photo_folder: Callable[..., Path]) -> Callable[..., P
         return pack(folder, sources, tmp_path / "out" / name, classes=list(labels), options=options).index_path
 
     return make
+
+
+@pytest.fixture
+def numbered(tmp_path: Path) -> Callable[..., Path]:
+    """Pack small pictures whose label is the number of their record; return the path of the .index."""
+
+    def make(count: int = 53, shards: int = 9, name: str = "train") -> Path:
+        return pack_numbered(tmp_path, count, shards, name)
+
+    return make
+
+
+def pack_numbered(folder: Path, count: int, shards: int, name: str = "train") -> Path:
+    (folder / "one.jpg").write_bytes(_photo(16, 16))
+    sources = sources_from_list([ListedImage("one.jpg", number) for number in range(count)])
+    return pack(folder, sources, folder / "packed" / name, options=PackOptions(num_shards=shards)).index_path
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def __init__(self, *arguments: Any, in_the_middle: Callable[[str], None], **more: Any) -> None:
+        self._in_the_middle = in_the_middle
+        super().__init__(*arguments, **more)
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        data = source.read()
+        outputfile.write(data[: len(data) // 2])
+        outputfile.flush()
+        self._in_the_middle(self.path)
+        outputfile.write(data[len(data) // 2 :])
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def http_folder() -> Iterator[Callable[..., str]]:
+    """Serve a folder over HTTP; `in_the_middle(path)` is called when half of a file is sent."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(folder: Path, in_the_middle: Callable[[str], None] = lambda _: None) -> str:
+        handler = partial(_Handler, directory=str(folder), in_the_middle=in_the_middle)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()

@@ -9,6 +9,11 @@ from danlu.spec.paths import StorePath, parse_store_path
 _WRITERS = {Role.OWNER, Role.MEMBER}
 
 
+def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
+    if not who.is_admin:
+        raise NotAllowed(told)
+
+
 def can_see_project(who: UserIdentity, project_id: int) -> bool:
     return who.is_admin or project_id in who.roles
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from danlu.auth.secrets import Sealer
 from danlu.engines.base import Engine
 from danlu.store.logs.index import Logs
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.sql.database import Database
 
 
@@ -21,7 +21,7 @@ def utc_now() -> datetime:
 class Parts:
     database: Database
     logs: Logs
-    use: UseFiles
+    use: UsageFiles
     engines: Mapping[str, Engine]
     sealer: Sealer
     server_url: str

@@ -190,7 +190,7 @@ class Scheduler:
         """Follow all live attempts; return whether none had anything new."""
         is_quiet = True
         problem: DanluError | None = None
-        for item, seen in self._poll(self._started(live)):
+        for item, seen in self._poll(self._launch_unconfirmed(live)):
             is_quiet = is_quiet and is_unchanged(item, seen)
             try:
                 self._follow(item, seen)
@@ -227,8 +227,8 @@ class Scheduler:
             engine.stop(item.handles, 0.0)
             self._told_to_stop[key] = now + OVERTIME_SECONDS
 
-    def _started(self, live: Sequence[LiveJob]) -> list[LiveJob]:
-        """Repeat the starts that a killed server did not confirm; return what can be looked at."""
+    def _launch_unconfirmed(self, live: Sequence[LiveJob]) -> list[LiveJob]:
+        """Launch again what a killed server did not confirm as started; return the confirmed ones, to be polled."""
         ready = [item for item in live if item.attempt.is_started]
         for item in live:
             if item.attempt.is_started:

@@ -33,11 +33,10 @@ from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
-from danlu.server.resources.routes import router as resources_router
 from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
 from danlu.server.runs.folder_routes import router as folders_router
-from danlu.server.runs.ingestion import Behind
+from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
@@ -45,6 +44,7 @@ from danlu.server.templates.routes import router as templates_router
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
+from danlu.server.usage.routes import router as usage_router
 from danlu.server.users.routes import router as users_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
@@ -77,7 +77,7 @@ ROUTERS = (
     quotas_router,
     templates_router,
     reasons_router,
-    resources_router,
+    usage_router,
     terminals_router,
     trees_router,
     uploads_router,
@@ -94,15 +94,15 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        behind = Behind(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
+        ingestion = Ingestion(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
-        behind.start()
+        ingestion.start()
         # what is loaded by now stays: looking through all of it for garbage made every twentieth long answer wait
         gc.collect()
         gc.freeze()
         ready()
         yield
-        await run_in_threadpool(behind.stop)
+        await run_in_threadpool(ingestion.stop)
         await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(

@@ -7,11 +7,28 @@ from typing import Annotated, Optional
 from fastapi import Query
 
 from danlu.errors import InvalidInput
+from danlu.server.invalid import bad_field
 
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Cursor = Annotated[Optional[str], Query(max_length=2000)]
 
 
+MAX_DIGITS = 18
+"""A 64-bit number has room for all of them."""
+
+
 def bad_cursor(cursor: str) -> InvalidInput:
-    problem = f"{cursor[:40]!r} is not a place in this list; send back the `next` of the page before"
-    return InvalidInput(f"cursor: {problem}", fields={"cursor": problem})
+    return bad_field("cursor", f"{cursor[:40]!r} is not a place in this list; send back the `next` of the page before")
+
+
+def number_in(cursor: Optional[str], *, max_digits: int = MAX_DIGITS) -> Optional[int]:
+    """The number that a cursor is; None for the beginning of the list."""
+    if cursor is None:
+        return None
+    if not is_number(cursor, max_digits=max_digits):
+        raise bad_cursor(cursor)
+    return int(cursor)
+
+
+def is_number(text: str, *, max_digits: int = MAX_DIGITS) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= max_digits

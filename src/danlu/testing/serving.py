@@ -7,14 +7,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from danlu.client import Client
 from danlu.client.people.keys import parse_link, sign_in
+from danlu.testing.gates import let_go
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 from danlu.wire.auth import SignIn
 
-START_SECONDS = 60.0
 _UP = re.compile(r"Danlu is up on (\S+)")
 _LINK = re.compile(r"(\S+/signin\?token=\S+)")
 
@@ -61,6 +61,15 @@ class RunningServer:
         assert self._process is not None
         return self._process.pid
 
+    def cpu_seconds(self) -> float:
+        """What it has worked since its last start: a measure of time that a busy machine does not stretch."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def let_go(self, job_id: str, *, attempt: int = 1, rank: int = 0) -> None:
+        """Let a job pass its HOLD."""
+        let_go(self.data_dir / "work", job_id, attempt=attempt, rank=rank)
+
     def client(self) -> Client:
         return Client(url=self.url, api_key=self.api_key)
 
@@ -78,16 +87,18 @@ class RunningServer:
     def _end(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(number)
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=HANG_SECONDS)
 
     def _wait_for(self, pattern: re.Pattern[str], begun: int) -> str:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
+        """Return what the server printed since `begun`. Raises when it has ended before."""
+
+        def look() -> re.Match[str] | None:
             is_gone = self._process is not None and self._process.poll() is not None
             found = pattern.search(self.output.read_bytes()[begun:].decode(errors="replace"))
-            if found is not None:
-                return found.group(1)
-            if is_gone:
-                break
-            time.sleep(0.02)
-        raise RuntimeError(f"the server did not come up:\n{self.said()[-4000:]}")
+            if found is None and is_gone:
+                raise RuntimeError(f"the server did not come up:\n{self.said()[-4000:]}")
+            return found
+
+        found = wait_until(look, self.said)
+        assert found is not None
+        return found.group(1)

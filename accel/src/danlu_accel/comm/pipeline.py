@@ -32,7 +32,7 @@ class Pipeline:
         self._plain = plain
         self._depth = settings.options.depth
         self._wire = settings.wire
-        self._cutter = Cutter(None, settings.fusion_bytes)
+        self._cutter = Cutter(None, settings.options.fusion_bytes)
         self._exchange = plain
         self._under_way: deque[_Journey] = deque()
         self._next_slot = 0

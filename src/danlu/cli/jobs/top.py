@@ -11,7 +11,7 @@ import typer
 from danlu.cli.options import AsJson, JobName
 
 if TYPE_CHECKING:
-    from danlu.wire.resources import ResourcesOut, TaskUse
+    from danlu.wire.usage import TaskUsage, UsageOut
 
 LOOK_SECONDS = 5.0
 POINTS = 200
@@ -39,7 +39,7 @@ def top(
 
     with Client() as client:
         found = client.jobs.get(job)
-        seen = found.resources(attempt=attempt, points=POINTS)
+        seen = found.usage(attempt=attempt, points=POINTS)
         if as_json:
             print_json(seen)
             return
@@ -47,13 +47,13 @@ def top(
         try:
             while seen.is_live and not once and sys.stdout.isatty():
                 time.sleep(LOOK_SECONDS)
-                seen = found.resources(attempt=seen.attempt, points=POINTS)
+                seen = found.usage(attempt=seen.attempt, points=POINTS)
                 print(f"\x1b[H\x1b[2J{use_text(seen)}", flush=True)
         except KeyboardInterrupt:
             print()
 
 
-def use_text(seen: ResourcesOut) -> str:
+def use_text(seen: UsageOut) -> str:
     from danlu.cli.output import bold, table
 
     if not any(task.lines for task in seen.tasks):
@@ -71,7 +71,7 @@ def use_text(seen: ResourcesOut) -> str:
     )
 
 
-def _why_nothing(seen: ResourcesOut) -> str:
+def _why_nothing(seen: UsageOut) -> str:
     if seen.attempt == 0:
         return f"{seen.job} has not been started yet; `danlu why {seen.job}` tells what it waits for"
     if seen.is_live:
@@ -79,7 +79,7 @@ def _why_nothing(seen: ResourcesOut) -> str:
     return f"nothing was measured of attempt {seen.attempt} of {seen.job}: it was over too soon, or its log was removed"
 
 
-def _cells(task: TaskUse, *, is_live: bool) -> list[tuple[str, str]]:
+def _cells(task: TaskUsage, *, is_live: bool) -> list[tuple[str, str]]:
     return [
         ("RANK", str(task.rank)),
         ("NODE", task.node),
@@ -94,7 +94,7 @@ def _cells(task: TaskUse, *, is_live: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(task: TaskUse, quantity: str, *, is_live: bool) -> str:
+def _shown(task: TaskUsage, quantity: str, *, is_live: bool) -> str:
     """What it is now; of a task that is over, the mean and the peak."""
     line = task.lines.get(quantity)
     if line is None:
@@ -120,7 +120,7 @@ def _size(value: float) -> str:
     return show_size(value)
 
 
-def _course(task: TaskUse) -> str:
+def _course(task: TaskUsage) -> str:
     from danlu.cli.sparkline import sparkline
 
     line = task.lines.get("cpu")

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import danlu
 from danlu.engines.base import (
     Channel,
     Credentials,
     Engine,
-    EngineSetup,
+    EngineSettings,
     Handle,
     LogMark,
     NodeInfo,
@@ -31,13 +30,13 @@ from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
-from danlu.engines.local.settings import LocalSettings
 from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
 from danlu.node.measure.usage_file import read_use
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
+from danlu.node.task import Gang, gang_to_json
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -48,24 +47,10 @@ class LocalEngine(Engine):
     name: ClassVar[str] = "local"
 
     @classmethod
-    def create(cls, setup: EngineSetup) -> LocalEngine:
-        simulated = [(device.type, device.model or "simulated", device.count) for device in setup.simulate]
-        return cls(
-            LocalSettings(
-                work_dir=setup.work_dir,
-                hide=setup.hide,
-                server_id=setup.server_id,
-                use_sandbox=setup.use_sandbox,
-                use_own_network=setup.use_own_network,
-                simulated_devices=simulated,
-                max_tasks=setup.max_tasks,
-                use_seconds=setup.use_seconds,
-                homes_dir=setup.homes_dir,
-                shared_dir=setup.shared_dir,
-            )
-        )
+    def create(cls, settings: EngineSettings) -> LocalEngine:
+        return cls(settings)
 
-    def __init__(self, settings: LocalSettings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         """Try out the machine (a tenth of a second). Makes the work folder."""
         self.settings = settings
         self._work_dir = settings.work_dir.absolute()
@@ -145,13 +130,14 @@ class LocalEngine(Engine):
                     settings=self.settings,
                     can=self._can,
                 )
+            addresses = sorted({task.address for task in plan.tasks}) if self._can.has_own_network else []
             self._start_shims(
-                {
-                    "folders": [str(gang.task(task.rank).path) for task in tasks],
-                    "secrets": dict(credentials.secrets),
-                    "addresses": sorted({task.address for task in plan.tasks}) if self._can.has_own_network else [],
-                    "way_out": self._can.way_out,
-                },
+                Gang(
+                    folders=tuple(str(gang.task(task.rank).path) for task in tasks),
+                    secrets=credentials.secrets,
+                    addresses=tuple(addresses),
+                    way_out=self._can.way_out,
+                ),
                 lock=lock,
             )
         except (OSError, DanluError) as error:
@@ -162,13 +148,13 @@ class LocalEngine(Engine):
                 raise StorageFull(f"no room to start {plan.job_id} in {gang.path}: {error.strerror}") from error
             raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
 
-    def _start_shims(self, request: dict[str, Any], *, lock: int) -> None:
+    def _start_shims(self, gang: Gang, *, lock: int) -> None:
         argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "supervise/gang.py"), str(lock)]
         # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
         try:
             done = subprocess.run(
                 argv,
-                input=json.dumps(request).encode(),
+                input=gang_to_json(gang).encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[lock],
@@ -178,12 +164,12 @@ class LocalEngine(Engine):
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise EngineUnavailable(f"the tasks did not stand after {START_SECONDS:.0f} s") from error
+            raise EngineUnavailable(f"tasks did not start within {START_SECONDS:.0f} s") from error
         if done.returncode != 0:
             problem = done.stderr.decode(errors="replace").strip() or f"gang.py ended with {done.returncode}"
             if os.strerror(errno.ENOSPC) in problem:
                 raise StorageFull(problem)
-            raise EngineUnavailable(f"the tasks could not be started: {problem}")
+            raise EngineUnavailable(f"tasks could not be started: {problem}")
 
     def _undo(self, gang: GangFolder, ranks: Sequence[int]) -> None:
         for rank in ranks:
@@ -235,7 +221,7 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path, onerror=make_writable_and_retry)
 
 
-def _probe(settings: LocalSettings) -> dict[str, Any]:
+def _probe(settings: EngineSettings) -> dict[str, Any]:
     argv = [
         os.path.realpath(settings.python),
         "-I",
@@ -251,11 +237,11 @@ def _probe(settings: LocalSettings) -> dict[str, Any]:
     return found
 
 
-def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
-    has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
-    has_own_network = has_sandbox and settings.use_own_network and not found["network_problem"]
-    has_way_out = has_own_network and settings.use_way_out and not found["way_out_problem"]
-    has_own_uid = has_sandbox and settings.use_own_uid and os.geteuid() == 0
+def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
+    has_sandbox = settings.sandbox and not found["sandbox_problem"]
+    has_own_network = has_sandbox and settings.own_network and not found["network_problem"]
+    has_way_out = has_own_network and settings.way_out and not found["way_out_problem"]
+    has_own_uid = has_sandbox and settings.own_uid and os.geteuid() == 0
     return Abilities(
         machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
         has_own_network=has_own_network,
@@ -268,24 +254,23 @@ def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
     )
 
 
-def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
+def _machine(settings: EngineSettings, bwrap: str) -> sandbox.Machine:
     hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
-    shown = (settings.python.parent.parent, python.parent.parent, Path(danlu.__file__).parent, *settings.show)
+    shown = (settings.python.parent.parent, python.parent.parent, NODE_SCRIPTS.parent, *settings.show)
     return sandbox.Machine(
         bwrap=bwrap,
         hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
         shown=tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists()),
-        init_script=str(NODE_SCRIPTS / "supervise/init.py"),
     )
 
 
-def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
+def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
     real = [Device.model_validate(device) for device in found["devices"]]
     simulated = [
-        Device(type=kind, model=model or None, id=number, is_simulated=True)
-        for kind, model, count in settings.simulated_devices
-        for number in range(count)
+        Device(type=device.type, model=device.model or "simulated", id=number, is_simulated=True)
+        for device in settings.simulated
+        for number in range(device.count)
     ]
     cores = len(os.sched_getaffinity(0))
     return NodeInfo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +11,16 @@ import danlu.node
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
 from danlu.engines.local.folders import TaskFolder
-from danlu.engines.local.settings import LocalSettings
+from danlu.engines.settings import EngineSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.node.supervise import image_root
-from danlu.node.supervise.records import CONTROL, LOG, TASK, TOKEN
+from danlu.node.supervise.records import CONTROL, LOG, TOKEN
 from danlu.node.supervise.way_out import NAME_SERVER
+from danlu.node.task import TASK, Task, TaskGate, TaskImage, TaskInput, TaskLogCopy, TaskOutput, TaskUsage, to_json
 
-NODE_SCRIPTS = Path(danlu.node.__file__).parent
+NODE_SCRIPTS = Path(os.path.realpath(danlu.node.__file__)).parent
 USER = "danlu"
 FIRST_UID = 1_000_000_000
 """User ids of jobs begin here: far above what people and systems use on their machines."""
@@ -70,7 +70,13 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
 
 
 def prepare_task(
-    plan: Plan, task: TaskPlan, *, folder: TaskFolder, credentials: Credentials, settings: LocalSettings, can: Abilities
+    plan: Plan,
+    task: TaskPlan,
+    *,
+    folder: TaskFolder,
+    credentials: Credentials,
+    settings: EngineSettings,
+    can: Abilities,
 ) -> None:
     """Write the folder. Whatever an interrupted try left there is overwritten."""
     uid = user_uid(credentials.owner_id) if can.has_own_uid else None
@@ -98,7 +104,7 @@ def prepare_task(
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
         folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
     description = _describe(plan, task, paths=paths, credentials=credentials, settings=settings, can=can, uid=uid)
-    _write_private(folder.path / TASK, json.dumps(description))
+    _write_private(folder.path / TASK, to_json(description))
 
 
 def user_uid(owner_id: int | None) -> int:
@@ -155,63 +161,64 @@ def _describe(
     *,
     paths: _Paths,
     credentials: Credentials,
-    settings: LocalSettings,
+    settings: EngineSettings,
     can: Abilities,
     uid: int | None,
-) -> dict[str, object]:
+) -> Task:
     folder = TaskFolder(paths.on_host(task.root).parent)
+    layout = Layout(task.root)
     has_sandbox = can.machine is not None
     view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
-    python = [os.path.realpath(settings.python), "-I", "-S"]
-    return {
-        "name": f"{plan.job_id}-{plan.attempt}-{task.rank}",
-        "wrap": [] if view is None or can.machine is None else sandbox.wrap(can.machine, view),
-        "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "supervise/init.py")],
-        "stager": [*python, str(NODE_SCRIPTS / "stage/stager.py")],
-        "command": task.command,
-        "spared": task.spared,
-        "env": {**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
-        "workdir": task.workdir,
-        "uid": uid,
-        "gid": uid,
-        "image": None if view is None else _image(task, folder, view, python=python, settings=settings, can=can),
-        "gates": [
-            {"name": gate.name, "reason": gate.reason, "passed": str(paths.on_host(gate.passed))} for gate in task.gates
-        ],
-        "log_copy": _log_copy(task, settings.kept),
-        "stop_file": str(paths.on_host(Layout(task.root).stop_file)),
-        "inputs": [
-            {"source": fetch.source, "to": str(paths.on_host(fetch.to)), "is_own": fetch.is_own}
-            for fetch in task.inputs
-        ],
-        "outputs": [
-            {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
-            for send in task.outputs
-        ],
-        "runs": str(paths.on_host(Layout(task.root).runs)),
-        "server_url": credentials.server_url,
-        "in_patience_seconds": settings.stage_in_patience_seconds,
-        "out_patience_seconds": settings.stage_out_patience_seconds,
-        "grace_seconds": plan.grace_seconds,
-        "memory_bytes": task.memory_bytes,
-        "cpus": task.cpus,
-        "cgroups": dict(can.cgroups),
-        "use": {
-            "every_seconds": settings.use_seconds,
-            # the tasks of a gang share one network here: what passes there is counted once, with the first of them
-            "counts_network": can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
-            "devices": [name for number in task.device_ids if (name := f"{task.device_type}:{number}") in can.devices],
-            "device_file": str(settings.work_dir.absolute() / ".device-use.json"),
-            "device_reader": [*python, str(NODE_SCRIPTS / "measure/device_usage.py")],
-        },
-    }
+    python = _script_runner(settings)
+    return Task(
+        name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
+        wrap=() if view is None or can.machine is None else tuple(sandbox.wrap(can.machine, view)),
+        init=(*python, str(NODE_SCRIPTS / "supervise/init.py")),
+        stager=(*python, str(NODE_SCRIPTS / "stage/stager.py")),
+        command=task.command,
+        spared=task.spared,
+        env={**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
+        workdir=task.workdir,
+        uid=uid,
+        image=None if view is None else _image(task, folder, view, settings=settings, can=can),
+        gates=tuple(TaskGate(gate.name, gate.reason, str(paths.on_host(gate.passed))) for gate in task.gates),
+        log_copy=_log_copy(task, settings.kept),
+        stop_file=str(paths.on_host(layout.stop_file)),
+        inputs=tuple(TaskInput(fetch.source, str(paths.on_host(fetch.to)), fetch.is_own) for fetch in task.inputs),
+        outputs=tuple(TaskOutput(str(paths.on_host(send.path)), send.to, send.while_running) for send in task.outputs),
+        runs=str(paths.on_host(layout.runs)),
+        server_url=credentials.server_url,
+        in_patience_seconds=settings.stage_in_patience_seconds,
+        out_patience_seconds=settings.stage_out_patience_seconds,
+        grace_seconds=plan.grace_seconds,
+        memory_bytes=task.memory_bytes,
+        cpus=task.cpus,
+        cgroups=can.cgroups,
+        usage=_usage(plan, task, settings, can),
+    )
 
 
-def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> dict[str, str] | None:
+def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
+    return (os.path.realpath(settings.python), "-I", "-S")
+
+
+def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities) -> TaskUsage:
+    devices = (f"{task.device_type}:{number}" for number in task.device_ids)
+    return TaskUsage(
+        every_seconds=settings.use_seconds,
+        # the tasks of a gang share one network here: what passes there is counted once, with the first of them
+        counts_network=can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
+        devices=tuple(name for name in devices if name in can.devices),
+        device_file=str(settings.work_dir.absolute() / ".device-use.json"),
+        device_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),
+    )
+
+
+def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
     """The folder that is ours to name, and the path below it, which is its owner's and may hold links."""
     for mount in task.mounts:
         if task.log_copy and _is_below(task.log_copy, mount.to):
-            return {"folder": str(kept_folder(kept, mount)), "path": os.path.relpath(task.log_copy, mount.to)}
+            return TaskLogCopy(str(kept_folder(kept, mount)), os.path.relpath(task.log_copy, mount.to))
     return None
 
 
@@ -241,32 +248,26 @@ def _view(
 
 
 def _image(
-    task: TaskPlan,
-    folder: TaskFolder,
-    view: sandbox.View,
-    *,
-    python: list[str],
-    settings: LocalSettings,
-    can: Abilities,
-) -> dict[str, object] | None:
-    """What the shim needs to bring the task's image here, and room for what is laid over its files."""
+    task: TaskPlan, folder: TaskFolder, view: sandbox.View, *, settings: EngineSettings, can: Abilities
+) -> TaskImage | None:
+    """What the shim needs to fetch the task's image, and room for what is laid over its files."""
     if task.image is None:
         return None
     folders, files = sandbox.mount_points(view)
     image_root.lay_out(str(folder.path), folders=folders, files=files)
-    return {
-        "name": task.image.name,
-        "username": task.image.username,
-        "secret": task.image.secret,
-        "tool": can.image_tool,
-        "cache": str(settings.work_dir.absolute() / ".images"),
-        "bring": [*python, str(NODE_SCRIPTS / "stage/image.py")],
-        "root": sandbox.IMAGE_ROOT,
-    }
+    return TaskImage(
+        name=task.image.name,
+        username=task.image.username,
+        secret=task.image.secret,
+        tool=can.image_tool,
+        cache=str(settings.work_dir.absolute() / ".images"),
+        fetch=(*_script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
+        root=sandbox.IMAGE_ROOT,
+    )
 
 
 def _base_environment(
-    task: TaskPlan, folder: TaskFolder, settings: LocalSettings, *, has_sandbox: bool
+    task: TaskPlan, folder: TaskFolder, settings: EngineSettings, *, has_sandbox: bool
 ) -> dict[str, str]:
     """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}

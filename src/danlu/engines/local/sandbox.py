@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-INIT_PATH = "/run/danlu/init.py"
 IMAGE_ROOT = "/run/danlu/root"
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
@@ -57,9 +56,7 @@ class Machine:
     bwrap: str
     hidden: tuple[str, ...]
     shown: tuple[str, ...]
-    """Folders that are read-only visible even where a parent is hidden."""
-
-    init_script: str
+    """Folders that are read-only visible even where a parent is hidden. Init and its Python are among them."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ def _targets(view: View) -> list[str]:
 
 def _steps(machine: Machine, view: View) -> Iterable[_Step]:
     targets = _targets(view)
-    yield from _parents((*targets, *machine.shown, INIT_PATH), machine.hidden)
+    yield from _parents((*targets, *machine.shown, *((IMAGE_ROOT,) if view.image_root else ())), machine.hidden)
     yield from _host_folders()
     yield from _opened(targets, machine.hidden)
     for path in ("/tmp", "/var/tmp"):
@@ -147,7 +144,6 @@ def _steps(machine: Machine, view: View) -> Iterable[_Step]:
     resolver = os.path.realpath("/etc/resolv.conf")
     if resolver.startswith("/run/") and os.path.exists(resolver):
         yield _Step(resolver, ("--ro-bind", resolver, resolver))
-    yield _Step(INIT_PATH, ("--ro-bind", machine.init_script, INIT_PATH))
     root = IMAGE_ROOT if view.image_root else ""
     if root:
         yield from _image_steps(view.image_root)

@@ -7,9 +7,10 @@ import contextlib
 import hashlib
 import os
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from danlu.node.task import TaskInput
 from danlu.transfer.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
 
 NUM_CONNECTIONS = 4
@@ -32,16 +33,16 @@ class File(NamedTuple):
     is_executable: bool
 
 
-def fetch_all(server: Server, inputs: list[dict[str, Any]], *, say: Callable[[str], None]) -> None:
+def fetch_all(server: Server, inputs: Sequence[TaskInput], *, say: Callable[[str], None]) -> None:
     """Fetch every input. Raise InputMissing, or what Server.patiently raises, at the first that fails."""
     for item in inputs:
         files = _files_of_item(server, item)
-        say(f"{item['source']}: {len(files)} files")
+        say(f"{item.source}: {len(files)} files")
         try:
-            for folder in {os.path.dirname(file.to) for file in files} or {item["to"]}:
+            for folder in {os.path.dirname(file.to) for file in files} or {item.to}:
                 os.makedirs(folder, exist_ok=True)
         except OSError as error:
-            raise LocalProblem(item["to"], error) from error
+            raise LocalProblem(item.to, error) from error
         _fetch_files(server, files)
 
 
@@ -58,11 +59,11 @@ def _fetch_files(server: Server, files: list[File]) -> None:
             raise
 
 
-def _files_of_item(server: Server, item: dict[str, Any]) -> list[File]:
+def _files_of_item(server: Server, item: TaskInput) -> list[File]:
     try:
-        return _files_of(server, item["source"], item["to"])
+        return _files_of(server, item.source, item.to)
     except InputMissing:
-        if item.get("is_own"):  # no attempt before this one left anything
+        if item.is_own:  # no attempt before this one left anything
             return []
         raise
 

@@ -1,4 +1,4 @@
-"""Brings an image to this machine and unpacks it, once for all tasks that use it.
+"""Fetches an image to this machine and unpacks it, once for all tasks that use it.
 
     python -I -S image.py FOLDER        the password of the registry, if there is one, on standard input
 
@@ -22,12 +22,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.supervise.image_root import put_image
-from danlu.node.supervise.records import TASK
+from danlu.node.task import TaskImage, TaskUnreadable, read_task
 
 FETCHED = "image.json"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -42,17 +42,17 @@ class ImageProblem(Exception):
         self.reason = reason
 
 
-def bring(folder: str, image: dict[str, Any], password: str) -> None:
+def fetch(folder: str, image: TaskImage, password: str) -> None:
     """Have the image's files in the cache, and say in the task's folder where they are."""
-    tool = Tool(image["tool"], image["name"], username=image["username"], password=password)
+    tool = Tool(image.tool, image.name, username=image.username, password=password)
     number = tool.find()
-    if number is None or os.path.exists(os.path.join(image["cache"], number, "private")):
+    if number is None or os.path.exists(os.path.join(image.cache, number, "private")):
         tool.pull()
         number = tool.find()
     if number is None:
-        raise ImageProblem("image_missing", f"{image['name']} was fetched and is not there")
-    os.makedirs(image["cache"], mode=0o700, exist_ok=True)
-    unpacked = os.path.join(image["cache"], number)
+        raise ImageProblem("image_missing", f"{image.name} was fetched and is not there")
+    os.makedirs(image.cache, mode=0o700, exist_ok=True)
+    unpacked = os.path.join(image.cache, number)
     with _alone(f"{unpacked}.lock"):
         if not os.path.isdir(unpacked):
             tool.unpack(unpacked)
@@ -189,10 +189,14 @@ def _alone(path: str) -> Iterator[None]:
 def main() -> int:
     (folder,) = sys.argv[1:]
     password = sys.stdin.read()
-    with open(os.path.join(folder, TASK)) as file:
-        image = json.load(file)["image"]
     try:
-        bring(folder, image, password)
+        image = read_task(folder).image
+        if image is None:
+            raise TaskUnreadable("image: expected an object, got null")
+        fetch(folder, image, password)
+    except TaskUnreadable as error:
+        print(json.dumps({"reason": "image_failed", "message": str(error)}), flush=True)
+        return 1
     except ImageProblem as problem:
         print(json.dumps({"reason": problem.reason, "message": str(problem)}), flush=True)
         return 1

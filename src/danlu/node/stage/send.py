@@ -9,9 +9,10 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from danlu.node.task import TaskOutput
 from danlu.transfer.http import CHUNK_BYTES, LocalProblem, Refused, Server, quote
 from danlu.transfer.keys import why_no_key
 
@@ -72,14 +73,14 @@ class Sender:
     def __init__(
         self,
         server: Server,
-        outputs: list[dict[str, object]],
+        outputs: Sequence[TaskOutput],
         *,
         sent: dict[str, list[int]] | None = None,
         say: Callable[[str], None],
     ) -> None:
         """`sent`: files that came from the store, as they were then."""
         self._server = server
-        self._outputs = [(str(o["path"]), str(o["to"]), bool(o["while_running"])) for o in outputs]
+        self._outputs = outputs
         self._say = say
         self._sent: dict[str, Version] = {path: Version(*known) for path, known in (sent or {}).items()}
         self._seen: dict[str, Version] = {}

@@ -15,7 +15,6 @@ import select
 import sys
 import time
 import traceback
-from typing import Any
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
@@ -23,19 +22,20 @@ from danlu.node.stage.artifacts import ArtifactsSender
 from danlu.node.stage.fetch import InputMissing, fetch_all
 from danlu.node.stage.runs import RunsSender
 from danlu.node.stage.send import Sender
-from danlu.node.supervise.records import TASK, TOKEN
+from danlu.node.supervise.records import TOKEN
 from danlu.node.supervise.stager_process import kept_in, read_fetched
+from danlu.node.task import Task, read_task
 from danlu.transfer.http import Away, LocalProblem, Refused, Server
 
 PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
 
 
-def stage_in(task: dict[str, Any], token: str) -> tuple[str, str] | None:
+def stage_in(task: Task, token: str) -> tuple[str, str] | None:
     """Fetch all inputs. Return reason and sentence of a failure."""
-    server = Server(task["server_url"], token, patience_seconds=task["in_patience_seconds"], say=_say)
+    server = Server(task.server_url, token, patience_seconds=task.in_patience_seconds, say=_say)
     try:
-        fetch_all(server, task["inputs"], say=_say)
+        fetch_all(server, task.inputs, say=_say)
     except InputMissing as missing:
         return "input_missing", str(missing)
     except Refused as refused:
@@ -47,12 +47,12 @@ def stage_in(task: dict[str, Any], token: str) -> tuple[str, str] | None:
     return None
 
 
-def stage_out(task: dict[str, Any], token: str) -> tuple[str, str] | None:
+def stage_out(task: Task, token: str, fetched: dict[str, list[int]]) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
-    server = Server(task["server_url"], token, patience_seconds=task["out_patience_seconds"], say=_say)
-    sender = Sender(server, task["outputs"], sent=task["fetched"], say=_say)
-    runs = RunsSender(server, task.get("runs"), say=_say)
-    artifacts = ArtifactsSender(server, task.get("runs"), say=_say)
+    server = Server(task.server_url, token, patience_seconds=task.out_patience_seconds, say=_say)
+    sender = Sender(server, task.outputs, sent=fetched, say=_say)
+    runs = RunsSender(server, task.runs or None, say=_say)
+    artifacts = ArtifactsSender(server, task.runs or None, say=_say)
     pause = 0.0
     while not _is_last(pause):
         began = time.monotonic()
@@ -91,38 +91,36 @@ def _say(line: str) -> None:
         return  # a full disk takes the log, not the transfer
 
 
-def _relative(task: dict[str, Any], folder: str) -> dict[str, Any]:
+def _relative(task: Task, folder: str) -> Task:
     """The job's user may not pass the folders above, so paths are given from the task's own."""
-    return {
-        **task,
-        "inputs": [{**item, "to": os.path.relpath(item["to"], folder)} for item in task["inputs"]],
-        "outputs": [{**item, "path": os.path.relpath(item["path"], folder)} for item in task["outputs"]],
-        "runs": os.path.relpath(task["runs"], folder) if task.get("runs") else None,
-    }
+    return task._replace(
+        inputs=tuple(item._replace(to=os.path.relpath(item.to, folder)) for item in task.inputs),
+        outputs=tuple(item._replace(path=os.path.relpath(item.path, folder)) for item in task.outputs),
+        runs=os.path.relpath(task.runs, folder) if task.runs else "",
+    )
 
 
-def _become(uid: int | None, gid: int | None) -> None:
-    if uid is None or gid is None or os.geteuid() != 0:
+def _become(uid: int | None) -> None:
+    if uid is None or os.geteuid() != 0:
         return
     "localhost".encode("idna")  # loads the codec that a first connection needs, while its file can be read
     os.setgroups([])
-    os.setgid(gid)
+    os.setgid(uid)
     os.setuid(uid)
 
 
 def main() -> int:
     direction, folder = sys.argv[1:]
-    with open(os.path.join(folder, TASK)) as file:
-        task = json.load(file)
-    with open(os.path.join(folder, TOKEN)) as file:
-        token = file.read().strip()
-    task["fetched"] = read_fetched(folder)
-    os.chdir(folder)
-    os.umask(0o022)
-    _become(task["uid"], task["gid"])
-    stage = stage_in if direction == "in" else stage_out
     try:
-        failure = stage(_relative(task, folder), token)
+        task = read_task(folder)
+        with open(os.path.join(folder, TOKEN)) as file:
+            token = file.read().strip()
+        fetched = read_fetched(folder)
+        os.chdir(folder)
+        os.umask(0o022)
+        _become(task.uid)
+        task = _relative(task, folder)
+        failure = stage_in(task, token) if direction == "in" else stage_out(task, token, fetched)
     except Exception as error:  # whatever it is, what it means for the task is said
         _say(traceback.format_exc())
         code = "staging_failed" if direction == "in" else "upload_failed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
 V2 = "/sys/fs/cgroup"
@@ -68,7 +69,7 @@ def find_roots(name: str) -> dict[str, str]:
 
 
 def limit(
-    roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: float | None
+    roots: Mapping[str, str], name: str, *, memory_bytes: int | None, cpus: float | None
 ) -> tuple[Limits | None, list[str]]:
     """Make the groups of a task. Return them, None when there are none, and sentences about what could not be set.
 

@@ -20,7 +20,7 @@ import time
 from typing import Any, Optional
 
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
-TASK, TOKEN, STAGER_LOG, SHIM_LOG = "task.json", "token", "stager.log", "shim.log"
+TOKEN, STAGER_LOG, SHIM_LOG = "token", "stager.log", "shim.log"
 FETCHED = "fetched.json"
 USE = "use"
 START_LOCK = "start.lock"

@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import signal
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 from danlu.node.supervise import linux
 from danlu.node.supervise.records import FETCHED, STAGER_LOG
+from danlu.node.task import Task, TaskImage, TaskInput
 
 
 class StagerProcess:
@@ -24,14 +26,14 @@ class StagerProcess:
         self._was_killed = False
 
     @classmethod
-    def start(cls, folder: str, direction: str, task: dict[str, Any]) -> StagerProcess:
+    def start(cls, folder: str, direction: str, task: Task) -> StagerProcess:
         """Start fetching (`in`) or uploading (`out`)."""
-        return cls._start(folder, direction, [*task["stager"], direction, folder])
+        return cls._start(folder, direction, [*task.stager, direction, folder])
 
     @classmethod
-    def bring_image(cls, folder: str, task: dict[str, Any], password: str) -> StagerProcess:
-        """Start bringing the task's image to this machine."""
-        process = cls._start(folder, "image", [*task["image"]["bring"], folder])
+    def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
+        """Start fetching the task's image to this machine."""
+        process = cls._start(folder, "image", [*image.fetch, folder])
         with contextlib.suppress(OSError):  # it ended before it could read; its end says so
             os.write(process._orders, password.encode())
         process.finish()
@@ -88,11 +90,11 @@ def kept_in(folder: str) -> str:
     return f"the files are kept in {folder}"
 
 
-def note_fetched(folder: str, task: dict[str, Any]) -> None:
+def note_fetched(folder: str, inputs: Sequence[TaskInput]) -> None:
     """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
     found: dict[str, list[int]] = {}
-    for item in task["inputs"]:
-        for parent, _, names in os.walk(item["to"]) if item.get("is_own") else ():
+    for item in inputs:
+        for parent, _, names in os.walk(item.to) if item.is_own else ():
             for name in names:
                 path = os.path.join(parent, name)
                 seen = os.lstat(path)

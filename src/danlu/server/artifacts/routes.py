@@ -15,8 +15,7 @@ from danlu.server.artifacts.view import artifacts_out, version_out, versions_out
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
-from danlu.server.runs.service import project_seen
+from danlu.server.scope import find_project, visible_project_ids
 from danlu.server.state import State
 from danlu.store.queries import artifacts
 from danlu.wire.artifacts import (
@@ -54,7 +53,7 @@ def list_artifacts(
     """Newest first, each with its newest version. `prefix` is the beginning of a name, such as `vision/`."""
     before = _number(cursor)
     with state.database.reading() as session:
-        of = project_ids_for(who) if project is None else [project_seen(session, who, project)]
+        of = visible_project_ids(who) if project is None else [find_project(session, who, project).id]
         wanted = artifacts.ArtifactFilter(project_ids=of, prefix=prefix, label=label)
         found = artifacts.list_artifacts(session, wanted, before=before, limit=limit + 1)
         items = artifacts_out(session, found[:limit])

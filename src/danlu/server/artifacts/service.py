@@ -12,10 +12,10 @@ from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
 from danlu.content.names import check_alias, is_artifact_id, parse_named
 from danlu.content.packs import pack
 from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
-from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
 from danlu.server.runs import service as runs
-from danlu.server.runs.service import bad
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
@@ -33,7 +33,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
     try:
         wanted = parse_named(text)
     except ValueError as error:
-        raise bad("ref", str(error)) from error
+        raise bad_field("ref", str(error)) from error
     artifact = find_artifact(session, who, wanted.name, project)
     if wanted.alias is not None:
         row = next(iter(artifacts.with_alias(session, artifact.number, wanted.alias)), None)
@@ -47,7 +47,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
 
 
 def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
-    found = artifacts.artifacts_named(session, project_ids_for(who), name)
+    found = artifacts.artifacts_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
         found = [row for row in found if names[row.project_id] == project]
@@ -94,7 +94,7 @@ def change_artifact(
         raise NotAllowed(f"you may look at {name!r} but not change it; ask an owner of its project")
     row.labels = row.labels if body.labels is None else clean(body.labels)
     row.description = row.description if body.description is None else clean(body.description)
-    note(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)
+    record_action(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)
     return row
 
 
@@ -106,7 +106,7 @@ def change_version(
     row.description = row.description if body.description is None else clean(body.description)
     if body.aliases is not None:
         set_aliases(session, row, body.aliases)
-    _note(session, state, who, Action.ARTIFACT_CHANGE, row)
+    _record(session, state, who, Action.ARTIFACT_CHANGE, row)
     return row
 
 
@@ -116,7 +116,7 @@ def set_aliases(session: Session, row: ArtifactVersionRow, aliases: Sequence[str
         try:
             check_alias(alias)
         except ValueError as error:
-            raise bad("aliases", str(error)) from error
+            raise bad_field("aliases", str(error)) from error
         for other in artifacts.with_alias(session, row.artifact, alias):
             other.aliases = [one for one in other.aliases if one != alias]
     row.aliases = sorted(set(aliases))
@@ -136,7 +136,7 @@ def link(session: Session, state: ServerState, who: Identity, version_id: str, b
         flow.connect(session, there, here, Relation.OUTPUT, now)
         if row.run_id is None and _can_change(session, who, row):
             row.run_id = run.id
-    note(
+    record_action(
         session,
         who,
         Action.ARTIFACT_LINK,
@@ -227,7 +227,7 @@ def remove(session: Session, state: ServerState, who: Identity, version_id: str,
     if used is not None:
         model = f"{used[1].name}:{used[0].version}"
         raise Conflict(f"{_title(session, row)} has the files of model {model}; delete that first, or keep both")
-    _note(session, state, who, Action.ARTIFACT_DELETE, row)
+    _record(session, state, who, Action.ARTIFACT_DELETE, row)
     blobs.refer(session, _artifact(session, row).project_id, digests, -1)
     flow.bury(session, node_of(row), state.now())
     artifacts.delete_version(session, row)
@@ -260,7 +260,7 @@ def _can_change(session: Session, who: Identity, row: ArtifactVersionRow) -> boo
     return rights.can_change_run(who, project_id=project_id, owner_id=row.owner_id, job_id=row.job_id)
 
 
-def _note(session: Session, state: ServerState, who: Identity, action: Action, row: ArtifactVersionRow) -> None:
+def _record(session: Session, state: ServerState, who: Identity, action: Action, row: ArtifactVersionRow) -> None:
     project_id = _artifact(session, row).project_id
     title = _title(session, row)
-    note(session, who, action, f"artifact/{row.id}", at=state.now(), project_id=project_id, name=title)
+    record_action(session, who, action, f"artifact/{row.id}", at=state.now(), project_id=project_id, name=title)

@@ -18,8 +18,9 @@ from danlu.content.packs import unpack
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
-from danlu.server.audit.service import note
-from danlu.server.runs.service import bad, project_of
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
+from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import Relation, job_node
@@ -46,7 +47,7 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
         told = (
             f"{body.artifact[:60]!r} is not the id of an upload; art- and 26 characters of a-z and 2-7 would be right"
         )
-        raise bad("artifact", told)
+        raise bad_field("artifact", told)
     name = _name_in("name", body.name)
     known = artifacts.get_version(session, body.artifact)
     if known is not None:
@@ -152,7 +153,7 @@ def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> Ve
         for version_id, contents in doomed.items():
             service.remove(session, state, who, version_id, contents)
         row = _add_version(session, state, upload, asked, manifest, digest)
-        note(
+        record_action(
             session,
             who,
             Action.ARTIFACT_MAKE,
@@ -241,8 +242,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
         )
     for digest, size in wanted.items():
         if known[digest] != size:
-            told = f"the chunk {digest} has {known[digest]} bytes, not {size}"
-            raise InvalidInput(f"manifest: {told}", fields={"manifest": told})
+            raise bad_field("manifest", f"the chunk {digest} has {known[digest]} bytes, not {size}")
 
 
 def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
@@ -251,9 +251,9 @@ def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
         return asked, manifests.manifest_of(asked.manifest)
     except ValidationError as error:
         one = error.errors()[0]
-        raise bad(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
+        raise bad_field(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
     except ValueError as error:
-        raise bad("manifest", str(error)) from error
+        raise bad_field("manifest", str(error)) from error
 
 
 def _unpack(body: bytes) -> list[tuple[str, bytes]]:
@@ -281,14 +281,14 @@ def _unpack(body: bytes) -> list[tuple[str, bytes]]:
 
 def _check_digest(digest: str) -> None:
     if not _DIGEST.fullmatch(digest):
-        raise bad("digests", f"{digest[:80]!r} is not a digest; 64 hexadecimal digits would be right")
+        raise bad_field("digests", f"{digest[:80]!r} is not a digest; 64 hexadecimal digits would be right")
 
 
 def _name_in(field: str, name: str) -> str:
     try:
         return check_artifact_name(name)
     except ValueError as error:
-        raise bad(field, str(error)) from error
+        raise bad_field(field, str(error)) from error
 
 
 def _belongs(session: Session, who: Identity, project: str | None) -> tuple[int, int, str | None]:
@@ -298,7 +298,7 @@ def _belongs(session: Session, who: Identity, project: str | None) -> tuple[int,
         if job is None:
             raise NotFound(f"no job {who.job_id!r}")
         return job.project_id, job.owner_id, job.id
-    return project_of(session, who, project), who.user_id, None
+    return project_to_use(session, who, project), who.user_id, None
 
 
 def _out(session: Session, row: ArtifactVersionRow, name: str) -> ArtifactUploadOut:

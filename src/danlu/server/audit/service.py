@@ -1,4 +1,4 @@
-"""The audit trail: what is noted, and who reads it. A note is written in the transaction of the change it tells of."""
+"""The audit trail: what is recorded, and who reads it. An event is written in the transaction of its change."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
-from danlu.errors import NotAllowed, NotFound
+from danlu.errors import NotAllowed
+from danlu.server.scope import find_project
 from danlu.spec.audit import Action
-from danlu.store.queries import audit, people, projects
+from danlu.store.queries import audit, people
 from danlu.store.queries.audit import AuditFilter
 from danlu.store.sql.tables import AuditRow
 from danlu.wire.audit import AuditOut
@@ -19,7 +20,7 @@ ONE_STORY = timedelta(minutes=1)
 """Files that one person puts into or deletes from one bucket within so long are one event with a count."""
 
 
-def note(
+def record_action(
     session: Session,
     who: Identity | Stranger,
     action: Action,
@@ -29,11 +30,11 @@ def note(
     project_id: int | None = None,
     **details: str | int | bool | None,
 ) -> None:
-    """Note a change. Details are shown to people: never a secret among them."""
+    """Record a change. Details are shown to people: never a secret among them."""
     audit.add_event(session, _row(who, action, thing, at, project_id, details))
 
 
-def note_many(
+def record_repeated_action(
     session: Session,
     who: Identity,
     action: Action,
@@ -44,7 +45,7 @@ def note_many(
     first: str,
     count: int = 1,
 ) -> None:
-    """Note a change that often comes in thousands: what happens within a minute is counted, and the first is named."""
+    """Record a change that comes in thousands: those within a minute are one event with a count and the first name."""
     row = _row(who, action, thing, at, project_id, {"first": first})
     row.count = count
     if not audit.count_more(session, row, since=at - ONE_STORY):
@@ -54,9 +55,7 @@ def note_many(
 def visible(session: Session, who: UserIdentity, project: str | None) -> list[int] | None:
     """The projects whose events somebody reads; None for everything. Owners read those of their projects."""
     if project is not None:
-        row = projects.project_by_name(session, project)
-        if row is None or not rights.can_see_project(who, row.id):
-            raise NotFound(f"no project {project!r}; `danlu projects ls` shows yours")
+        row = find_project(session, who, project)
         if not rights.can_own_project(who, row.id):
             raise NotAllowed(f"what was changed in {project} is for its owners and for admins")
         return [row.id]

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from danlu.auth.identity import Identity
 from danlu.content.packs import pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
-from danlu.server.objects.service import note_object, readable_all, writable_all
+from danlu.server.objects.service import readable_all, record_object_change, writable_all
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.wire.batches import (
@@ -44,7 +44,7 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
     ]
     stored = [path for path, _, _ in wanted if path.key not in problems]
     if stored:
-        note_object(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
+        record_object_change(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 

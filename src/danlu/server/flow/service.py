@@ -8,13 +8,14 @@ from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
 from danlu.content.names import is_artifact_id
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import NotFound
 from danlu.server.artifacts import service as artifacts_service
 from danlu.server.flow import recording
+from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
 from danlu.server.models import service as models_service
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service as runs_service
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.fields import is_job_id
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, run_node
@@ -42,7 +43,7 @@ def look(
             depth=depth,
             limit=limit,
             after=after,
-            project_ids=project_ids_for(who),
+            project_ids=visible_project_ids(who),
         )
         if found is None:
             raise _unknown(text)
@@ -72,7 +73,7 @@ def resolve(session: Session, who: UserIdentity, text: str) -> NodeRef:
     try:
         ref = NodeRef.parse(text)
     except ValueError as error:
-        raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
+        raise bad_field("node", str(error)) from error
     if ref.kind in _IDS and not _IDS[ref.kind](ref.key):
         return _NAMES[ref.kind](session, who, ref.key)
     known = flow.find(session, ref)
@@ -95,7 +96,7 @@ def _model(session: Session, who: UserIdentity, text: str) -> NodeRef:
     try:
         named = parse_named(text)
     except ValueError as error:
-        raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
+        raise bad_field("node", str(error)) from error
     model = models_service.find_model(session, who, named.name, named.project)
     return model_node(models_service.find_version(session, model, named.version).id)
 

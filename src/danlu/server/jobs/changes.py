@@ -17,7 +17,7 @@ from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.jobs.view import rows_out
 from danlu.server.openapi import EVENTS
-from danlu.server.people.service import project_ids_for
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState, State
 from danlu.server.streams import changes_among, listener
 from danlu.store.queries import jobs
@@ -54,7 +54,7 @@ def _look(state: ServerState, who: UserIdentity, before: Optional[Look]) -> Opti
         now = listener(session, state, who)
         if now is None:
             return None
-        versions = jobs.open_versions(session, project_ids_for(now))
+        versions = jobs.open_versions(session, visible_project_ids(now))
         since = jobs.last_event(session, state.now() - OVERLAP) if before is None else before.event_id
         happened, event_id = jobs.with_events(session, since)
         known = versions if before is None else before.versions

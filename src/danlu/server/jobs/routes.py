@@ -12,15 +12,15 @@ from fastapi.responses import Response, StreamingResponse
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
-from danlu.errors import InvalidInput
 from danlu.server import sse
 from danlu.server.identity import CurrentUser
+from danlu.server.invalid import bad_field
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
 from danlu.server.jobs.why import why as why_out
 from danlu.server.openapi import EVENTS
 from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState, State
 from danlu.server.streams import Seen, changes
 from danlu.spec.fields import is_job_id
@@ -89,7 +89,7 @@ def list_jobs(
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
     wanted = jobs.JobFilter(
-        project_ids=project_ids_for(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
+        project_ids=visible_project_ids(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
     )
     with state.database.reading() as session:
         rows = jobs.list_jobs(session, wanted, before=cursor, limit=limit + 1)
@@ -179,6 +179,5 @@ def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key or any(ord(char) < 32 for char in text):
-        problem = f"{text!r} is not a tag; key=value would be right"
-        raise InvalidInput(f"tag: {problem}", fields={"tag": problem})
+        raise bad_field("tag", f"expected key=value, got {text!r}")
     return key, value

@@ -10,15 +10,16 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
+from danlu.errors import DanluError, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
 from danlu.server import catalog
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
+from danlu.server.invalid import bad_spec
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import job_out, plan_out, stored_spec
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
@@ -94,7 +95,7 @@ def submit(
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
     flow.job_submitted(session, row, now, spec)
-    _note(session, state, who, Action.JOB_SUBMIT, row)
+    _record(session, state, who, Action.JOB_SUBMIT, row)
     return row
 
 
@@ -119,7 +120,7 @@ def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
         if row is None or not rights.can_see_project(who, row.project_id):
             raise NotFound(f"no job {name_or_id!r}; `danlu ps -a` lists them")
         return row
-    row = jobs.newest_by_name(session, name_or_id, project_ids_for(who))
+    row = jobs.newest_by_name(session, name_or_id, visible_project_ids(who))
     if row is None:
         raise NotFound(f"no job named {name_or_id!r}; `danlu ps -a` lists them")
     return row
@@ -179,7 +180,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
-    _note(session, state, who, Action.JOB_START, row)
+    _record(session, state, who, Action.JOB_START, row)
     session.refresh(row)
     return job_out(session, row, state.now())
 
@@ -192,7 +193,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     now = state.now()
     for row in open_rows:
         jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
-        _note(session, state, who, Action.JOB_STOP, row)
+        _record(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
 
@@ -203,7 +204,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
     refused.update({row.id: _still_there(row) for row in rows if not is_over(JobState(row.state))})
     for row in over:
         state.logs.delete_job(session, row.id)
-        _note(session, state, who, Action.JOB_DELETE, row)
+        _record(session, state, who, Action.JOB_DELETE, row)
     flow.jobs_deleted(session, [row.id for row in over], state.now())
     jobs.delete_jobs(session, [row.id for row in over])
     return SelectedOut(done=[row.id for row in over], refused=refused)
@@ -229,12 +230,12 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
     jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
-    _note(session, state, who, _ACTIONS[desired], row)
+    _record(session, state, who, _ACTIONS[desired], row)
     session.refresh(row)
 
 
-def _note(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
-    note(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
+def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
+    record_action(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:
@@ -255,20 +256,20 @@ def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple
 
 def _project(session: Session, who: UserIdentity, spec: JobSpec) -> int:
     try:
-        return default_project(session, who, spec.project)
+        return project_to_use(session, who, spec.project)
     except DanluError as error:
-        raise error if spec.project is None else _bad("project", error.message) from error
+        raise error if spec.project is None else bad_spec("project", error.message) from error
 
 
 def _check(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
     """Refuse what cannot work, before anything is stored. Return the output folder without the job id."""
     if spec.code is not None and spec.code.path is not None:
-        raise _bad("code.path", f"{spec.code.path!r} is a folder of the client, which uploads it and sends code.tree")
+        raise bad_spec("code.path", f"{spec.code.path!r} is a folder of the client; upload it and send code.tree")
     for source in _sources(spec):
         _check_source(session, who, parse_store_path(source))
     tree = spec.code.tree if spec.code is not None else None
-    if tree is not None and not blobs.owned(session, project_ids_for(who), [tree]):
-        raise _bad("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
+    if tree is not None and not blobs.owned(session, visible_project_ids(who), [tree]):
+        raise bad_spec("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
     output = _output_folder(session, spec, project_id)
     if spec.output is not None:  # otherwise it is the project's own bucket
         _check_output(session, who, parse_store_path(output))
@@ -291,7 +292,7 @@ def _check_output(session: Session, who: UserIdentity, folder: StorePath) -> Non
     try:
         rights.check_write_object(who, folder, bucket.project_id if bucket else None)
     except DanluError as error:
-        raise _bad("output", error.message) from error
+        raise bad_spec("output", error.message) from error
 
 
 def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:
@@ -299,7 +300,7 @@ def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:
     try:
         rights.check_read_object(who, path, bucket.project_id if bucket else None)
     except DanluError as error:
-        raise _bad("data", error.message) from error
+        raise bad_spec("data", error.message) from error
 
 
 def _output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
@@ -307,9 +308,5 @@ def _output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
         return f"{spec.output.rstrip('/')}/"
     bucket = people.first_bucket(session, project_id)
     if bucket is None:
-        raise _bad("output", "the project has no bucket to put results in; make one with `danlu store mb`")
+        raise bad_spec("output", "the project has no bucket to put results in; make one with `danlu store mb`")
     return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
-
-
-def _bad(field: str, problem: str) -> InvalidSpec:
-    return InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})

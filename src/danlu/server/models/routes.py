@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
+from danlu.server.invalid import bad_field
 from danlu.server.models import service
-from danlu.server.models.sources import bad
 from danlu.server.models.view import compare as side_by_side
 from danlu.server.models.view import model_out, models_out, version_out, versions_out
 from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import State
 from danlu.store.queries import models, projects
 from danlu.wire.base import Page
@@ -53,7 +53,7 @@ def list_models(
 ) -> Page[ModelOut]:
     """Newest first. `name` is a part of the name; `tag` is written key=value."""
     with state.database.reading() as session:
-        project_ids = project_ids_for(who)
+        project_ids = visible_project_ids(who)
         if project is not None:
             found = projects.project_by_name(session, project)
             is_seen = found is not None and (project_ids is None or found.id in project_ids)
@@ -177,5 +177,5 @@ def _number(cursor: Optional[str]) -> Optional[int]:
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise bad("tag", f"{text[:100]!r} is not a tag; write key=value")
+        raise bad_field("tag", f"{text[:100]!r} is not a tag; write key=value")
     return key, value

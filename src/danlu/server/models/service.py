@@ -13,11 +13,12 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, DanluError, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.flow.recording import job_submitted, objects_deleted
+from danlu.server.invalid import bad_field
 from danlu.server.models import files as model_files
-from danlu.server.models.sources import Source, bad, find_source, measure
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.models.sources import Source, find_source, measure
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeRef, Relation, job_node
@@ -42,7 +43,7 @@ def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> str:
         known = models.get_version(session, version_id)
         if known is not None:
             return known.id
-        project_id = default_project(session, who, body.project)
+        project_id = project_to_use(session, who, body.project)
         source = find_source(session, who, body)
         target = _target(session, who, body, project_id, version_id)
     files = model_files.look(state, source)
@@ -83,7 +84,7 @@ def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> str:
 
 def find_model(session: Session, who: UserIdentity, name: str, project: str | None = None) -> ModelRow:
     """The model of that name or id. Without a project, of the one project of yours that has the name."""
-    found = models.models_named(session, project_ids_for(who), name)
+    found = models.models_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
         found = [row for row in found if names[row.project_id] == project]
@@ -123,7 +124,7 @@ def change_model(session: Session, state: ServerState, who: UserIdentity, row: M
     _check_use(who, row)
     row.description = row.description if body.description is None else clean(body.description)
     row.tags = row.tags if body.tags is None else clean(body.tags)
-    _note(session, state, who, Action.MODEL_CHANGE, row)
+    _record(session, state, who, Action.MODEL_CHANGE, row)
 
 
 def change_version(
@@ -133,7 +134,7 @@ def change_version(
     _check_use(who, model)
     for name, value in clean(body.model_dump(exclude_none=True)).items():
         setattr(row, name, value)
-    _note(session, state, who, Action.MODEL_CHANGE, model, row)
+    _record(session, state, who, Action.MODEL_CHANGE, model, row)
 
 
 def set_alias(
@@ -144,10 +145,10 @@ def set_alias(
     try:
         check_alias(alias)
     except ValueError as error:
-        raise bad("alias", str(error)) from error
+        raise bad_field("alias", str(error)) from error
     row = find_version(session, model, body.version)
     before = models.set_alias(session, model.number, alias, row.version)
-    _note(session, state, who, Action.MODEL_ALIAS, model, row, alias=alias, before=before)
+    _record(session, state, who, Action.MODEL_ALIAS, model, row, alias=alias, before=before)
     return row
 
 
@@ -158,7 +159,7 @@ def delete_alias(session: Session, state: ServerState, who: UserIdentity, model:
         raise NotFound(f"{model.name} has no alias {alias[:60]!r}")
     row = find_version(session, model, str(found.version))
     models.delete_alias(session, found)
-    _note(session, state, who, Action.MODEL_ALIAS, model, row, removed=alias)
+    _record(session, state, who, Action.MODEL_ALIAS, model, row, removed=alias)
 
 
 def delete_version(state: ServerState, who: UserIdentity, version_id: str, *, with_files: bool) -> DeletedModel:
@@ -181,7 +182,7 @@ def delete_model(
         _check_use(who, model)
         _check_delete(session, who, model, rows, with_files=with_files)
         paths = _forget(session, state, who, model, rows, with_files=with_files)
-        _note(session, state, who, Action.MODEL_DELETE, model)
+        _record(session, state, who, Action.MODEL_DELETE, model)
         models.delete_model(session, model)
     return DeletedModel(num_versions=len(rows), num_files=_delete_files(state, paths))
 
@@ -220,7 +221,7 @@ def _add(
     here = model_node(row.id)
     flow.node(session, here, project_id=project_id, label=f"{model.name}:{row.version}", at=row.created_at)
     _connect(session, source, here, row.created_at, project_id=project_id)
-    _note(session, state, who, Action.MODEL_REGISTER, model, row, source=source.text)
+    _record(session, state, who, Action.MODEL_REGISTER, model, row, source=source.text)
 
 
 def _connect(session: Session, source: Source, here: NodeRef, at: datetime, *, project_id: int) -> None:
@@ -244,12 +245,12 @@ def _target(session: Session, who: UserIdentity, body: RegisterModel, project_id
         if bucket is None:
             if body.copy_files is False or (body.copy_files is None and body.artifact is not None):
                 return StorePath("", "")
-            raise bad("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
+            raise bad_field("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
         return StorePath(bucket.name, f"{FOLDER}/{body.name}/{version_id}/")
     try:
         path = parse_store_path(f"{body.to.rstrip('/')}/")
     except ValueError as error:
-        raise bad("to", str(error)) from error
+        raise bad_field("to", str(error)) from error
     found = people.get_bucket(session, path.bucket)
     try:
         rights.check_write_object(who, path, None if found is None else found.project_id)
@@ -289,7 +290,7 @@ def _forget(
     """Remove rows; return the folders whose files are to go."""
     paths = []
     for row in rows:
-        _note(session, state, who, Action.MODEL_DELETE, model, row, files=with_files)
+        _record(session, state, who, Action.MODEL_DELETE, model, row, files=with_files)
         flow.bury(session, model_node(row.id), state.now())
         if with_files and row.bucket is not None:
             paths.append(StorePath(row.bucket, row.key))
@@ -327,7 +328,7 @@ def _word(data: bytes) -> str:
     return base64.b32encode(data).decode().rstrip("=").lower()
 
 
-def _note(
+def _record(
     session: Session,
     state: ServerState,
     who: UserIdentity,
@@ -337,4 +338,4 @@ def _note(
     **details: str | int | bool | None,
 ) -> None:
     thing = f"model/{model.name}" if row is None else f"model/{model.name}:{row.version}"
-    note(session, who, action, thing, at=state.now(), project_id=model.project_id, **details)
+    record_action(session, who, action, thing, at=state.now(), project_id=model.project_id, **details)

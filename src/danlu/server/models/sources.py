@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import DanluError, InvalidInput, NotFound
+from danlu.errors import DanluError, NotFound
 from danlu.server.artifacts import service as artifacts_service
+from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
 from danlu.server.runs import service as runs_service
 from danlu.server.state import ServerState
@@ -86,7 +87,7 @@ def measure(state: ServerState, source: Source) -> Measured:
         with state.database.reading() as session:
             journals = [journal.name for journal in journals_of(session, run.number)]
         for journal in journals:  # what has arrived counts, though nobody may have got round to it
-            state.metrics.count(run.number, run.id, journal)
+            state.metrics.ingest_journal(run.number, run.id, journal)
     metrics: dict[str, float | None] = {}
     hparams = dict(source.hparams)
     with state.database.reading() as session:
@@ -143,9 +144,9 @@ def _path(session: Session, who: UserIdentity, text: str) -> Source:
     try:
         path = parse_store_path(text)
     except ValueError as error:
-        raise bad("path", str(error)) from error
+        raise bad_field("path", str(error)) from error
     if not path.key:
-        raise bad("path", f"{text!r} is a whole bucket; name a folder or an object in it")
+        raise bad_field("path", f"{text!r} is a whole bucket; name a folder or an object in it")
     project_id = _readable(session, who, path, "path")
     return Source(text=str(path), node=store_node(str(path)), path=path, project_id=project_id)
 
@@ -165,13 +166,9 @@ def _inside(folder: str) -> str:
     try:
         check_key(inner, allow_folder=True)
     except ValueError as error:
-        raise bad("folder", f"{error}; a folder of the job's output would be right, such as model") from error
+        raise bad_field("folder", f"{error}; a folder of the job's output would be right, such as model") from error
     return f"{inner}/" if inner else ""
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def bad(name: str, problem: str) -> InvalidInput:
-    return InvalidInput(f"{name}: {problem}", fields={name: problem})

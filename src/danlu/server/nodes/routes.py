@@ -15,7 +15,7 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 
 @router.get("")
 def list_nodes(_who: CurrentUser, state: State) -> Page[NodeOut]:
-    return Page(items=state.database.read(service.list_nodes, state.use))
+    return Page(items=state.database.read(service.list_nodes, state.usage))
 
 
 @router.put("/{node}/drain")
@@ -23,7 +23,7 @@ def drain(node: str, body: DrainNode, who: CurrentUser, state: State) -> NodeOut
     """Have nothing new started on the node; what runs there goes on to its end. For admins."""
     state.database.write(service.drain, who, node, body, state.now())
     state.wake_scheduler()
-    return state.database.read(service.get, state.use, node)
+    return state.database.read(service.get, state.usage, node)
 
 
 @router.delete("/{node}/drain")
@@ -31,4 +31,4 @@ def open_again(node: str, who: CurrentUser, state: State) -> NodeOut:
     """Let jobs come to the node again. Quiet when it is not drained. For admins."""
     state.database.write(service.open_again, who, node, state.now())
     state.wake_scheduler()
-    return state.database.read(service.get, state.use, node)
+    return state.database.read(service.get, state.usage, node)

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from danlu.errors import InvalidInput, RangeNotSatisfiable
+from danlu.errors import RangeNotSatisfiable
 from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.invalid import bad_field
 from danlu.server.objects import service
 from danlu.server.openapi import BYTES, PARTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit
@@ -69,10 +70,10 @@ def list_objects(
 @router.delete("/{bucket}/objects")
 def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) -> DeletedOut:
     if not prefix.strip("/"):
-        raise InvalidInput("prefix is empty; name what is to be deleted", fields={"prefix": "empty"})
+        raise bad_field("prefix", "it is empty; name what is to be deleted")
     path = service.writable(state, who, bucket, prefix, is_prefix=True)
     deleted = DeletedOut(num_objects=state.objects.delete_below(path))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    service.record_object_change(state, who, Action.OBJECT_DELETE, path)
     return deleted
 
 
@@ -83,7 +84,7 @@ async def put(
     path = await run_in_threadpool(service.writable, state, who, bucket, key)
     writer = await run_in_threadpool(state.objects.put, path, sha256)
     stored = service.object_out(await receive(request, writer, sha256))
-    await run_in_threadpool(service.note_object, state, who, Action.OBJECT_PUT, path)
+    await run_in_threadpool(service.record_object_change, state, who, Action.OBJECT_PUT, path)
     return stored
 
 
@@ -120,7 +121,7 @@ def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
 def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
     path = service.writable(state, who, bucket, key)
     deleted = DeletedOut(num_objects=int(state.objects.delete(path)))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
+    service.record_object_change(state, who, Action.OBJECT_DELETE, path)
     return deleted
 
 

@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
-from danlu.server.audit.service import note, note_many
+from danlu.server.audit.service import record_action, record_repeated_action
 from danlu.server.flow import recording as flow
-from danlu.server.people.service import default_project, project_ids_for, usable_project
+from danlu.server.invalid import bad_field
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.paths import StorePath, check_bucket, check_key
@@ -34,7 +35,7 @@ class ByteRange:
 
 def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
     names = people.projects_by_id(session)
-    rows = people.list_buckets(session, project_ids_for(who))
+    rows = people.list_buckets(session, visible_project_ids(who))
     return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
 
 
@@ -43,19 +44,19 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
     try:
         check_bucket(name)
     except ValueError as error:
-        raise InvalidInput(str(error), fields={"name": str(error)}) from error
+        raise bad_field("name", str(error)) from error
     if people.get_bucket(session, name) is not None:
         raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
-    project_id = default_project(session, who, body.project)
+    project_id = project_to_use(session, who, body.project)
     people.add_bucket(session, name, project_id, now)
-    note(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
+    record_action(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
     return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
 
 
 def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
     """Give a bucket to another project. For owners of both, and for admins."""
     row = _bucket_to_own(session, who, name)
-    to = usable_project(session, who, project)
+    to = project_to_use(session, who, project)
     if not rights.can_own_project(who, to):
         raise NotAllowed(f"a bucket is taken in by owners of project {project!r} and by admins")
     writing = projects.open_jobs_writing_to(session, name)
@@ -64,7 +65,7 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
     before = people.projects_by_id(session)[row.project_id]
     for project_id in {row.project_id, to}:  # both projects have it in their story
         told = {"from_project": before, "to_project": project}
-        note(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
+        record_action(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
     projects.move_bucket(session, name, to)
     flow.bucket_moved(session, name, to)
     return BucketOut(name=name, project=project)
@@ -78,19 +79,19 @@ def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name:
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
         raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
-    note(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=state.now(), project_id=row.project_id)
+    record_action(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=state.now(), project_id=row.project_id)
     projects.delete_bucket(session, name)
 
 
-def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
-    """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
+def record_object_change(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
+    """Record that files were put or deleted. A job's own output is recorded once, with the job, not file by file."""
     if isinstance(who, JobIdentity):
         flow.job_wrote(state, who)
         return
     project_id = _project_of(state, path.bucket)
     thing, at = f"bucket/{path.bucket}", state.now()
     with state.database.writing() as session:
-        note_many(session, who, action, thing, at=at, project_id=project_id, first=path.key, count=count)
+        record_repeated_action(session, who, action, thing, at=at, project_id=project_id, first=path.key, count=count)
         if action is Action.OBJECT_PUT:
             flow.objects_put(session, path)
     if action is Action.OBJECT_DELETE:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets
 from danlu.auth.identity import Origin, Stranger
 from danlu.errors import DanluError, MissingExtra, NotFound, NotSignedIn, Unavailable
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.people.sign_in import open_session
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
@@ -135,7 +135,9 @@ def _let_in(session: Session, state: ServerState, person: Person, origin: Origin
         name = f"{name_for(person)[:28]}-{number}"
     user = add_person(session, name, full_name=person.full_name, email=person.email, at=now)
     registrations.add_subject(session, person.issuer, person.subject, user.id)
-    note(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{name}", at=now, name=name, issuer=person.issuer)
+    record_action(
+        session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{name}", at=now, name=name, issuer=person.issuer
+    )
     join(session, Stranger(origin), user, state.settings.join_project, RoleName.MEMBER, now)
     return user
 

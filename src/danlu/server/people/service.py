@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -10,11 +9,11 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights, secrets
 from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.identity import browser_session
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.store.queries import people, projects
+from danlu.store.queries import people
 from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
 from danlu.wire.people import RoleName
@@ -66,7 +65,7 @@ def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
         raise NotAllowed("this form is not from the page of this session; open it again")
     with state.database.writing() as session:
         token = make_link(session, who.name, state.now())
-        note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
+        record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
     return f"{state.settings.reached_at}/signin?token={token}"
 
 
@@ -93,7 +92,7 @@ def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) 
     row = people.add_key(
         session, who.user_id, key_id=key.id, name=body.name, digest=key.digest, at=now, expires_at=expires_at
     )
-    note(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
+    record_action(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
     return NewKeyOut(**key_out(row, who.name).model_dump(), api_key=key.text)
 
 
@@ -101,8 +100,7 @@ def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: s
     """Own keys; with a name that person's, for admins."""
     of = who.user_id
     if user is not None and user != who.name:
-        if not who.is_admin:
-            raise NotAllowed("other people's API keys are for admins to see")
+        rights.check_admin(who, "other people's API keys are for admins to see")
         found = people.user_by_name(session, user)
         if found is None:
             raise NotFound(f"no user {user!r}; `danlu users ls` lists them")
@@ -116,7 +114,7 @@ def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) 
     if found is None or not (who.is_admin or found[1].id == who.user_id):
         raise NotFound(f"no API key {key_id!r} of yours")
     people.delete_key(session, key_id)
-    note(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
+    record_action(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
 
 
 def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
@@ -128,32 +126,3 @@ def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
     )
-
-
-def project_ids_for(who: UserIdentity) -> Sequence[int] | None:
-    """The projects that somebody sees; None for all."""
-    return None if who.is_admin else list(who.roles)
-
-
-def default_project(session: Session, who: UserIdentity, name: str | None = None) -> int:
-    """The project that a job, a bucket or a file goes to: the named one, or the first that somebody may use."""
-    if name is not None:
-        return usable_project(session, who, name)
-    usable = [project_id for project_id in sorted(who.roles) if rights.can_use_project(who, project_id)]
-    if not usable and who.is_admin:
-        usable = sorted(set(people.projects_by_id(session)) - who.archived)
-    if not usable:
-        raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
-    return usable[0]
-
-
-def usable_project(session: Session, who: UserIdentity, name: str) -> int:
-    """The project of that name, if somebody may add to it."""
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    if row.id in who.archived:
-        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
-    if not rights.can_use_project(who, row.id):
-        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
-    return row.id

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets, throttle
 from danlu.auth.identity import Origin, UserIdentity
 from danlu.errors import InvalidInput, NotSignedIn, TooManyRequests
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.identity import identity_of, session_end, session_id
+from danlu.server.invalid import bad_field
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.units import show_duration
@@ -34,8 +35,7 @@ def sign_in(state: ServerState, body: SignIn, origin: Origin) -> tuple[SessionOu
     if body.name is None or body.password is None:
         raise InvalidInput("give a token, or a name and a password")
     if body.new_password is not None:
-        told = "goes with a token; PUT /me/password changes a password that you know"
-        raise InvalidInput(f"new_password {told}", fields={"new_password": told})
+        raise bad_field("new_password", "goes with a token; PUT /me/password changes a password that you know")
     user_id = check_password(state, body.name, body.password, origin)
     if user_id is None:
         raise NotSignedIn(WRONG)
@@ -55,13 +55,13 @@ def open_session(
     people.touch_user(session, user_id, now)
     failures.make_familiar(session, user_id, throttle.network_of(origin.address), at=now, since=now - FAMILIAR_FOR)
     signed_in = replace(who, origin=replace(origin, via=session_id(digest)))
-    note(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
+    record_action(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
     return SessionOut(user=who.name, csrf=csrf), cookie
 
 
 def sign_out(session: Session, who: UserIdentity, cookie: str, now: datetime) -> None:
     if people.delete_session(session, secrets.digest(cookie)):
-        note(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
+        record_action(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
 
 
 def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cookie: str) -> None:
@@ -70,7 +70,7 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
     if user is not None and user.password_hash is not None:
         told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
-            raise InvalidInput(f"current: {told}", fields={"current": told})
+            raise bad_field("current", told)
     hashed = state.passwords.hash(body.password)
     state.database.write(_store_password, who, hashed, state.now(), but_session=secrets.digest(cookie))
 
@@ -115,7 +115,7 @@ def _used_up() -> NotSignedIn:
 def _store_password(session: Session, who: UserIdentity, hashed: str, now: datetime, *, but_session: str = "") -> None:
     people.set_password(session, who.user_id, hashed)
     people.delete_access(session, who.user_id, keys=False, but_session=but_session)
-    note(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
+    record_action(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
 
 
 def count_try(

@@ -7,11 +7,10 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.errors import AlreadyExists, Conflict, NotFound
+from danlu.server.audit.service import record_action
+from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
-from danlu.server.users.service import check_admin
 from danlu.spec.audit import Action
 from danlu.store.queries import artifacts, models, people, projects
 from danlu.store.sql.tables import ProjectRow, UserRow
@@ -20,31 +19,17 @@ from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOu
 
 
 def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectSummary]:
-    rows = projects.list_projects(session, project_ids_for(who), after=after, limit=limit)
+    rows = projects.list_projects(session, visible_project_ids(who), after=after, limit=limit)
     return [_row_out(who, row) for row in rows]
 
 
-def find(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    return row
-
-
-def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = find(session, who, name)
-    if not rights.can_own_project(who, row.id):
-        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
-    return row
-
-
 def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
-    return project_out(session, who, find(session, who, name))
+    return project_out(session, who, find_project(session, who, name))
 
 
 def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
     """A project of its own, without a bucket yet."""
-    check_admin(who)
+    rights.check_admin(who)
     now = state.now()
     owner = _person(session, body.owner or who.name)
     _check_free(session, body.name)
@@ -53,12 +38,14 @@ def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProj
     except IntegrityError as error:  # another server was faster
         raise _taken(body.name) from error
     projects.set_member(session, row.id, owner.id, Role.OWNER.value)
-    note(session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name)
+    record_action(
+        session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name
+    )
     return project_out(session, who, row)
 
 
 def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeProject) -> ProjectOut:
-    row, now = find_to_own(session, who, name), state.now()
+    row, now = find_project_to_own(session, who, name), state.now()
     if body.name is not None and body.name != name:
         _check_free(session, body.name)
         row.name = body.name
@@ -76,13 +63,13 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     except IntegrityError as error:
         raise _taken(row.name) from error
     changes = body.model_dump(exclude_none=True)
-    note(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
+    record_action(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
     return project_out(session, who, row)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
     """Delete a project that nothing is in; otherwise say what is."""
-    row = find_to_own(session, who, name)
+    row = find_project_to_own(session, who, name)
     num_jobs = projects.num_jobs(session, row.id)
     buckets = [bucket.name for bucket in people.list_buckets(session, [row.id])]
     num_artifacts = artifacts.num_in_project(session, row.id)
@@ -98,7 +85,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
             f"project {name!r} is not empty: {' and '.join(inside)}; delete or move that first, "
             f"or keep it out of the way: danlu projects archive {name}"
         )
-    note(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
+    record_action(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
     projects.delete_project(session, row.id)
 
 
@@ -106,24 +93,24 @@ def set_member(
     session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, body: SetMember
 ) -> ProjectOut:
     """Add somebody, or change their role."""
-    row = find_to_own(session, who, name)
+    row = find_project_to_own(session, who, name)
     user = _person(session, user_name)
     if body.role is not RoleName.OWNER:
         _check_another_owner(session, row, user)
     projects.set_member(session, row.id, user.id, body.role.value)
-    _note_member(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
+    _record_member_change(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
     return project_out(session, who, row)
 
 
 def remove_member(session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str) -> None:
     """Owners remove anybody; everybody may leave."""
-    row = find(session, who, name) if user_name == who.name else find_to_own(session, who, name)
+    row = find_project(session, who, name) if user_name == who.name else find_project_to_own(session, who, name)
     user = people.user_by_name(session, user_name)
     if user is None or all(member.user_id != user.id for member in projects.members(session, row.id)):
         raise NotFound(f"{user_name!r} is no member of {name!r}")
     _check_another_owner(session, row, user)
     projects.delete_member(session, row.id, user.id)
-    _note_member(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
+    _record_member_change(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
 
 
 def project_out(session: Session, who: UserIdentity, row: ProjectRow) -> ProjectOut:
@@ -181,7 +168,7 @@ def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> No
         )
 
 
-def _note_member(
+def _record_member_change(
     session: Session, state: ServerState, who: UserIdentity, row: ProjectRow, action: Action, **details: str
 ) -> None:
-    note(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)
+    record_action(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)

@@ -13,9 +13,9 @@ from danlu.auth.identity import UserIdentity
 from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.openapi import EVENTS
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs.view import rows_out
 from danlu.server.runs.wanted import WantedRuns
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState, State
 from danlu.server.streams import changes_among, listener
 from danlu.store.queries import runs
@@ -53,7 +53,7 @@ def _look(state: ServerState, who: UserIdentity, wanted: runs.RunFilter, before:
         now = listener(session, state, who)
         if now is None:
             return None
-        wanted = replace(wanted, project_ids=project_ids_for(now))
+        wanted = replace(wanted, project_ids=visible_project_ids(now))
         known = {} if before is None else before.versions
         versions = runs.lively_versions(session, wanted, num_newest=NUM_NEWEST, also=known.keys())
         moved = [run_id for run_id, version in versions.items() if known.get(run_id) != version]

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import State
 from danlu.store.queries import people, run_folders
 from danlu.wire.base import Page
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/folders", tags=["runs"])
 def list_folders(who: CurrentUser, state: State) -> Page[FolderOut]:
     """All folders of all projects that one sees, each after the one it lies in."""
     with state.database.reading() as session:
-        seen = project_ids_for(who)
+        seen = visible_project_ids(who)
         names = people.projects_by_id(session)
         counts = run_folders.num_runs(session, seen)
         rows = run_folders.list_folders(session, seen)
@@ -39,7 +39,7 @@ def make(body: MakeFolder, who: CurrentUser, state: State) -> FolderOut:
     """Make a folder, and those above it. Quiet when it is there."""
     with state.database.writing() as session:
         path = service.make_folder(session, state, who, body.path, body.project)
-        project_id = service.project_of(session, who, body.project)
+        project_id = project_to_use(session, who, body.project)
         num_runs = run_folders.num_runs(session, [project_id]).get((project_id, path), 0)
         return FolderOut(project=people.projects_by_id(session)[project_id], path=path, num_runs=num_runs)
 
@@ -49,7 +49,7 @@ def move(body: MoveFolder, who: CurrentUser, state: State) -> FolderOut:
     """Move or rename a folder with all that is in it."""
     with state.database.writing() as session:
         path = service.move_folder(session, state, who, body.path, body.to, body.project)
-        project_id = service.project_of(session, who, body.project)
+        project_id = project_to_use(session, who, body.project)
         num_runs = run_folders.num_runs(session, [project_id]).get((project_id, path), 0)
         return FolderOut(project=people.projects_by_id(session)[project_id], path=path, num_runs=num_runs)
 

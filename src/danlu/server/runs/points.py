@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from danlu.auth.identity import UserIdentity
-from danlu.errors import InvalidInput
+from danlu.server.invalid import bad_field
 from danlu.server.runs import service
 from danlu.server.runs.view import series_out
 from danlu.server.state import ServerState
@@ -39,7 +39,7 @@ def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], qu
             chosen = [one for one in runs.series_of(session, row.number) if _is_wanted(one, query.series)]
             if len(items) + len(chosen) > MAX_LINES or (len(items) + len(chosen)) * query.max_points > MAX_POINTS:
                 told = f"more than {MAX_LINES} lines or {MAX_POINTS} points; ask for fewer runs, series or max_points"
-                raise InvalidInput(f"run: {told}", fields={"run": told})
+                raise bad_field("run", told)
             for series in chosen:
                 lines = state.metrics.reader.lines(
                     session,

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from danlu import journal
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import NotAllowed, NotFound, Unavailable
+from danlu.errors import NotAllowed, Unavailable
 from danlu.server.flow import recording as flow
 from danlu.server.jobs.service import find as find_job
 from danlu.server.state import ServerState
@@ -49,7 +49,7 @@ def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetr
         data = b"".join([*_head(row, now, is_first=offset == 0), *frames])
         end = state.metrics.append(row.number, row.id, JOURNAL, offset=offset, data=data, now=state.now())
         if end == offset + len(data):
-            state.metrics.count(row.number, row.id, JOURNAL)
+            state.metrics.ingest_journal(row.number, row.id, JOURNAL)
             return row
     raise Unavailable("too many push metrics to this job at once; try again")
 
@@ -93,8 +93,6 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
     row = find_job(session, who, job)
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
-    if row is None:
-        raise NotFound(f"no job {job!r}")
     return row
 
 

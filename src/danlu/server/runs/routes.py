@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from danlu.errors import TooLarge
 from danlu.server import sse
 from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.invalid import bad_field
 from danlu.server.openapi import EVENTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.runs import service
@@ -116,7 +117,7 @@ async def append(
 
 @router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
 def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
+    """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
     with state.database.reading() as session:
         run_id = service.find(session, who, run).id
     look = partial(_seen, run_id=run_id)
@@ -130,7 +131,7 @@ def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, of
 
 def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRow:
     if not is_journal_name(journal):
-        raise service.bad(
+        raise bad_field(
             "journal", f"{journal[:80]!r} is not the name of a journal; letters, digits, - and _ would be right"
         )
     with state.database.reading() as session:

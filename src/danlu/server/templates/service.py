@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.audit.service import record_action
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.templates import check_template
@@ -20,7 +20,7 @@ MOST_OF_ONE = 500
 
 
 def list_templates(session: Session, who: UserIdentity, *, after: int, limit: int) -> list[TemplateOut]:
-    rows = templates.seen_by(session, who.user_id, project_ids_for(who), after=after, limit=limit)
+    rows = templates.seen_by(session, who.user_id, visible_project_ids(who), after=after, limit=limit)
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
     return [_out(who, row, projects[row.project_id], owners.get(row.owner_id, "")) for row in rows]
@@ -28,7 +28,7 @@ def list_templates(session: Session, who: UserIdentity, *, after: int, limit: in
 
 def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:
     """Keep a template; one's own of that name in that project is replaced."""
-    project_id = default_project(session, who, body.project)
+    project_id = project_to_use(session, who, body.project)
     spec, now = check_template(body.spec), state.now()
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:
@@ -37,7 +37,7 @@ def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemp
         row = TemplateRow(project_id=project_id, owner_id=who.user_id, name=body.name)
     row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
     templates.add_template(session, row)
-    _note(session, who, Action.TEMPLATE_SAVE, row, state)
+    _record(session, who, Action.TEMPLATE_SAVE, row, state)
     return _out(who, row, people.projects_by_id(session)[project_id], who.name)
 
 
@@ -47,7 +47,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, template: st
         raise NotFound(f"no template {template[:40]!r}; `danlu templates ls` shows them")
     if not _can_change(who, row):
         raise NotAllowed(f"template {row.name!r} is not yours to delete; ask its owner or an owner of its project")
-    _note(session, who, Action.TEMPLATE_DELETE, row, state)
+    _record(session, who, Action.TEMPLATE_DELETE, row, state)
     templates.delete_template(session, row)
 
 
@@ -63,8 +63,8 @@ def _can_change(who: UserIdentity, row: TemplateRow) -> bool:
     return rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
 
 
-def _note(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
-    note(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
+def _record(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
+    record_action(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
 
 
 def _out(who: UserIdentity, row: TemplateRow, project: str, owner: str) -> TemplateOut:

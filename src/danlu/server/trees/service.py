@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
 from danlu.store.objects.blobs import Blobs
@@ -17,9 +17,9 @@ from danlu.wire.store import Tree, TreeOut
 
 def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree) -> TreeOut:
     """Say which files are missing; store the tree once none is."""
-    project_id = default_project(session, who)
+    project_id = project_to_use(session, who)
     digests = {file.sha256 for file in tree.files}
-    missing = digests - blobs.owned(session, project_ids_for(who), digests)
+    missing = digests - blobs.owned(session, visible_project_ids(who), digests)
     blobs.touch(session, digests - missing, state.now())
     if missing:
         return TreeOut(digest=tree.digest, missing=sorted(missing))
@@ -33,7 +33,7 @@ def readable_tree(session: Session, state: ServerState, who: Identity, digest: s
     if isinstance(who, JobIdentity):
         if digest != who.tree:
             raise NotAllowed(f"{digest} is not the code of {who.job_id}")
-    elif not blobs.owned(session, project_ids_for(who), [digest]):
+    elif not blobs.owned(session, visible_project_ids(who), [digest]):
         raise NotFound(f"no tree {digest}")
     try:
         return Tree.from_json(b"".join(state.blobs.read(digest)))
@@ -54,7 +54,7 @@ def check_readable_blob(session: Session, state: ServerState, who: Identity, dig
     if isinstance(who, JobIdentity):
         if who.tree is None or digest not in _digests(state.blobs, who.tree):
             raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
-    elif not blobs.owned(session, project_ids_for(who), [digest]):
+    elif not blobs.owned(session, visible_project_ids(who), [digest]):
         raise NotFound(f"no blob {digest}")
 
 

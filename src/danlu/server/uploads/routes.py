@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from danlu.errors import Conflict, TooLarge
 from danlu.server.identity import CurrentIdentity
-from danlu.server.objects.service import note_object, writable
+from danlu.server.objects.service import record_object_change, writable
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.state import State
 from danlu.server.uploads import service
@@ -67,7 +67,7 @@ def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
     row = state.database.read(service.find, who, upload)
     path = writable(state, who, row.bucket, row.key)
     stored = service.finish(state, row)
-    note_object(state, who, Action.OBJECT_PUT, path)
+    record_object_change(state, who, Action.OBJECT_PUT, path)
     return stored
 
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound
+from danlu.errors import BadChecksum, Conflict, NotFound
+from danlu.server.invalid import bad_field
 from danlu.server.objects.service import object_out
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
@@ -90,8 +91,7 @@ def grant(state: ServerState, row: UploadRow, body: AskGrants) -> GrantsOut:
     last = -(-row.size // part_bytes(row.size))
     for part in body.parts:
         if part.number > last:
-            told = f"part {part.number} is beyond the last one, {last}"
-            raise InvalidInput(told, fields={"parts": told})
+            raise bad_field("parts", f"part {part.number} is beyond the last one, {last}")
     path = StorePath(row.bucket, row.key)
     return GrantsOut(urls=[grants.to_put(path, row.service_id, part.number, part.md5) for part in body.parts])
 

@@ -96,9 +96,9 @@ def journals_of(session: Session, run: int) -> Sequence[JournalRow]:
     return session.scalars(query).all()
 
 
-def unfinished(session: Session, limit: int) -> list[tuple[int, str]]:
-    """Journals with bytes that are not counted yet: (run, name)."""
-    query = select(JournalRow.run, JournalRow.name).where(JournalRow.noted < JournalRow.offset).limit(limit)
+def not_ingested(session: Session, limit: int) -> list[tuple[int, str]]:
+    """Journals with bytes that are not ingested yet: (run, name)."""
+    query = select(JournalRow.run, JournalRow.name).where(JournalRow.ingested < JournalRow.offset).limit(limit)
     return [(row[0], row[1]) for row in session.execute(query)]
 
 

@@ -84,13 +84,15 @@ export function ArtifactPage() {
 
 function Versions(props: { version: Version }) {
   const { artifacts: texts } = useTexts();
-  const { data, error } = useQuery(versionsQuery(props.version.name, props.version.project));
-  if (error) return <Problem error={error} />;
+  const { data, error, refetch } = useQuery(
+    versionsQuery(props.version.name, props.version.project),
+  );
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <DataTable
       label={texts.versions}
-      rows={data.items}
+      rows={data}
       rowId={(row) => row.id}
       columns={[
         {

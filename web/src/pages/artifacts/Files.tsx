@@ -10,6 +10,7 @@ import { SearchField } from "@/parts/Field";
 import { FilePreview } from "@/parts/FilePreview";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
+import { downloadArtifact } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -104,10 +105,7 @@ export function Files(props: { version: Version }) {
       )}
       <section>
         <h3>{texts.fetch}</h3>
-        <Code
-          text={`danlu artifacts download ${version.name}:${String(version.version)}`}
-          label={texts.fetch}
-        />
+        <Code text={downloadArtifact(version)} label={texts.fetch} />
       </section>
       {shown && (
         <FileDialog
@@ -154,7 +152,7 @@ function FileDialog(props: { version: Version; file: ManifestFile; onClose: () =
       {file.size > MOST_BYTES && (
         <>
           <p className="muted">{texts.tooLarge}</p>
-          <Code text={`danlu artifacts download ${version.name}:${String(version.version)}`} />
+          <Code text={downloadArtifact(version)} />
         </>
       )}
       <div className="actions">

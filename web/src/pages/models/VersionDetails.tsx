@@ -5,6 +5,7 @@ import { Code } from "@/parts/Code";
 import { Facts } from "@/parts/Facts";
 import { storePlace } from "@/parts/flow/links";
 import { flatten, showBytes, showValue } from "@/parts/numbers";
+import { downloadModel } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import styles from "./models.module.css";
@@ -68,10 +69,7 @@ export function VersionDetails(props: { version: ModelVersion }) {
       </div>
       <section>
         <h3>{texts.use}</h3>
-        <Code
-          text={`danlu models download ${version.model}:${String(version.version)}`}
-          label={texts.use}
-        />
+        <Code text={downloadModel(version)} label={texts.use} />
       </section>
     </>
   );

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState, type FormEvent } from "react";
-import { useMakeProject } from "@/api/people";
+import { projectsQuery, useMakeProject } from "@/api/people";
 import { asProblem } from "@/api/problem";
 import { useMe } from "@/api/session";
-import { projectsQuery } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
 import { FormDialog } from "@/parts/Dialog";
@@ -40,10 +39,10 @@ export function ProjectsPage() {
       </div>
       <Found of={found}>
         {(data) =>
-          data.items.length ? (
+          data.length ? (
             <DataTable
               label={texts.projectsTitle}
-              rows={data.items}
+              rows={data}
               rowId={(row) => row.name}
               columns={[
                 {

@@ -19,6 +19,7 @@ import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { droppedFrom, pickedFrom, type Picked } from "@/parts/picked";
+import { copyToStore } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { Crumbs } from "./Crumbs";
@@ -126,7 +127,7 @@ export function Browser(props: { bucket: string }) {
       onDrop={(event) => {
         event.preventDefault();
         setIsOver(false);
-        void droppedFrom(event.dataTransfer.items).then(upload);
+        droppedFrom(event.dataTransfer.items).then(upload).catch(complain);
       }}
     >
       <div className="page-head">
@@ -327,7 +328,7 @@ function EmptyFolder(props: { bucket: string; prefix: string }) {
       }
     >
       <p>{texts.emptyText}</p>
-      <Code text={`danlu store cp -r data store://${props.bucket}/${props.prefix}`} />
+      <Code text={copyToStore(props.bucket, props.prefix)} />
     </Empty>
   );
 }

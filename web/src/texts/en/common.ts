@@ -19,6 +19,8 @@ export const common = {
   clear: "Clear",
   selected: (count: number) => `${String(count)} selected`,
   loadingMore: "Loading the rest",
+  incomplete: "This list is not complete.",
+  newestOnly: (count: number) => `Only the newest ${count.toLocaleString("en")} are shown.`,
   live: "Live",
   reconnecting: "Reconnecting",
   unreachableTitle: "The server does not answer",

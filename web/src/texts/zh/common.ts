@@ -22,6 +22,8 @@ export const common: Same<typeof en> = {
   clear: "清除",
   selected: (count) => `已选 ${String(count)} 项`,
   loadingMore: "正在加载其余内容",
+  incomplete: "列表不完整。",
+  newestOnly: (count) => `仅显示最新的 ${count.toLocaleString("zh")} 条。`,
   live: "实时",
   reconnecting: "重新连接中",
   unreachableTitle: "服务器没有应答",

@@ -1,3 +1,5 @@
+import { fetched } from "@/api/client";
+
 const PART = 8 << 20;
 
 /** Save a log of any length as a file. */
@@ -8,9 +10,7 @@ export async function download(
 ): Promise<void> {
   const parts: Blob[] = [];
   for (let offset = 0; offset < total;) {
-    // eslint-disable-next-line no-restricted-globals -- bytes, not JSON
-    const response = await fetch(address(offset, PART));
-    if (!response.ok) throw new Error(response.statusText);
+    const response = await fetched(address(offset, PART));
     const next = Number(response.headers.get("X-Danlu-Next-Offset"));
     parts.push(await response.blob());
     if (next <= offset) break;

@@ -1,4 +1,4 @@
-"""What the tasks of a job use: who sees the job sees it."""
+"""What the tasks of a job used: who sees the job sees it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from danlu.errors import NotFound
 from danlu.server.jobs.service import find
 from danlu.server.state import ServerState
 from danlu.spec.states import JobState, TaskState, is_live
-from danlu.store.metrics.usage import Floats, Use, grid, lines
+from danlu.store.metrics.usage import Floats, Usage, grid, lines
 from danlu.store.queries import attempts
 from danlu.store.sql.tables import TaskRow
-from danlu.wire.resources import ResourcesOut, TaskUse, UseLine
+from danlu.wire.usage import TaskUsage, UsageLine, UsageOut
 
 MAX_VALUES = 40_000
 """Points of all tasks together: with many tasks each has fewer."""
@@ -22,7 +22,7 @@ MIN_POINTS = 20
 
 def read(
     state: ServerState, who: UserIdentity, job: str, *, attempt: int | None, ranks: Sequence[int], num_points: int
-) -> ResourcesOut:
+) -> UsageOut:
     """What the tasks of an attempt used, thinned to so many points at most."""
     with state.database.reading() as session:
         row = find(session, who, job)
@@ -36,23 +36,23 @@ def read(
         if rank not in known:
             raise NotFound(f"{row.id} has no rank {rank}; its ranks are 0 to {len(known) - 1}")
     chosen = [task for task in tasks if not ranks or task.rank in ranks]
-    uses = {task.rank: state.use.read(row.id, number, task.rank) for task in chosen}
-    measured = [use for use in uses.values() if use is not None]
+    usages = {task.rank: state.usage.read(row.id, number, task.rank) for task in chosen}
+    measured = [usage for usage in usages.values() if usage is not None]
     edges = grid(measured, min(num_points, max(MIN_POINTS, MAX_VALUES // max(1, len(measured)))))
-    return ResourcesOut(
+    return UsageOut(
         job=row.id,
         attempt=number,
         num_attempts=row.attempt,
         is_live=number == row.attempt and is_live(JobState(row.state)),
-        every_seconds=max((use.every_seconds for use in measured), default=0.0),
+        every_seconds=max((usage.every_seconds for usage in measured), default=0.0),
         at=[round(float(at), 3) for at in edges[1:]],
-        tasks=[_task(task, uses[task.rank], edges) for task in chosen],
+        tasks=[_task(task, usages[task.rank], edges) for task in chosen],
     )
 
 
-def _task(task: TaskRow, use: Use | None, edges: Floats) -> TaskUse:
-    found = {} if use is None else lines(use, edges)
-    return TaskUse(
+def _task(task: TaskRow, usage: Usage | None, edges: Floats) -> TaskUsage:
+    found = {} if usage is None else lines(usage, edges)
+    return TaskUsage(
         rank=task.rank,
         role=task.role,
         node=task.node,
@@ -61,7 +61,7 @@ def _task(task: TaskRow, use: Use | None, edges: Floats) -> TaskUse:
         memory_bytes=task.memory_bytes,
         num_devices=len(task.device_ids),
         lines={
-            name: UseLine(mean=line.mean, peak=line.peak, average=line.average, highest=line.highest, last=line.last)
+            name: UsageLine(mean=line.mean, peak=line.peak, average=line.average, highest=line.highest, last=line.last)
             for name, line in found.items()
         },
     )

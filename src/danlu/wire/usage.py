@@ -8,7 +8,7 @@ from danlu.spec.states import TaskState
 from danlu.wire.base import Answer
 
 
-class UseLine(Answer):
+class UsageLine(Answer):
     """One quantity of one task, a value for each point of `at`; null where nothing was measured."""
 
     mean: list[Optional[float]]
@@ -22,7 +22,7 @@ class UseLine(Answer):
     last: float
 
 
-class TaskUse(Answer):
+class TaskUsage(Answer):
     rank: int
     role: str
     node: str
@@ -34,14 +34,14 @@ class TaskUse(Answer):
     """Memory that it may use at most; 0: no limit."""
 
     num_devices: int
-    lines: dict[str, UseLine]
+    lines: dict[str, UsageLine]
     """`cpu` in cores, `memory` and `device_memory` in bytes, `read`, `written`, `received` and `sent` in bytes per
     second, `device` as the part of their time (0 to 1) that its devices are at work. What could not be measured is
     left out. `received` and `sent` are of the network that all tasks of the job on the node share, and stand with
     the first of them."""
 
 
-class ResourcesOut(Answer):
+class UsageOut(Answer):
     job: str
     attempt: int
     """0: there is none yet."""
@@ -56,4 +56,4 @@ class ResourcesOut(Answer):
     at: list[float]
     """Seconds since 1970, the end of the stretch of time of each point: the same for all tasks."""
 
-    tasks: list[TaskUse]
+    tasks: list[TaskUsage]

@@ -1,0 +1,136 @@
+"""The shim's side of init: starting it, in its sandbox where there is one, and talking to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Mapping
+from typing import NamedTuple, NoReturn, Optional
+
+from danlu.node.codec import Malformed
+from danlu.node.supervise import cgroup, linux, network, orders
+from danlu.node.supervise.image_root import mount_root
+from danlu.node.supervise.orders import Event, Execute, Start, Stop
+from danlu.node.task import Task
+
+MAX_LINE_BYTES = 1 << 16
+ORDER_SECONDS = 5.0
+"""How long init may take to receive an order."""
+
+BARE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+class Surroundings(NamedTuple):
+    """Where a task runs."""
+
+    folder: str
+    log: int
+    """Open for appending."""
+
+    net: Optional[network.Network]
+    limits: Optional[cgroup.Limits]
+
+
+class InitProcess:
+    def __init__(self, pid: int, control: socket.socket) -> None:
+        self.pid = pid
+        self.control: Optional[socket.socket] = control
+        """None once the other side has closed it."""
+
+        self._received = b""
+
+    @classmethod
+    def start(cls, task: Task, env: Mapping[str, str], around: Surroundings) -> InitProcess:
+        ours, theirs = socket.socketpair()
+        argv = [*task.wrap, *task.init, str(theirs.fileno())]
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            _become_init(argv, task, around, control=theirs, parent=parent)
+        theirs.close()
+        order = Start(
+            command=task.command,
+            env=env,
+            workdir=task.workdir,
+            uid=task.uid,
+            root=task.image.root if task.image is not None else "",
+            spared=task.spared,
+        )
+        with contextlib.suppress(OSError):  # it ended before it could listen; its end says so
+            ours.sendall(orders.write(order))
+        ours.setblocking(False)
+        return cls(pid, ours)
+
+    def stop(self, grace_seconds: float) -> None:
+        if self.control is not None:
+            with contextlib.suppress(OSError):  # it is ending already
+                self.control.send(orders.write(Stop(grace_seconds)))
+
+    def execute(self, order: Execute, files: list[int]) -> None:
+        """Have another command started. Raise OSError when init cannot take it."""
+        if self.control is None:
+            raise OSError("its command is not running now")
+        self.control.settimeout(ORDER_SECONDS)
+        try:
+            socket.send_fds(self.control, [orders.write(order)], files)
+        finally:
+            self.control.setblocking(False)
+
+    def hear(self) -> list[Event]:
+        """Return what it has said since the last call. Raise Malformed when that makes no sense."""
+        events: list[Event] = []
+        while self.control is not None:
+            try:
+                piece = self.control.recv(65536)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                piece = b""
+            if not piece:
+                self.close()
+                break
+            *lines, self._received = (self._received + piece).split(b"\n")
+            events += [_event(line) for line in lines]
+            if len(self._received) > MAX_LINE_BYTES:
+                raise Malformed(f"expected a line of at most {MAX_LINE_BYTES} bytes")
+        return events
+
+    def close(self) -> None:
+        if self.control is not None:
+            self.control.close()
+            self.control = None
+
+
+def _event(line: bytes) -> Event:
+    found = orders.read(line)
+    if isinstance(found, (Start, Stop, Execute)):
+        raise Malformed(f"expected an event, got an order: {type(found).__name__}")
+    return found
+
+
+def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: socket.socket, parent: int) -> NoReturn:
+    """Turn this forked process into the sandbox."""
+    try:
+        os.setsid()
+        if around.limits is not None:
+            around.limits.join()
+        if around.net is not None:
+            network.enter(around.net)
+        if task.image is not None:
+            mount_root(around.folder)
+        if task.wrap:
+            linux.die_with_parent(signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(1)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(around.log, 1)
+        os.dup2(around.log, 2)
+        os.set_inheritable(control.fileno(), True)
+        os.execvpe(argv[0], argv, BARE_ENVIRONMENT)
+    except OSError as error:
+        os.write(around.log, f"danlu: {argv[0]}: {error}\n".encode())
+    os._exit(1)

@@ -1,0 +1,33 @@
+"""What the verdict needs to know about a task whose processes have ended, while it can still be seen."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from danlu.node.supervise import cgroup
+from danlu.node.supervise.records import LOG
+from danlu.node.supervise.verdict import Facts
+from danlu.node.task import Task
+
+LAST_BYTES, LAST_CHARACTERS = 4096, 300
+
+
+def look_at_the_end(facts: Facts, task: Task, limits: Optional[cgroup.Limits]) -> Facts:
+    disk = os.statvfs(facts.folder)
+    missed = (gate for gate in task.gates if not os.path.exists(gate.passed))
+    return facts._replace(
+        missed_gate=next(((gate.name, gate.reason) for gate in missed), None),
+        num_oom_kills=limits.num_oom_kills() if limits is not None else 0,
+        room_bytes=disk.f_bavail * disk.f_frsize,
+        last_line=_last_line(os.path.join(facts.folder, LOG)),
+    )
+
+
+def _last_line(path: str) -> str:
+    """Return the last line of a log that says something, for a message."""
+    with open(path, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - LAST_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
+    return next((line.strip()[:LAST_CHARACTERS] for line in reversed(lines) if line.strip()), "")
