@@ -23,6 +23,10 @@ import urllib.parse
 from contextlib import suppress
 from typing import NamedTuple, Optional
 
+sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
+
+from danlu.node.supervise import linux
+
 PREFIX = "/api/v1/"
 MAX_HEAD_BYTES = 64 << 10
 CHUNK_BYTES = 256 << 10
@@ -32,6 +36,7 @@ IDLE_SECONDS = 300.0
 """The longest silence in either direction; event streams send a sign of life every 15 s."""
 
 CONNECT_SECONDS = 10.0
+NOBODY = 65534
 DROPPED = {
     *("connection", "keep-alive", "proxy-connection", "upgrade", "te", "trailer", "host", "cookie", "forwarded"),
     *("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-real-ip"),
@@ -229,7 +234,17 @@ async def _close(writer: asyncio.StreamWriter) -> None:
         await asyncio.wait_for(writer.wait_closed(), HEAD_SECONDS)
 
 
+def drop_rights() -> None:
+    """What a job sends is read by nobody's process: it needs its sockets and nothing else."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    linux.forbid_new_privileges()
+
+
 def main() -> None:
+    drop_rights()
     listening = socket.socket(fileno=int(sys.argv[1]))
     leash = int(sys.argv[2])
     os.set_blocking(leash, False)
