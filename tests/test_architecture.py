@@ -68,7 +68,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "starlette": ("server/",),
     "torch": (),
     "typer": ("cli/",),
-    "uvicorn": ("server/main.py",),
+    "uvicorn": ("server/main.py", "server/protocol.py"),
     "yaml": ("client/", "cli/", "server/examples/"),
 }
 """Library -> where it may be named."""

@@ -28,6 +28,7 @@ from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
+from danlu.server.protocol import HttpProtocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -202,6 +203,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
+                http=HttpProtocol,
                 log_level="error",
                 access_log=False,
                 lifespan="off",

@@ -40,6 +40,7 @@ from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.streams.hub import Hub
 from danlu.server.templates.routes import router as templates_router
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
@@ -115,6 +116,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         responses=_ERRORS,
     )
     app.state.danlu = state
+    app.state.streams = Hub(state)
     failures.install(app)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
     api = APIRouter(prefix=PREFIX)

@@ -29,6 +29,7 @@ from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
+from danlu.server.protocol import HttpProtocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.server.stores import (
@@ -76,6 +77,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         server = _Server(
             uvicorn.Config(
                 app,
+                http=HttpProtocol,
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=2,

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
-from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response, StreamingResponse
-from sqlalchemy.orm import Session
+from fastapi.responses import Response
 
 from danlu.auth.identity import UserIdentity
-from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.invalid import bad_field
 from danlu.server.jobs import service
 from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
 from danlu.server.jobs.why import why as why_out
-from danlu.server.openapi import EVENTS
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState, State
-from danlu.server.streams import Seen, changes
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
-from danlu.spec.states import JobState, is_over
+from danlu.spec.states import JobState
 from danlu.store.queries import jobs
 from danlu.wire.base import Page
 from danlu.wire.jobs import (
@@ -43,7 +37,6 @@ from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
-WATCH_SECONDS = 0.25
 
 
 @router.post("", status_code=201)
@@ -147,27 +140,11 @@ def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limi
     return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
 
 
-@router.get("/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
-    with state.database.reading() as session:
-        job_id = service.find(session, who, job).id
-    look = partial(_seen, job_id=job_id, now=state.now)
-    return sse.stream(changes(state, who, look, name="job", seconds=WATCH_SECONDS))
-
-
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
     """Write an intent, and have the scheduler look at it at once."""
     changed = state.database.write(change, state, who, job)
     state.wake_scheduler()
     return changed
-
-
-def _seen(session: Session, job_id: str, now: Callable[[], datetime]) -> Optional[Seen]:
-    row = jobs.get_job(session, job_id)
-    if row is None:
-        return None
-    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row, now()))
 
 
 @reasons_router.get("")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Optional
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response, StreamingResponse
-from sqlalchemy.orm import Session
+from fastapi.responses import Response
 
 from danlu.errors import TooLarge
-from danlu.server import sse
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.invalid import bad_field
-from danlu.server.openapi import EVENTS, TAKES_BYTES
+from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor
 from danlu.server.runs import service
 from danlu.server.runs.view import rows_out, run_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import ServerState, State
-from danlu.server.streams import Seen, changes
-from danlu.spec.runs import RunState, is_journal_name
+from danlu.spec.runs import is_journal_name
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
 from danlu.store.queries import runs
 from danlu.store.sql.run_tables import RunRow
@@ -29,7 +25,6 @@ from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-WATCH_SECONDS = 0.5
 
 
 @router.post("", status_code=201)
@@ -115,15 +110,6 @@ async def append(
     return OffsetOut(offset=await run_in_threadpool(_append, state, who, run, journal, offset, bytes(data)))
 
 
-@router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
-    with state.database.reading() as session:
-        run_id = service.find(session, who, run).id
-    look = partial(_seen, run_id=run_id)
-    return sse.stream(changes(state, who, look, name="run", seconds=WATCH_SECONDS))
-
-
 def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, offset: int, data: bytes) -> int:
     row = _to_write(state, who, run, journal)
     return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
@@ -136,11 +122,3 @@ def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) 
         )
     with state.database.reading() as session:
         return service.find_to_change(session, who, run)
-
-
-def _seen(session: Session, run_id: str) -> Optional[Seen]:
-    row = runs.get_run(session, run_id)
-    if row is None:
-        return None
-    is_over = RunState(row.state) is not RunState.RUNNING
-    return Seen(row.project_id, row.version, is_over, partial(run_out, session, row))
