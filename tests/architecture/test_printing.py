@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-CLI = Path(__file__).parents[1] / "src" / "danlu" / "cli"
+CLI = Path(__file__).parents[2] / "src" / "danlu" / "cli"
 PRINTER = "terminal.py"
 CALLS = ("print", "input", "os.write", "os.system", "typer.echo", "typer.secho", "click.echo", "click.secho")
 STREAMS = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.paging import page_of
 from danlu.spec.audit import Action
-from danlu.store.queries import people
+from danlu.store.queries import jobs, people
 from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
 from danlu.wire.base import Page
@@ -76,6 +76,21 @@ def me(session: Session, who: UserIdentity) -> MeOut:
         full_name=user.full_name,
         email=user.email,
         has_password=user.password_hash is not None,
+    )
+
+
+def job_itself(session: Session, who: JobIdentity) -> MeOut:
+    """Who a job is: itself, and whose."""
+    job = jobs.get_job(session, who.job_id)
+    assert job is not None, "its token was valid a moment ago"
+    owner = people.get_user(session, job.owner_id)
+    project = people.projects_by_id(session)[who.project_id]
+    return MeOut(
+        name=owner.name if owner is not None else "",
+        is_admin=False,
+        projects=[project],
+        job=who.job_id,
+        attempt=who.attempt,
     )
 
 
