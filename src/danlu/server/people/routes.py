@@ -7,7 +7,6 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from danlu.auth.identity import JobIdentity
 from danlu.server.identity import COOKIE, CurrentIdentity, CurrentUser, RequestOrigin
 from danlu.server.paging import Cursor, Limit
 from danlu.server.people import operations, service, sign_in
@@ -36,8 +35,6 @@ def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
 
 @router.get("/me")
 def me(request: Request, who: CurrentIdentity, state: State) -> MeOut:
-    if isinstance(who, JobIdentity):
-        return state.database.read(service.job_itself, who)
     return operations.me(state, who, request.cookies.get(COOKIE, ""))
 
 
