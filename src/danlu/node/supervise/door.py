@@ -84,12 +84,14 @@ def _reply(asking: socket.socket, answer: dict[str, Any]) -> None:
 
 
 def knock(folder: str, request: dict[str, Any], files: list[int]) -> socket.socket:
-    """Ask for a command in a task. Raise OSError when nobody is there to hear it."""
+    """Ask for a command in a task. Raise OSError when nobody is there to hear it, or not soon."""
     asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        asking.settimeout(_ASK_SECONDS)
         with _short(folder) as short:
             asking.connect(f"{short}/{DOOR}")
         socket.send_fds(asking, [json.dumps(request).encode()], files)
+        asking.settimeout(None)
     except OSError:
         asking.close()
         raise

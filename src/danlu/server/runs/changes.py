@@ -31,8 +31,8 @@ def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns
     with state.database.reading() as session:  # a filter that cannot be read is an error, not a stream
         runs.list_runs(session, wanted, before=None, limit=1)
 
-    async def once(hub: Hub, _follower: Follower) -> AsyncGenerator[bytes, None]:
-        for event in await hub.read(listed_runs, state, wanted):
+    async def once(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
+        for event in await hub.read(follower, listed_runs, state, wanted):
             yield event
 
     return Stream(streams, who, (lambda hub, one: hub.board(RunLists).tell(hub, one, wanted)) if follow else once)
