@@ -213,6 +213,7 @@ class FollowedLogs(Board[Wanted, Found]):
             reader.offsets[rank] = piece.text.next_offset
             return piece.frame.plain
         text, event = await hub.read(
+            reader.follower,
             next_event,
             self.state.logs,
             key,
