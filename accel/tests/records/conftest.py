@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from danlu.testing.waiting import wait_until
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 from danlu_accel.records.listing import ListedImage
 
@@ -146,12 +146,13 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
         environment = {**os.environ, "HOME": str(home)}
         processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
-        for _ in range(100):
+
+        def answers() -> bool:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}"
-            time.sleep(0.1)
-        raise AssertionError("rclone does not answer")
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(answers)
+        return f"http://127.0.0.1:{port}"
 
     yield start
     for process in processes:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import torch
 
+from danlu.testing.waiting import HANG_SECONDS
 from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable, native
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
-NEEDS_Serve = Callable[[str, Path], str]
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ else:
     os.wait()
 """
         command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, s3(path.parent), str(tmp_path / "c")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
         assert "in a forked process: make the loader there" in done.stdout
 
     def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ class TestCache:
         self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(6, shards=1)
-        both_are_in_the_middle = threading.Barrier(2, timeout=60)
+        both_are_in_the_middle = threading.Barrier(2, timeout=HANG_SECONDS)
 
         def meet(name: str) -> None:
             if name.endswith(".tfrecord"):
