@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -14,11 +13,11 @@ from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
 from danlu.content.manifest import MAX_CHUNK_BYTES, Manifest
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.content.packs import unpack
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
+from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
 from danlu.server.audit.service import note
+from danlu.server.packs import check_digest, read_pack
 from danlu.server.runs.service import bad, project_of
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -36,8 +35,6 @@ from danlu.wire.artifacts import (
     OnName,
     VersionOut,
 )
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifact) -> ArtifactUploadOut:
@@ -102,21 +99,21 @@ def lacking(session: Session, state: ServerState, who: Identity, upload_id: str,
     """Which of these the project has not sent. Those that it has are kept from now on as if they were sent now."""
     upload = find(session, who, upload_id)
     for digest in digests:
-        _check_digest(digest)
+        check_digest(digest)
     known = blobs.known_sizes(session, upload.project_id, digests)
     blobs.touch(session, known, state.now())
     upload.seen_at = state.now()
     return LackingOut(lacking=sorted(set(digests) - set(known)))
 
 
-def take(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
-    """Store chunks, each by its digest. All of them are checked before the first is stored."""
-    chunks = _unpack(body)
+def take(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+    """Store chunks, each by its digest, which is checked."""
+    chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
         project_id = find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, [digest for digest, _ in chunks], state.now())
-    problems = state.blobs.put_many(chunks)
-    stored = [chunk for chunk, problem in zip(chunks, problems, strict=True) if problem is None]
+        blobs.expect(session, project_id, chunks, state.now())
+    problems = state.blobs.put_many(list(chunks.items()))
+    stored = [chunk for chunk, problem in zip(chunks.items(), problems, strict=True) if problem is None]
     with state.database.writing() as session:
         find(session, who, upload_id).seen_at = state.now()
         for digest, data in stored:
@@ -127,7 +124,7 @@ def take(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = _read(body)
     data = manifest.to_json()
@@ -245,7 +242,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
             raise InvalidInput(f"manifest: {told}", fields={"manifest": told})
 
 
-def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
+def _read(body: bytes | bytearray) -> tuple[CommitArtifact, Manifest]:
     try:
         asked = CommitArtifact.model_validate_json(body)
         return asked, manifests.manifest_of(asked.manifest)
@@ -254,34 +251,6 @@ def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
         raise bad(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
     except ValueError as error:
         raise bad("manifest", str(error)) from error
-
-
-def _unpack(body: bytes) -> list[tuple[str, bytes]]:
-    """The chunks of a pack, their digests checked."""
-    try:
-        header, rest = unpack(body)
-        sizes = [int(item["size"]) for item in header]
-        digests = [str(item["sha256"]) for item in header]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"the pack cannot be read: {error}; sha256 and size of each chunk would be right") from error
-    if sum(sizes) != len(rest) or any(not 0 < size <= MAX_CHUNK_BYTES for size in sizes):
-        raise InvalidInput(
-            f"the pack's chunks have {sum(sizes)} bytes by its header, and {len(rest)} came; a chunk has 1 to "
-            f"{MAX_CHUNK_BYTES} bytes"
-        )
-    if len(rest) > MAX_PACK_BYTES:
-        raise TooLarge(f"a pack holds up to {MAX_PACK_BYTES} bytes; send several")
-    found, begin = {}, 0
-    for digest, size in zip(digests, sizes, strict=True):
-        _check_digest(digest)
-        found[digest] = bytes(rest[begin : begin + size])
-        begin += size
-    return list(found.items())
-
-
-def _check_digest(digest: str) -> None:
-    if not _DIGEST.fullmatch(digest):
-        raise bad("digests", f"{digest[:80]!r} is not a digest; 64 hexadecimal digits would be right")
 
 
 def _name_in(field: str, name: str) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.content.packs import SMALL_BYTES, pack
 from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
+from danlu.server.packs import read_pack
 from danlu.server.people.service import default_project, project_ids_for
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
 from danlu.store.objects.blobs import Blobs
+from danlu.wire.batches import MAX_BATCH_BYTES
 from danlu.wire.store import Tree, TreeOut
+
+NUM_READ = 64
+"""How many files are read before it is looked whether the answer is full."""
 
 
 def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree) -> TreeOut:
@@ -50,12 +57,50 @@ def own_blob(session: Session, state: ServerState, project_id: int, digest: str)
     blobs.own(session, project_id, digest, state.now())
 
 
-def check_readable_blob(session: Session, state: ServerState, who: Identity, digest: str) -> None:
+def put_blobs(state: ServerState, who: UserIdentity, body: bytes | bytearray) -> int:
+    """Store small files of trees, each by its digest, which is checked. Return how many."""
+    files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
+    with state.database.writing() as session:
+        project_id = default_project(session, who)
+        blobs.expect(session, project_id, files, state.now())
+    problems = state.blobs.put_many(list(files.items()))
+    with state.database.writing() as session:
+        for digest, problem in zip(files, problems, strict=True):
+            if problem is None:
+                blobs.own(session, project_id, digest, state.now())
+    for problem in problems:
+        if problem is not None:
+            raise problem
+    return len(files)
+
+
+def read_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> bytes:
+    """A pack of small files: as many of them, from the first on, as a batch holds."""
+    with state.database.reading() as session:
+        check_readable_blobs(session, state, who, digests)
+    found: dict[str, bytes] = {}
+    total = 0
+    for first in range(0, len(digests), NUM_READ):
+        wanted = digests[first : first + NUM_READ]
+        for digest, data in zip(wanted, state.blobs.read_many(wanted, SMALL_BYTES), strict=True):
+            if data is None:
+                raise NotFound(f"no blob {digest} of up to {SMALL_BYTES} bytes")
+            found[digest] = data
+            total += len(data)
+        if total > MAX_BATCH_BYTES // 2:
+            break
+    return pack([{"sha256": digest, "size": len(data)} for digest, data in found.items()], found.values())
+
+
+def check_readable_blobs(session: Session, state: ServerState, who: Identity, digests: Sequence[str]) -> None:
     if isinstance(who, JobIdentity):
-        if who.tree is None or digest not in _digests(state.blobs, who.tree):
-            raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
-    elif not blobs.owned(session, project_ids_for(who), [digest]):
-        raise NotFound(f"no blob {digest}")
+        foreign = set(digests) - (_digests(state.blobs, who.tree) if who.tree is not None else frozenset())
+        if foreign:
+            raise NotAllowed(f"{min(foreign)[:80]} is not a file of the code of {who.job_id}")
+    else:
+        foreign = set(digests) - blobs.owned(session, project_ids_for(who), digests)
+        if foreign:
+            raise NotFound(f"no blob {min(foreign)[:80]}")
 
 
 @lru_cache(maxsize=64)
