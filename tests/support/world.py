@@ -30,6 +30,7 @@ from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -135,7 +136,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id), queue_share=1.0)
+        return Scheduler(self.parts(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 
@@ -183,6 +184,7 @@ class World:
         for _ in range(times):
             chosen.wake()
             chosen.tick()
+            chosen.finish_aside()
 
     def started(self, **spec: Any) -> str:
         """Submit a job and have its commands begin."""
@@ -212,6 +214,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
+                http=http_protocol(self.settings),
                 log_level="error",
                 access_log=False,
                 lifespan="off",

@@ -167,6 +167,9 @@ class Gang(NamedTuple):
     way_out: str
     """The program that leads out of that network; empty: nothing does."""
 
+    forwarder: tuple[str, ...] = ()
+    """The command that carries the API into that network; none: tasks reach the server by its own address."""
+
 
 def to_json(task: Task) -> str:
     return _write(task)

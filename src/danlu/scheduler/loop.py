@@ -6,10 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from danlu.engines.base import Observation
+from danlu.engines.base import Engine, Observation
 from danlu.errors import DanluError
 from danlu.launch.placement import simulated_notes
+from danlu.scheduler.aside import Aside
+from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
 from danlu.scheduler.context import Parts
 from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
@@ -56,9 +59,14 @@ QUEUE_SHARE = 0.05
 class Scheduler:
     """Runs in a thread of its own. Every step may be cut off by a kill and is taken up again by the next start."""
 
-    def __init__(self, parts: Parts, *, queue_share: float = QUEUE_SHARE) -> None:
+    def __init__(
+        self, parts: Parts, *, queue_share: float = QUEUE_SHARE, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """`patience_seconds`: how long a look waits for logs to be copied, which is done beside it."""
         self._parts = parts
         self._queue_share = queue_share
+        self._copier = LogCopier(parts.logs, patience_seconds=patience_seconds)
+        self._aside = Aside()
         self._specs = SpecCache()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -91,6 +99,10 @@ class Scheduler:
             self._parts.database.write(jobs.release, self._parts.server_id)
         except DanluError as error:
             log.warning("claims run out by themselves: %s", error)
+
+    def finish_aside(self) -> None:
+        """Wait for what is done beside the loop, such as removing the files of ended attempts."""
+        self._aside.finish()
 
     def wake(self, *, only_queue: bool = False) -> None:
         """Say that something is wanted of a job; `only_queue` when it is a new one, so that no other is looked at."""
@@ -182,7 +194,7 @@ class Scheduler:
     def _tidy_up(self) -> None:
         if time.monotonic() - self._tidied_at <= TIDY_SECONDS:
             return
-        remove_leftovers(self._parts)
+        self._aside.do(partial(remove_leftovers, self._parts))
         if remove_old_logs(self._parts) < BATCH:
             self._tidied_at = time.monotonic()
 
@@ -190,6 +202,7 @@ class Scheduler:
         """Follow all live attempts; return whether none had anything new."""
         is_quiet = True
         problem: DanluError | None = None
+        self._copier.begin_look()
         for item, seen in self._poll(self._launch_unconfirmed(live)):
             is_quiet = is_quiet and is_unchanged(item, seen)
             try:
@@ -204,7 +217,7 @@ class Scheduler:
 
     def _follow(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
         key = (item.job.id, item.attempt.number)
-        if follow(self._parts, item, seen):
+        if follow(self._parts, self._copier, item, seen):
             self._queue_changed = True
             self._told_to_stop.pop(key, None)
             self._start_again_at.pop(key, None)
@@ -323,12 +336,15 @@ class Scheduler:
         """Remove what the attempt left on its nodes, unless it holds results that never arrived."""
         with self._parts.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
-        if attempt is not None and not attempt.is_output_complete:
-            return
-        try:
-            self._parts.engines[item.job.engine].forget(item.job.id, item.attempt.number)
-        except (DanluError, OSError) as error:
-            log.warning("%s attempt %s left files behind: %s", item.job.id, item.attempt.number, error)
+        if attempt is None or attempt.is_output_complete:
+            self._aside.do(partial(_forget, self._parts.engines[item.job.engine], item.job.id, item.attempt.number))
+
+
+def _forget(engine: Engine, job_id: str, number: int) -> None:
+    try:
+        engine.forget(job_id, number)
+    except (DanluError, OSError) as error:
+        log.warning("%s attempt %s left files behind: %s", job_id, number, error)
 
 
 def _says_more(why: Reason, job: jobs.QueueRow) -> bool:

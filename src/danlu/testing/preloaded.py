@@ -100,7 +100,7 @@ def turn_off() -> None:
         preloaded.close()
 
 
-def fork(words: list[str], env: dict[str, str], output: str) -> Forked | None:
+def fork(words: list[str], env: dict[str, str], *, output: str) -> Forked | None:
     """Start a server; None where it has to be started anew, because its environment changes what is loaded."""
     if "preloaded" not in _state or "LD_PRELOAD" in env:
         return None

@@ -53,7 +53,7 @@ class RunningServer:
         env.update(self.env)
         self.output.touch()
         begun = self.output.stat().st_size
-        self._process = preloaded.fork(words, env, str(self.output))
+        self._process = preloaded.fork(words, env, output=str(self.output))
         if self._process is None:
             with self.output.open("ab") as output:
                 command = [sys.executable, "-m", "danlu", *words]

@@ -7,7 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.errors import TooLarge
-from danlu.server.batches import service
+from danlu.server.batches import operations
 from danlu.server.identity import CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.state import State
@@ -25,11 +25,11 @@ async def put_batch(bucket: str, request: Request, who: CurrentIdentity, state: 
         body += piece
         if len(body) > _MAX_BODY:
             raise TooLarge(f"a batch holds up to {MAX_BATCH_BYTES} bytes; send several")
-    return await run_in_threadpool(service.put_batch, state, who, bucket, bytes(body))
+    return await run_in_threadpool(operations.put_batch, state, who, bucket, bytes(body))
 
 
 @router.post("/{bucket}/reads", response_class=Response, responses=BYTES)
 def read_batch(bucket: str, body: ReadBatch, who: CurrentIdentity, state: State) -> Response:
     """Fetch many small objects: a header, and their bytes. Large ones are left out."""
-    packed = service.read_batch(state, who, bucket, body.keys)
+    packed = operations.read_batch(state, who, bucket, body.keys)
     return Response(packed, media_type="application/octet-stream", headers={"X-Content-Type-Options": "nosniff"})

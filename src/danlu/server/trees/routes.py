@@ -9,9 +9,8 @@ from fastapi.responses import Response, StreamingResponse
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.request_body import receive
-from danlu.server.scope import project_to_use
 from danlu.server.state import State
-from danlu.server.trees import service
+from danlu.server.trees import operations, service
 from danlu.wire.store import Tree, TreeOut
 
 router = APIRouter(tags=["trees"])
@@ -29,10 +28,9 @@ def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
 
 @router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)
 async def put_blob(digest: str, request: Request, who: CurrentUser, state: State) -> Response:
-    project_id = await run_in_threadpool(state.database.read, project_to_use, who)
-    writer = await run_in_threadpool(state.blobs.put, digest)
-    await receive(request, writer, digest)
-    await run_in_threadpool(state.database.write, service.own_blob, state, project_id, digest)
+    incoming = await run_in_threadpool(operations.begin_blob, state, who, digest)
+    await receive(request, incoming.writer, digest)
+    await run_in_threadpool(operations.finish_blob, state, incoming)
     return Response(status_code=204)
 
 

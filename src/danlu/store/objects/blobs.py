@@ -67,6 +67,7 @@ def own(session: Session, project_id: int, digest: str, at: datetime, *, size: i
         row.added_at = at
     row.num_refs = max(0, row.num_refs)
     row.size = row.size if size is None else size
+    session.flush()
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""The rules of batches: each file is stored, or not, as if it had come alone."""
+"""Batches: each file is stored, or not, as if it had come alone. No transaction is open while bytes move."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from danlu.auth.identity import Identity
 from danlu.content.packs import pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
-from danlu.server.objects.service import readable_all, record_object_change, writable_all
+from danlu.server.objects.operations import record_put
+from danlu.server.objects.service import readable_all, writable_all
 from danlu.server.state import ServerState
-from danlu.spec.audit import Action
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
@@ -27,7 +27,7 @@ _FILES = TypeAdapter(list[BatchFile])
 
 def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
     files, rest = _parse(body)
-    paths = writable_all(state, who, bucket, [file.key for file in files])
+    paths = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
     wanted = []
     for file, path, data in zip(files, paths, _slices(files, rest), strict=True):
@@ -44,14 +44,14 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
     ]
     stored = [path for path, _, _ in wanted if path.key not in problems]
     if stored:
-        record_object_change(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
+        record_put(state, who, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 
 def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) -> bytes:
     """Answer with the small ones of these objects, up to as much as a batch holds."""
     paths = []
-    for path in readable_all(state, who, bucket, keys):
+    for path in state.database.read(readable_all, who, bucket, keys):
         if isinstance(path, DanluError):
             raise path
         paths.append(path)
