@@ -18,13 +18,21 @@ from danlu.testing.waiting import HANG_SECONDS
 
 HERE = Path(__file__).parent
 RunRanks = Callable[..., list[dict[str, Any]]]
+PRELOADED = (
+    "danlu_accel.comm",
+    "torch.distributed.algorithms.ddp_comm_hooks.default_hooks",
+    "torch.nn.parallel",
+    # what the first optimizer and the first compiled model import; it takes as long as torch itself
+    "torch._dynamo.backends.debugging",
+    "torch._inductor.compile_fx",
+)
 
 
 @pytest.fixture(scope="session")
 def rank_processes() -> multiprocessing.context.ForkServerContext:
     """Importing torch takes seconds; one server imports it and every rank is forked from there."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed", "torch.nn.parallel", "danlu_accel.comm"])
+    context.set_forkserver_preload(list(PRELOADED))
     return context
 
 

@@ -76,7 +76,7 @@ def test_names_of_runs(victim: Victim, mallory: Client) -> None:
 
 def test_log_lines_keep_colours_and_nothing_else(victim: Victim, mallory: Client) -> None:
     job = mallory.jobs.submit(name="noisy", command=printing("\n".join([*ON_ONE_LINE, "\x1b[31mred", "plain"])))
-    job.wait(timeout=120)
+    job.wait()
     seen = victim("logs", job.id)
     seen.assert_harmless()
     assert seen.lines[0] == "\\x1b]52;c;ZXZpbA==\\x07"
@@ -91,7 +91,7 @@ def test_log_lines_keep_colours_and_nothing_else(victim: Victim, mallory: Client
 
 def test_logs_into_a_pipe_are_the_bytes_of_the_log(victim: Victim, mallory: Client) -> None:
     job = mallory.jobs.submit(name="piped", command=printing("".join(ON_ONE_LINE)))
-    job.wait(timeout=120)
+    job.wait()
     assert victim("logs", job.id, is_terminal=False).data == "".join(ON_ONE_LINE).encode() + b"\n"
     lines = victim("logs", job.id, "--json", is_terminal=False).data
     assert json.loads(lines)["text"] == "".join(ON_ONE_LINE)
@@ -101,7 +101,7 @@ def test_logs_into_a_pipe_are_the_bytes_of_the_log(victim: Victim, mallory: Clie
 def test_the_last_lines_of_a_failed_job(victim: Victim, mallory: Client) -> None:
     command = printing("".join(ON_ONE_LINE), code=3)
     job = mallory.jobs.submit(name="failing", command=command, tags={"team": "v\x9b2K\u202e"})
-    job.wait(timeout=120)
+    job.wait()
     for words in (("show", job.id, "--events"), ("ps", "-a", "-n", "5"), ("show", job.id, "--json"), ("wait", job.id)):
         seen = victim(*words)
         assert job.id in seen.text
