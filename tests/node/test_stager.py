@@ -225,7 +225,7 @@ class TestCache:
             for folder in (work / name, *(work / name).parents[:-2]):
                 folder.chmod(folder.stat().st_mode | 0o011)
             store.requests.clear()
-            assert self.stage(work / name, store, cache, f"tree:{code}", uid=uid, gid=uid) == {"a": b"x", "big": BIG}
+            assert self.stage(work / name, store, cache, f"tree:{code}", uid=uid) == {"a": b"x", "big": BIG}
         assert [one for one in store.requests if "blobs" in one] == []
 
 
