@@ -7,20 +7,18 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.support.recording_carrier import RecordingCarrier
 
 from danlu import Client
-from danlu.client.carrier import HttpxCarrier
 from danlu.client.http import Http
 from danlu.errors import BadChecksum, Conflict, InvalidInput, NotAllowed, NotFound, ServerUnreachable, Unavailable
 from danlu.spec.states import JobState
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Answer, Request
 from danlu.transfer.object_upload import OneProblem, Outgoing, send_objects
 from danlu.transfer.retrying import Retry
 
@@ -227,7 +225,7 @@ class TestPatience:
         peer.answers_json({"id": "u1", "offset": size, "size": size}, status="201 Created")
         peer.answers_json({"key": "x", "size": size, "modified_at": "2026-01-01T00:00:00Z"})
         http = Http(peer.url, None)
-        carrier = _Recording(http._client)
+        carrier = RecordingCarrier(http.carrier)
         fates: list[OneProblem | None] = []
         send_objects(
             Api(carrier, Retry(0.0)),
@@ -235,18 +233,9 @@ class TestPatience:
             done=lambda _, problem: fates.append(problem),
         )
         assert fates == [None]
-        assert carrier.patience == [("/buckets/main/uploads", 60.0), ("/uploads/u1/commit", 60.0 + size / 20e6)]
+        patience = [(request.path, request.read_seconds) for request in carrier.requests]
+        assert patience == [("/buckets/main/uploads", 60.0), ("/uploads/u1/commit", 60.0 + size / 20e6)]
         http.close()
-
-
-class _Recording(HttpxCarrier):
-    """Writes down how long each answer is waited for."""
-
-    patience: list[tuple[str, float]] = []
-
-    def open(self, request: Request) -> AbstractContextManager[Answer]:
-        self.patience.append((request.path, request.read_seconds))
-        return super().open(request)
 
 
 class TestDownload:

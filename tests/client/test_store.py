@@ -6,10 +6,10 @@ import os
 import signal
 import time
 import tracemalloc
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from tests.support.recording_carrier import RecordingCarrier
 
 from danlu import Client
 from danlu.client import Progress
@@ -18,7 +18,6 @@ from danlu.client.http import Http
 from danlu.errors import AlreadyExists, BadChecksum, InvalidInput, NotFound
 from danlu.testing.serving import RunningServer
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Answer, Carrier, Granted, Request
 from danlu.transfer.object_upload import RESUMABLE_BYTES
 from danlu.transfer.retrying import Retry
 
@@ -213,16 +212,16 @@ class TestCode:
     def test_the_same_bytes_never_travel_twice(self, server: RunningServer, tmp_path: Path) -> None:
         write(tmp_path / "code", train="unique to this test", lib__a="also")
         http = Http(server.url, server.api_key)
-        counting = _Counting(http.carrier)
-        http.api = Api(counting, Retry(0.0))
+        carrier = RecordingCarrier(http.carrier)
+        http.api = Api(carrier, Retry(0.0))
         first = upload_tree(http, tmp_path / "code")
-        num_bytes = counting.num_bytes
+        num_bytes = carrier.num_bytes("/blobs")
         assert num_bytes > len("unique to this test" + "also")
         assert upload_tree(http, tmp_path / "code") == first
-        assert counting.num_bytes == num_bytes
+        assert carrier.num_bytes("/blobs") == num_bytes
         write(tmp_path / "code", more="a third file")
         assert upload_tree(http, tmp_path / "code") != first
-        assert counting.num_bytes == num_bytes + len("a third file")
+        assert carrier.num_bytes("/blobs") == num_bytes + len("a third file")
         http.close()
 
     def test_small_and_large_files_arrive(self, server: RunningServer, tmp_path: Path) -> None:
@@ -239,23 +238,3 @@ class TestCode:
         http = Http(server.url, server.api_key)
         assert len(upload_tree(http, tmp_path)) == 64
         http.close()
-
-
-class _Counting:
-    """Counts the bytes of files on their way to the real server."""
-
-    def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self.reaches_services = True
-        self.num_bytes = 0
-
-    def open(self, request: Request) -> AbstractContextManager[Answer]:
-        if request.path.startswith("/blobs") and request.body is not None:
-            self.num_bytes += request.body.size
-        return self._carrier.open(request)
-
-    def open_granted(self, granted: Granted) -> AbstractContextManager[Answer]:
-        return self._carrier.open_granted(granted)
-
-    def close(self) -> None:
-        self._carrier.close()

@@ -21,8 +21,9 @@ def make_carrier(request: pytest.FixtureRequest) -> Iterator[MakeCarrier]:
 
     def make(url: str, token: str = "token") -> Carrier:
         if request.param == "http.client":
-            made.append(HttpCarrier(url, token))
-            return made[-1]
+            carrier = HttpCarrier(url, token)
+            made.append(carrier)
+            return carrier
         http = Http(url, token)
         made.append(http)
         return http.carrier

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Optional
+from typing import Optional, cast
 
 import httpx
 
@@ -100,7 +100,8 @@ class _Wanted:
             self._method,
             self._url,
             headers=self._headers,
-            content=small_blocks(self._body) if self._body is not None else None,
+            # whatever is like bytes will do
+            content=cast("Iterator[bytes]", small_blocks(self._body)) if self._body is not None else None,
             timeout=self._timeout,
             extensions={"trace": trace},
         )
@@ -147,7 +148,7 @@ class _HttpxAnswer:
         self.reason = response.reason_phrase
 
     def header(self, name: str) -> str:
-        return self._response.headers.get(name, "")
+        return str(self._response.headers.get(name, ""))
 
     def blocks(self) -> Iterator[Block]:
         try:

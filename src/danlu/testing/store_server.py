@@ -33,6 +33,9 @@ class StoreServer:
     fail_after_bytes: int | None = None
     """Break off an answer after so many bytes, once."""
 
+    tells_digests: bool = False
+    """Whether answers tell the SHA-256 of objects."""
+
     refused: set[str] = field(default_factory=set)
     """`bucket/key` of objects that it does not take."""
 
@@ -202,6 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.dumps({"error": error, "message": f"the test store says {status}", "fields": {}}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if self.state.tells_digests and status == 200:
+            self.send_header("X-Danlu-SHA256", hashlib.sha256(body).hexdigest())
         self.end_headers()
         if self.command == "HEAD":
             return

@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, cast
 
 from danlu.transfer.carrier import (
     CONNECT_SECONDS,
@@ -168,7 +168,7 @@ class _Response(http.client.HTTPResponse):
     """Python's own takes a head that breaks off for a short one: it would lack headers that the server has sent."""
 
     def begin(self) -> None:
-        whole, self.fp = self.fp, _Head(self.fp)
+        whole, self.fp = self.fp, cast("io.BufferedReader", _Head(self.fp))
         try:
             super().begin()
         finally:
