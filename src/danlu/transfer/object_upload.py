@@ -141,10 +141,11 @@ class _Sender:
             raise refused[key]
 
     def _send(self, file: Outgoing, descriptor: int) -> None:
+        before = os.fstat(descriptor)
         sha256, size = sha256_of_file(file.local, descriptor)
         try:
             if size >= RESUMABLE_BYTES:
-                self._send_resumable(file, descriptor, size, sha256)
+                self._send_resumable(file, descriptor, size, sha256, before)
             else:
                 self._put(file, descriptor, size, sha256)
         except Refused as refused:
@@ -157,7 +158,7 @@ class _Sender:
         body = count.body(body_of_file(file.local, descriptor, 0, size))
         self._api.send("PUT", object_path(file.bucket, file.key), body, headers={SHA256_HEADER: sha256})
 
-    def _send_resumable(self, file: Outgoing, descriptor: int, size: int, sha256: str) -> None:
+    def _send_resumable(self, file: Outgoing, descriptor: int, size: int, sha256: str, before: os.stat_result) -> None:
         wanted = {"key": file.key, "size": size, "sha256": sha256, "direct": self._api.carrier.reaches_services}
         begun = self._api.post(f"/buckets/{quote(file.bucket)}/uploads", wanted)
         if not begun.get("part_bytes"):
@@ -166,9 +167,17 @@ class _Sender:
             try:
                 send_parts(self._api, begun, file.local, descriptor, told=self._told)
             except OutOfReach:  # the carrier has noted that
-                self._send_resumable(file, descriptor, size, sha256)
+                self._send_resumable(file, descriptor, size, sha256, before)
                 return
+            self._check_unchanged(file, descriptor, before, str(begun["id"]))
         self._commit(file, str(begun["id"]), size, sha256)
+
+    def _check_unchanged(self, file: Outgoing, descriptor: int, before: os.stat_result, upload_id: str) -> None:
+        """The server does not see what goes to the service, so nobody else would notice other bytes than announced."""
+        now = os.fstat(descriptor)
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            self._api.ask("DELETE", f"/uploads/{upload_id}")
+            raise Changed(file.local)
 
     def _send_rest(self, file: Outgoing, descriptor: int, begun: dict[str, Any]) -> None:
         path, size = f"/uploads/{begun['id']}", int(begun["size"])
