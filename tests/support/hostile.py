@@ -16,8 +16,8 @@ from urllib.parse import quote, quote_plus
 from playwright.sync_api import Browser, Route, expect
 from tests.support.browser import SHOTS, Tab
 
-from danlu.testing.load import wait_until
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 NAME = "hostilename"
 LONG = "W" * 2000
@@ -111,8 +111,8 @@ def pages_of_names(console: RunningServer, folder: Path) -> dict[str, str]:
 def left_by(console: RunningServer, run: str) -> str:
     """The id of the artifact that the run has left, once it has arrived."""
     with console.client() as client:
-        wait_until(lambda: any(one.name == NAME for one in client.artifacts.list()), seconds=60)
-        wait_until(lambda: any(one.id == run and one.step == 2 for one in client.runs.list()), seconds=60)
+        wait_until(lambda: any(one.name == NAME for one in client.artifacts.list()))
+        wait_until(lambda: any(one.id == run and one.step == 2 for one in client.runs.list()))
         [version] = client.artifacts.versions(NAME)
         return version.id
 
