@@ -139,10 +139,10 @@ class TestEnds:
         world.engine.end(job_id, 1, code=0)
         world.tick()
         assert world.job(job_id).reason.code == code
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.engine.forgotten == []
         want(world, job_id, "delete")
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.engine.forgotten == [(job_id, 1)]
 
     def test_files_of_an_attempt_stay_while_another_is_made(self, world: World) -> None:
@@ -155,7 +155,7 @@ class TestEnds:
         world.engine.run(job_id, 2)
         world.engine.finish(job_id, 2)
         world.tick(2)
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.job(job_id).state is JobState.SUCCEEDED
         assert world.engine.forgotten == [(job_id, 2)]
 
