@@ -21,7 +21,7 @@ def make_flow(edges: str, root: str, **labels: str) -> Flow:
         name: FlowNode(id=name, kind=NodeKind.RUN, key=f"id-{name}", label=labels.get(name, name), distance=0)
         for name in names
     }
-    return Flow(root, nodes, [FlowEdge(source=one, target=two, relation=Relation.INPUT) for one, two in pairs])
+    return Flow(root, nodes, [FlowEdge(source=pair[0], target=pair[1], relation=Relation.INPUT) for pair in pairs])
 
 
 def tree(edges: str, root: str, direction: Direction = Direction.BOTH) -> list[str]:

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "preemption" / "code"
 IMPORTABLE = {"PYTHONPATH": str(Path(danlu.__file__).parents[1])}
 
 
-LAST_STEP = 100_000
+LAST_STEP = 20_000
 
 
 def patient(client: Client, name: str, code: Path) -> Job:

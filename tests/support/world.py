@@ -15,7 +15,9 @@ import httpx
 import uvicorn
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
+from tests.support.databases import copy_sqlite
 
 from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.passwords import Passwords
@@ -28,7 +30,7 @@ from danlu.server.identity import user_identity
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
-from danlu.server.protocol import HttpProtocol
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -50,6 +52,8 @@ from danlu.wire.jobs import JobOut
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 """Passwords that take no time; those of a real server take a core for a moment."""
+
+_routes: dict[int, BaseRoute] = {}
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -132,7 +136,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.context(server_id), queue_share=1.0)
+        return Scheduler(self.context(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 
@@ -180,6 +184,7 @@ class World:
         for _ in range(times):
             chosen.wake()
             chosen.tick()
+            chosen.finish_aside()
 
     def started(self, **spec: Any) -> str:
         """Submit a job and have its commands begin."""
@@ -192,7 +197,13 @@ class World:
     # HTTP
 
     def app(self) -> FastAPI:
-        return create_app(self.state, self.scheduler)
+        """Routes are those of every other world: FastAPI takes each apart when it is first asked for."""
+        made = create_app(self.state, self.scheduler)
+        for place, route in enumerate(made.router.routes):
+            router = getattr(route, "original_router", None)
+            if router is not None:
+                made.router.routes[place] = _routes.setdefault(id(router), route)
+        return made
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -203,7 +214,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
-                http=HttpProtocol,
+                http=http_protocol(self.settings),
                 log_level="error",
                 access_log=False,
                 lifespan="off",
@@ -226,8 +237,12 @@ def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterat
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
-    migrate.upgrade(database)
+    file = settings.server_dir / "danlu.db"
+    if not database_url and not file.exists():
+        copy_sqlite(file)
+    database = Database(database_url or sqlite_url(file))
+    if database_url:
+        migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
     sealer = Sealer(settings.server_dir / "secret.key")

@@ -32,7 +32,7 @@ def rank_processes() -> multiprocessing.context.ForkServerContext:
 def run_ranks(
     rank_processes: multiprocessing.context.ForkServerContext, tmp_path_factory: pytest.TempPathFactory
 ) -> RunRanks:
-    """Return `run(case, hosts, ...)`: runs a function of cases.py on one rank per entry of `hosts`.
+    """Return `run(case, hosts, ...)`: runs a function of cases.py or failure_cases.py on one rank per entry of `hosts`.
 
     Ranks with the same entry share a host. The answers come in rank order; a rank that was killed answers {}.
     The rank `stuck` is expected not to end by itself.
@@ -55,7 +55,10 @@ def run_ranks(
             given = {"ENVIRONMENT": environment, "REQUEST": request}
             ranks.append(
                 rank_processes.Process(
-                    target=runpy.run_path, args=(str(HERE / "cases.py"),), kwargs={"init_globals": given}, daemon=True
+                    target=runpy.run_path,
+                    args=(str(HERE / "rank_main.py"),),
+                    kwargs={"init_globals": given},
+                    daemon=True,
                 )
             )
         for process in ranks:

@@ -6,10 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from danlu.engines.base import Observation
+from danlu.engines.base import Engine, Observation
 from danlu.errors import DanluError
 from danlu.launch.placement import simulated_notes
+from danlu.scheduler.aside import Aside
+from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LiveJob, load_live
@@ -56,9 +59,14 @@ QUEUE_SHARE = 0.05
 class Scheduler:
     """Runs in its own thread. A kill may interrupt any step; the next start resumes it."""
 
-    def __init__(self, context: Context, *, queue_share: float = QUEUE_SHARE) -> None:
+    def __init__(
+        self, context: Context, *, queue_share: float = QUEUE_SHARE, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """`patience_seconds`: how long a tick waits for logs, which other threads copy."""
         self._context = context
         self._queue_share = queue_share
+        self._copier = LogCopier(context.logs, patience_seconds=patience_seconds)
+        self._aside = Aside()
         self._specs = SpecCache()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -91,6 +99,10 @@ class Scheduler:
             self._context.database.write(jobs.release, self._context.server_id)
         except DanluError as error:
             log.warning("cannot release claims, they expire: %s", error)
+
+    def finish_aside(self) -> None:
+        """Wait for background work, such as removing the files of ended attempts."""
+        self._aside.finish()
 
     def wake(self, *, only_queue: bool = False) -> None:
         """Wake the loop because a job changed; `only_queue`: a new one was submitted, live jobs need no poll."""
@@ -182,7 +194,7 @@ class Scheduler:
     def _clean_up_if_due(self) -> None:
         if time.monotonic() - self._cleaned_at <= CLEAN_SECONDS:
             return
-        remove_leftovers(self._context)
+        self._aside.do(partial(remove_leftovers, self._context))
         if remove_old_logs(self._context) < BATCH:
             self._cleaned_at = time.monotonic()
 
@@ -190,6 +202,7 @@ class Scheduler:
         """Reconcile live attempts; return whether nothing changed."""
         is_quiet = True
         problem: DanluError | None = None
+        self._copier.begin_look()
         for item, seen in self._poll(self._launch_unconfirmed(live)):
             is_quiet = is_quiet and is_unchanged(item, seen)
             try:
@@ -204,7 +217,7 @@ class Scheduler:
 
     def _reconcile_one(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
         key = (item.job.id, item.attempt.number)
-        if reconcile(self._context, item, seen):
+        if reconcile(self._context, self._copier, item, seen):
             self._queue_changed = True
             self._kill_at.pop(key, None)
             self._start_again_at.pop(key, None)
@@ -323,12 +336,15 @@ class Scheduler:
         """Remove the attempt's files on its nodes, unless output was not uploaded."""
         with self._context.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
-        if attempt is not None and not attempt.is_output_complete:
-            return
-        try:
-            self._context.engines[item.job.engine].forget(item.job.id, item.attempt.number)
-        except (DanluError, OSError) as error:
-            log.warning("cannot remove files of %s attempt %s: %s", item.job.id, item.attempt.number, error)
+        if attempt is None or attempt.is_output_complete:
+            self._aside.do(partial(_forget, self._context.engines[item.job.engine], item.job.id, item.attempt.number))
+
+
+def _forget(engine: Engine, job_id: str, number: int) -> None:
+    try:
+        engine.forget(job_id, number)
+    except (DanluError, OSError) as error:
+        log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
 
 
 def _is_new_reason(why: Reason, job: jobs.QueueRow) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from danlu.engines.base import Observation
-from danlu.scheduler.collect_logs import collect
+from danlu.scheduler.collect_logs import LogCopier
 from danlu.scheduler.collect_usage import collect_use
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LiveJob
@@ -33,7 +33,7 @@ from danlu.spec.units import show_duration
 from danlu.store.queries import attempts, jobs
 from danlu.store.sql.tables import JobRow, TaskRow
 
-LAST_LINES = 20
+LAST_LINES, LAST_BYTES = 20, 64 << 10
 
 
 def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
@@ -44,7 +44,7 @@ def is_unchanged(live: LiveJob, seen: Sequence[Observation | None]) -> bool:
     )
 
 
-def reconcile(context: Context, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
+def reconcile(context: Context, copier: LogCopier, live: LiveJob, seen: Sequence[Observation | None]) -> bool:
     """Store what the engine observed, and act on it. Return whether the attempt ended."""
     has_roles = len({task.role for task in live.tasks}) > 1
     tasks = [
@@ -55,7 +55,7 @@ def reconcile(context: Context, live: LiveJob, seen: Sequence[Observation | None
     if len(tasks) < len(live.tasks):
         _reconcile_reachable(context, live, tasks)
         return False
-    complete = _store_tasks(context, live, tasks)
+    complete = _store_tasks(context, copier, live, tasks)
     all_ended = all(task_ended(task.now.state) for task in tasks)
     if all_ended and complete:
         _end(context, live, tasks)
@@ -130,14 +130,14 @@ def set_waiting_for_disk(context: Context, live: LiveJob, why: Reason) -> None:
             _move(session, context, live, JobState(live.job.state), why, kind="starting")
 
 
-def _store_tasks(context: Context, live: LiveJob, tasks: Sequence[Seen]) -> bool:
+def _store_tasks(context: Context, copier: LogCopier, live: LiveJob, tasks: Sequence[Seen]) -> bool:
     """Store logs, then states. Return whether every log is stored to its end."""
     engine = context.engines[live.job.engine]
     complete = True
     for handle, row, task in zip(live.handles, live.tasks, tasks, strict=True):
         if task_ended(TaskState(row.state)) and row.log_bytes >= task.now.log_bytes:
             continue
-        stored = collect(context.logs, engine, handle, row, task.now)
+        stored = copier.copy(engine, handle, row, task.now)
         caught_up = stored >= task.now.log_bytes
         if caught_up and task_ended(task.now.state):
             collect_use(context.usage, engine, handle)  # before the end is stored: its files are removed after that
@@ -305,8 +305,7 @@ def _last_lines(context: Context, live: LiveJob, rank: int) -> list[str]:
         end = next(
             task.log_bytes for task in attempts.tasks_of(session, job_id) if (task.attempt, task.rank) == (number, rank)
         )
-    start = context.logs.tail_offset(job_id, number, rank, LAST_LINES, end)
-    start = max(start, end - 64 * 1024)
+    start = context.logs.tail_offset(job_id, number, rank, LAST_LINES, end, most_bytes=LAST_BYTES)
     text = b"".join(context.logs.read_until(job_id, number, rank, start, end)).decode(errors="replace")
     lines = text.removesuffix("\n").split("\n")
     # of a progress bar, which overwrites its line, the last state

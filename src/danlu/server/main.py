@@ -29,7 +29,7 @@ from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
-from danlu.server.protocol import HttpProtocol
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.server.stores import (
@@ -42,6 +42,7 @@ from danlu.server.stores import (
     open_database,
     where_objects_are,
 )
+from danlu.server.terminals.operations import guard
 from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import facts
 from danlu.store.sql import migrate
@@ -77,7 +78,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         server = _Server(
             uvicorn.Config(
                 app,
-                http=HttpProtocol,
+                http=http_protocol(settings),
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=2,
@@ -149,7 +150,9 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
-        terminals=Terminals(parts.engines),
+        terminals=Terminals(
+            parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
+        ),
     )
     return state, scheduler
 

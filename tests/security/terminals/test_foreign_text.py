@@ -61,8 +61,8 @@ def make_run(client: Client, name: str) -> str | None:
 def test_names_of_runs(victim: Victim, mallory: Client) -> None:
     made = [make_run(mallory, f"loss{payload}") for payload in PAYLOADS.values()]
     chosen = [run for run in made if run is not None]
-    for words in (("runs", "ls", "-f", "evil"), ("runs", "ls", "-f", "evil", "--json")):
-        seen = victim(*words)
+    for more in ((), ("--json",)):
+        seen = victim("runs", "ls", "-f", "evil", *more)
         assert all(run in seen.text for run in chosen)
         assert not any(line.startswith("run-faked") for line in seen.lines)
         seen.assert_harmless()

@@ -80,7 +80,7 @@ def logout() -> None:
 
 
 def whoami(as_json: AsJson = False) -> None:
-    """Show who you are, and where.
+    """Show who you are, and where. Inside a job: which job it is.
 
     \b
     Examples:
@@ -95,6 +95,9 @@ def whoami(as_json: AsJson = False) -> None:
         echo_json(me)
         return
     settings = client.settings
+    if me.job is not None:
+        echo(f"{me.job} attempt {me.attempt}, a job of {me.name} in {', '.join(me.projects)}, at {settings.url}")
+        return
     echo(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
     shown = ", ".join(f"{project} ({role})" for project, role in sorted(me.roles.items()))
     echo(f"  projects {shown or '-'}")

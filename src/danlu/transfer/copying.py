@@ -20,7 +20,7 @@ def copy(source: str, target: str) -> int:
     partial = f"{target}.{os.getpid()}.partial"
     try:
         with open(source, "rb", buffering=0) as old, open(partial, "wb", buffering=0) as new:
-            if not _share(old.fileno(), new.fileno()):
+            if not share_blocks(old.fileno(), new.fileno()):
                 _copy(old.fileno(), new.fileno())
             size = os.fstat(new.fileno()).st_size
         shutil.copymode(source, partial)
@@ -31,7 +31,8 @@ def copy(source: str, target: str) -> int:
     return size
 
 
-def _share(old: int, new: int) -> bool:
+def share_blocks(old: int, new: int) -> bool:
+    """Make an empty file have the bytes of another one, without copying them; False where that cannot be."""
     try:
         import fcntl
 

@@ -1,4 +1,4 @@
-"""The rules of batches: each file is stored, or not, as if it had come alone."""
+"""Batches: each file is stored, or not, as if it had come alone. No transaction is open while bytes move."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
-from danlu.content.packs import pack, unpack
+from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
-from danlu.server.objects.service import readable_all, record_object_change, writable_all
+from danlu.server.objects.operations import record_put
+from danlu.server.objects.service import readable_all, writable_all
 from danlu.server.state import ServerState
-from danlu.spec.audit import Action
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
-    SMALL_BYTES,
     BatchFile,
     BatchOut,
     RefusedFile,
@@ -25,16 +24,16 @@ from danlu.wire.batches import (
 _FILES = TypeAdapter(list[BatchFile])
 
 
-def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
+def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes | bytearray) -> BatchOut:
     files, rest = _parse(body)
-    paths = writable_all(state, who, bucket, [file.key for file in files])
+    paths = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
     wanted = []
     for file, path, data in zip(files, paths, _slices(files, rest), strict=True):
         if isinstance(path, DanluError):
             problems[file.key] = path
         else:
-            wanted.append((path, bytes(data), file.sha256))
+            wanted.append((path, data, file.sha256))
     for (path, _, _), problem in zip(wanted, state.objects.put_many(wanted), strict=True):
         if problem is not None:
             problems[path.key] = problem
@@ -44,14 +43,14 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
     ]
     stored = [path for path, _, _ in wanted if path.key not in problems]
     if stored:
-        record_object_change(state, who, Action.OBJECT_PUT, stored[0], count=len(stored))
+        record_put(state, who, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 
 def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) -> bytes:
     """Answer with the small ones of these objects, up to as much as a batch holds."""
     paths = []
-    for path in readable_all(state, who, bucket, keys):
+    for path in state.database.read(readable_all, who, bucket, keys):
         if isinstance(path, DanluError):
             raise path
         paths.append(path)
@@ -72,7 +71,7 @@ def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) 
     return pack(header, pieces)
 
 
-def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:
+def _parse(body: bytes | bytearray) -> tuple[list[BatchFile], memoryview]:
     try:
         header, rest = unpack(body)
         files = _FILES.validate_python(header)

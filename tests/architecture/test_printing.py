@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-CLI = Path(__file__).parents[1] / "src" / "danlu" / "cli"
+CLI = Path(__file__).parents[2] / "src" / "danlu" / "cli"
 PRINTER = "terminal.py"
 CALLS = ("print", "input", "os.write", "os.system", "typer.echo", "typer.secho", "click.echo", "click.secho")
 STREAMS = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
@@ -32,7 +32,7 @@ def prints(source: str) -> Iterator[str]:
         name = _dotted(node)
         if isinstance(node, ast.Call) and _dotted(node.func) in CALLS:
             yield f"line {node.lineno}: {_dotted(node.func)}"
-        elif name in STREAMS and id(node) not in asked:
+        elif isinstance(node, ast.expr) and name in STREAMS and id(node) not in asked:
             yield f"line {node.lineno}: {name}"
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             module = getattr(node, "module", None) or ""
