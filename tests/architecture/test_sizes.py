@@ -15,7 +15,7 @@ MAX_ARGUMENTS = 6
 MAX_POSITIONAL = 2
 MAX_MODULES = 25
 
-PASSED_ON = {"self", "cls", "session", "state", "who", "database", "parts"}
+PASSED_ON = {"self", "cls", "session", "state", "who", "database", "context"}
 """What every caller has and hands on; it does not count among the first two."""
 
 ROUTERS_AND_COMMANDS = {"get", "post", "put", "patch", "delete", "head", "command", "callback"}
@@ -41,8 +41,8 @@ MANY_ARGUMENTS: dict[str, int] = {
     "client/tracking/artifacts.py: Artifacts.upload": 8,
     "engines/local/prepare.py: _describe": 7,
     "launch/plain.py: task_plan": 8,
-    "scheduler/following.py: _settle": 7,
-    "scheduler/policy/eviction.py: _take_all": 7,
+    "scheduler/reconcile.py: _settle": 7,
+    "scheduler/policy/eviction.py: _place_all": 7,
     "server/logs/reading.py: next_event": 7,
     "server/logs/tails.py: read_tail": 7,
     "store/logs/index.py: _note": 7,

@@ -22,7 +22,7 @@ from tests.support.databases import copy_sqlite
 from danlu.auth.identity import Role, UserIdentity
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
@@ -123,11 +123,11 @@ class World:
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
 
-    def parts(self, server_id: str) -> Parts:
-        return Parts(
+    def context(self, server_id: str) -> Context:
+        return Context(
             database=self.database,
             logs=self.logs,
-            use=UsageFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -136,7 +136,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id), queue_share=1.0, patience_seconds=60.0)
+        return Scheduler(self.context(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 

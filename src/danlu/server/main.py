@@ -23,7 +23,7 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, Unavailable
 from danlu.gateway.terminals import Terminals
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
@@ -127,10 +127,10 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     folder_id = _folder_id(settings.server_dir / "id")
     # all servers on this folder have its name: each finds the tasks of the others
     engine = load_engine(settings.engine).create(settings.for_engine(folder_id))
-    parts = Parts(
+    parts = Context(
         database=database,
         logs=logs,
-        use=usage,
+        usage=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,

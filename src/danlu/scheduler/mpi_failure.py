@@ -1,6 +1,6 @@
-"""Which MPI process ended a job, from what mpirun said about it. Pure.
+"""Find the MPI process that failed first in the output of mpirun. Pure.
 
-mpirun's own exit code belongs to the launcher's task; the rank that people look for is in its last lines only.
+The exit code is that of the launcher's task; the rank that failed is only named in mpirun's last lines.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# as Open MPI 4 (mpirun) and 5 (prterun) say it, each of them before line breaks are added
+# messages of Open MPI 4 (mpirun) and 5 (prterun), without line breaks
 _SAID = (
     (
         re.compile(r"MPI_ABORT was invoked on rank (\d+) in communicator .*? with errorcode (-?\d+)"),
@@ -16,7 +16,7 @@ _SAID = (
     ),
     (
         re.compile(r"process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+(?: \([^)]*\))?)"),
-        "MPI rank {0} on {1} was ended by signal {2}",
+        "MPI rank {0} on {1} was killed by signal {2}",
     ),
     (
         re.compile(r"Process name: \[\S*,\s?(\d+)\] Exit code: +(\d+)"),
@@ -25,8 +25,8 @@ _SAID = (
 )
 
 
-def mpi_culprit(lines: Sequence[str]) -> str:
-    """Return a sentence about the process that failed first; empty when mpirun did not name one."""
+def mpi_failure(lines: Sequence[str]) -> str:
+    """A sentence that names the process that failed first; empty when mpirun named none."""
     text = " ".join(" ".join(lines).split())
     for pattern, told in _SAID:
         found = pattern.search(text)

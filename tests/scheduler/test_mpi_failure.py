@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from danlu.scheduler.culprit import mpi_culprit
+from danlu.scheduler.mpi_failure import mpi_failure
 
 CODE = """
 --------------------------------------------------------------------------
@@ -40,11 +40,11 @@ exactly when Open MPI kills them.
     ("said", "told"),
     [
         (CODE, "MPI rank 2 ended with code 3"),
-        (SIGNAL, "MPI rank 12 on 127.88.0.2 was ended by signal 9 (Killed)"),
+        (SIGNAL, "MPI rank 12 on 127.88.0.2 was killed by signal 9 (Killed)"),
         (ABORT, "MPI rank 1 called MPI_Abort with code 5"),
         ("Traceback ...\nValueError: rank 3 is wrong\n", ""),
         ("", ""),
     ],
 )
 def test_the_rank_is_found_in_what_mpirun_says(said: str, told: str) -> None:
-    assert mpi_culprit(said.split("\n")) == told
+    assert mpi_failure(said.split("\n")) == told
