@@ -47,6 +47,7 @@ MANY_ARGUMENTS: dict[str, int] = {
     "server/logs/tails.py: read_tail": 7,
     "store/logs/index.py: _note": 7,
     "track/begin.py: start": 8,
+    "transfer/artifact_folders.py: send_draft": 7,
     "transfer/artifact_upload.py: send_artifact": 8,
 }
 POSITIONAL: dict[str, int] = {
@@ -63,7 +64,7 @@ POSITIONAL: dict[str, int] = {
     "store": 1,
     "store/logs": 13,
     "store/metrics": 19,
-    "store/objects": 12,
+    "store/objects": 13,
     "store/queries": 17,
     "store/upkeep": 5,
     "testing": 1,
