@@ -99,6 +99,7 @@ def whoami(as_json: AsJson = False) -> None:
     print(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
     shown = ", ".join(f"{project} ({role})" for project, role in sorted(me.roles.items()))
     print(f"  projects {shown or '-'}")
+    print(f"  default  {me.default_project or '-'}")
     print(f"  address from {settings.url_from}, key from {settings.key_from}")
 
 
