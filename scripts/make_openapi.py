@@ -34,7 +34,9 @@ def openapi() -> str:
         database = Database(sqlite_url(home / "unused.db"))
         sealer = Sealer(home / "key")
         logs, usage = Logs(database, LogFiles(home)), UsageFiles(home)
-        context = Context(database=database, logs=logs, usage=usage, engines={}, sealer=sealer, server_url="", server_id="")
+        context = Context(
+            database=database, logs=logs, usage=usage, engines={}, sealer=sealer, server_url="", server_id=""
+        )
         scheduler = Scheduler(context)
         state = ServerState(
             settings=ServerSettings(data_dir=home),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from danlu.auth.identity import Identity, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
 from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
 from danlu.content.packs import pack
-from danlu.errors import Conflict, Unavailable
+from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.artifacts import service, uploads
 from danlu.server.artifacts.view import version_out
 from danlu.server.packs import read_pack
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
+from danlu.store.objects.blobs import Blobs
 from danlu.store.queries import artifacts
 from danlu.store.sql.artifact_tables import ArtifactVersionRow
 from danlu.wire.artifacts import MAX_PACK_BYTES, VersionOut
@@ -25,6 +27,11 @@ def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
 
 def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Sequence[str]) -> bytes:
     """A pack of chunks that the version's project has sent: as many of them, from the first on, as a pack holds."""
+    if isinstance(who, JobIdentity):  # it sees what it made, and not all that its project has
+        row = state.database.read(service.find, who, version_id)
+        foreign = set(digests) - _chunks(state.blobs, row.manifest)
+        if foreign:
+            raise NotFound(f"no chunk {min(foreign)[:80]!r} of {version_id}")
     wanted = state.database.read(service.chunks_for_a_pack, who, version_id, digests)
     found = state.blobs.read_many(wanted, MAX_CHUNK_BYTES)
     pieces = []
@@ -97,6 +104,12 @@ def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | byte
             return known
         whole = uploads.Whole(asked, manifest, digest, size=len(data))
         return version_out(session, uploads.finish(session, state, who, upload_id, whole, doomed))
+
+
+@lru_cache(maxsize=16)
+def _chunks(stored: Blobs, manifest: str) -> frozenset[str]:
+    """What a manifest names. A digest's content never changes, so it is read once for all of a job's fetches."""
+    return frozenset(read_manifest(b"".join(stored.read(manifest))).chunks())
 
 
 def _contents(state: ServerState, row: ArtifactVersionRow) -> set[str]:
