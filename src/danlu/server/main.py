@@ -30,6 +30,7 @@ from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.settings import ServerSettings
+from danlu.server.shared_folders import name_by_id
 from danlu.server.state import ServerState
 from danlu.server.stores import (
     cleaning_places,
@@ -42,7 +43,7 @@ from danlu.server.stores import (
     where_objects_are,
 )
 from danlu.store.metrics.usage import UsageFiles
-from danlu.store.queries import facts
+from danlu.store.queries import facts, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 
@@ -123,7 +124,10 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     # all servers on this folder have its name: each finds the tasks of the others
-    engine = load_engine(settings.engine).create(settings.for_engine(folder_id))
+    engine_settings = settings.for_engine(folder_id)
+    for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
+        log.warning("%s", sentence)
+    engine = load_engine(settings.engine).create(engine_settings)
     parts = Parts(
         database=database,
         logs=logs,

@@ -18,6 +18,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -26,11 +27,13 @@ from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
+from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.image_root import put_image
+from danlu.node.supervise.records import IMAGE
 from danlu.node.task import TaskImage, TaskUnreadable, read_task
 
-FETCHED = "image.json"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MAX_NAMES_BYTES = 1 << 20
 DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
 _UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
 _REFUSED = ("unauthorized", "denied", "authentication required", "incorrect username or password")
@@ -61,7 +64,7 @@ def fetch(folder: str, image: TaskImage, password: str) -> None:
         env = json.load(file)["env"]
     put_image(folder, root)
     _add_names(os.path.join(folder, "etc"), root)
-    with open(os.path.join(folder, FETCHED), "w") as file:
+    with open(os.path.join(folder, IMAGE), "w") as file:
         json.dump({"id": number, "env": {"PATH": PATH, **env}}, file)
 
 
@@ -101,6 +104,7 @@ class Tool:
         try:
             os.mkdir(os.path.join(fresh, "rootfs"), 0o755)
             self._export(container, os.path.join(fresh, "rootfs"))
+            _remove_special_files(os.path.join(fresh, "rootfs"))
             with open(os.path.join(fresh, "config.json"), "w") as file:
                 json.dump({"env": dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)}, file)
             if self._username:
@@ -168,15 +172,31 @@ def _add_names(etc: str, root: str) -> None:
             continue
         with open(path) as file:
             own = file.read().splitlines()[-1]
-        known = ""
-        if not os.path.islink(os.path.join(root, "etc")):  # an image may hold any link
-            with (
-                contextlib.suppress(OSError),
-                open(os.open(os.path.join(root, "etc", name), os.O_RDONLY | os.O_NOFOLLOW), errors="replace") as file,
-            ):
-                known = file.read()
+        known = _read_name_file(root, name)
         with open(path, "w") as file:
             file.write("\n".join([*known.splitlines(), own, ""]))
+
+
+def _read_name_file(root: str, name: str) -> str:
+    """Read /etc/passwd or /etc/group of an image, which may have anything in its place."""
+    path = os.path.join(root, "etc", name)
+    with contextlib.suppress(OSError), parent_below(root, path) as (at, last):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(last, flags, dir_fd=at), errors="replace") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(MAX_NAMES_BYTES)
+    return ""
+
+
+def _remove_special_files(root: str) -> None:
+    """Remove device files, and the bits that give a program other rights: a job has no use for either."""
+    for _, folders, names, at in os.fwalk(root):
+        for name in (*folders, *names):
+            found = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISBLK(found.st_mode) or stat.S_ISCHR(found.st_mode):
+                os.unlink(name, dir_fd=at)
+            elif not stat.S_ISLNK(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                os.chmod(name, stat.S_IMODE(found.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), dir_fd=at)
 
 
 @contextlib.contextmanager
