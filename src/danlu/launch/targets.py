@@ -51,7 +51,7 @@ def is_below(path: str, folder: str) -> bool:
 
 def _problem(target: str, task: TaskPlan) -> str:
     expected = f"expected a relative path, or one in {task.root}, {', '.join(FOLDERS)}"
-    if posixpath.normpath(target) != target or not target.startswith("/"):
+    if posixpath.normpath(f"/{target.lstrip('/')}") != target:
         return f"{target!r} is not in its normal form; {expected}"
     for mount in task.mounts:
         if is_below(target, mount.to) or is_below(mount.to, target):

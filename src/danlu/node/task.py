@@ -77,6 +77,12 @@ class TaskImage(NamedTuple):
     root: str
     """Where its files are in the sandbox."""
 
+    folders: tuple[str, ...] = ()
+    """Folders that it must have, for something to be mounted there."""
+
+    laid: Mapping[str, str] = {}
+    """Path in the task -> what is laid there, a folder or a file of the node."""
+
     username: str = ""
     secret: str = ""
     """Name of the secret that is the password."""

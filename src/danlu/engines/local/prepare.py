@@ -16,7 +16,7 @@ from danlu.engines.settings import EngineSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
-from danlu.launch.targets import is_below
+from danlu.launch.targets import check_targets, is_below
 from danlu.node.supervise import image_root
 from danlu.node.supervise.records import CONTROL, LOG, TOKEN
 from danlu.node.supervise.way_out import NAME_SERVER
@@ -70,6 +70,7 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
     if can.machine is not None:
+        check_targets(task)  # the plan may have been made elsewhere, or by another version
         return
     if task.root != str(folder.ml):
         raise Unsupported(
@@ -291,8 +292,7 @@ def _image(
     """What the shim needs to fetch the task's image, and room for what is laid over its files."""
     if task.image is None:
         return None
-    folders, files = sandbox.mount_points(view)
-    image_root.lay_out(str(folder.path), folders=folders, files=files)
+    image_root.make_folders(str(folder.path))
     return TaskImage(
         name=task.image.name,
         username=task.image.username,
@@ -301,6 +301,8 @@ def _image(
         cache=str(settings.work_dir.absolute() / ".images"),
         fetch=(*_script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
+        folders=sandbox.IMAGE_FOLDERS,
+        laid=sandbox.laid_over_image(view),
     )
 
 

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.errors import Unsupported
-from danlu.launch.targets import is_below
+from danlu.launch.targets import ONLY_BELOW, is_below
 
 IMAGE_ROOT = "/run/danlu/root"
+IMAGE_FOLDERS = ("/proc", "/dev", "/tmp", "/var/tmp", "/run")
+"""What every image has to have a place for."""
+
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
 LEAST_UID_OF_PEOPLE = 1000
@@ -117,12 +120,10 @@ def wrap(machine: Machine, view: View) -> list[str]:
     ]
 
 
-def mount_points(view: View) -> tuple[list[str], list[str]]:
-    """Folders and files that have to be in an image's root for everything to be laid over them."""
-    laid = [(target, os.path.isdir(source)) for source, target in (*view.writable, *view.readable)]
-    laid += [(path, os.path.isdir(path)) for path in DRIVER_FILES if os.path.exists(path)]
-    folders = ["/proc", "/dev", "/tmp", "/var/tmp", "/run", *(target for target, is_folder in laid if is_folder)]
-    return folders, [target for target, is_folder in laid if not is_folder]
+def laid_over_image(view: View) -> dict[str, str]:
+    """Return path in the task -> what is laid there, for everything that an image's root has to have a place for."""
+    drivers = {path: path for path in DRIVER_FILES if os.path.exists(path)}
+    return {**drivers, **{target: source for source, target in (*view.writable, *view.readable)}}
 
 
 def find_homes() -> tuple[str, ...]:
@@ -137,8 +138,11 @@ def _check(machine: Machine, view: View) -> None:
     """Refuse what would lead through a folder that a user can write to, or lie over what runs with rights."""
     targets = [target for _, target in view.writable]
     trusted = [target for _, target in view.readable]
+    for target in (*targets, *trusted):
+        if os.path.normpath(f"/{target.lstrip('/')}") != target or target == "/":
+            raise Unsupported(f"{target!r} is not an absolute path in its normal form")
     for target in targets:
-        if target != view.root and _top(target) in _SYSTEM_TOPS:
+        if target in ONLY_BELOW or (target != view.root and _top(target) in _SYSTEM_TOPS):
             raise Unsupported(f"{target!r} lies in a folder of the system; expected another path")
         for inner in (*targets, *trusted):
             if target != inner and is_below(inner, target):

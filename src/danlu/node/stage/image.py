@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import shutil
 import stat
 import subprocess
@@ -34,6 +35,11 @@ from danlu.node.task import TaskImage, TaskUnreadable, read_task
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MAX_NAMES_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+ANSWER_SECONDS, PULL_SECONDS = 300.0, 6 * 3600.0
+STALL_SECONDS = 60.0
+"""How long an image may give nothing while it is unpacked."""
+
 DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
 _UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
 _REFUSED = ("unauthorized", "denied", "authentication required", "incorrect username or password")
@@ -84,7 +90,7 @@ class Tool:
 
     def pull(self) -> None:
         with self._login() as words:
-            done = self._run(*words, self._name)
+            done = self._run(*words, self._name, seconds=PULL_SECONDS)
         if done.returncode == 0:
             return
         told = done.stderr.decode(errors="replace").strip().splitlines()
@@ -117,14 +123,24 @@ class Tool:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _export(self, container: str, target: str) -> None:
-        export = subprocess.Popen([self._program, "export", container], stdout=subprocess.PIPE)
         # tar itself keeps to the folder; devices belong to the machine, not to an image
         words = ["tar", "--extract", "--numeric-owner", "--exclude=./dev/*", "--exclude=dev/*", f"--directory={target}"]
-        done = subprocess.run(words, stdin=export.stdout, stderr=subprocess.PIPE, check=False)
-        assert export.stdout is not None
-        export.stdout.close()
-        if export.wait() != 0 or done.returncode != 0:
-            told = done.stderr.decode(errors="replace").strip().splitlines()
+        with (
+            subprocess.Popen([self._program, "export", container], stdout=subprocess.PIPE) as export,
+            subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as tar,
+        ):
+            assert export.stdout is not None
+            assert tar.stdin is not None
+            try:
+                copy(export.stdout.fileno(), tar.stdin.fileno())
+            except TimeoutError as error:
+                export.kill()
+                tar.kill()
+                raise ImageProblem("image_failed", f"{self._name} cannot be unpacked: {error}") from error
+            except BrokenPipeError:
+                export.kill()
+            told = tar.communicate()[1].decode(errors="replace").strip().splitlines()
+        if export.returncode != 0 or tar.returncode != 0:
             is_full = any("No space left" in line for line in told)
             problem = f"{self._name} cannot be unpacked: {told[-1] if told else 'the export was cut short'}"
             raise ImageProblem("disk_full" if is_full else "image_failed", problem)
@@ -153,8 +169,28 @@ class Tool:
             raise ImageProblem("image_failed", f"{words[0]} of {self._name}: {told[-500:]}")
         return done.stdout.decode()
 
-    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([self._program, *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    def _run(self, *words: str, seconds: float = ANSWER_SECONDS) -> subprocess.CompletedProcess[bytes]:
+        argv = [self._program, *words]
+        try:
+            return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            told = f"{os.path.basename(self._program)} did not answer within {seconds:.0f} s: {words[0]} {self._name}"
+            raise ImageProblem("image_failed", told) from error
+
+
+def copy(source: int, target: int, *, stall_seconds: float = STALL_SECONDS) -> None:
+    """Copy until the end. Raise TimeoutError when nothing comes for a while.
+
+    An image can make its tool wait for ever: podman reads /etc/group of it, which may be a pipe.
+    """
+    while True:
+        if not select.select([source], [], [], stall_seconds)[0]:
+            raise TimeoutError(f"nothing more of its files came within {stall_seconds:.0f} s")
+        piece = os.read(source, PIECE_BYTES)
+        if not piece:
+            return
+        while piece:
+            piece = piece[os.write(target, piece) :]
 
 
 def _registries(name: str) -> tuple[str, ...]:

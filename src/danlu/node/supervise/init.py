@@ -39,6 +39,9 @@ NUM_FILES = 3
 """Input, output and errors of another command."""
 
 _FOREVER = 3600.0
+_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python or this script does not leave as it was."""
+
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
@@ -222,7 +225,7 @@ def _become(order: Start, beside: Optional[_Beside], fail: int) -> NoReturn:
     code, text = errno.EIO, "it could not be started"
     try:
         os.setsid()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
         os.umask(0o022)
         os.chdir(order.workdir)

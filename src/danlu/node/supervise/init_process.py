@@ -13,8 +13,9 @@ from typing import NamedTuple, NoReturn, Optional
 from danlu.node.codec import Malformed
 from danlu.node.supervise import linux, network, orders
 from danlu.node.supervise.cgroup import Groups
-from danlu.node.supervise.image_root import mount_root
+from danlu.node.supervise.image_root import lay_out, mount_root
 from danlu.node.supervise.orders import Event, Execute, Start, Stop
+from danlu.node.supervise.records import MOUNTS
 from danlu.node.supervise.seccomp import build_filter
 from danlu.node.task import Task
 
@@ -120,7 +121,9 @@ def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: 
         _limit(task, around)
         if around.net is not None:
             network.enter(around.net)
+        _check_inputs(around.folder)
         if task.image is not None:
+            lay_out(around.folder, task.image)
             mount_root(around.folder)
         if task.wrap:
             linux.die_with_parent(signal.SIGKILL)
@@ -138,6 +141,14 @@ def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: 
     except OSError as error:
         os.write(around.log, f"danlu: {argv[0]}: {error}\n".encode())
     os._exit(1)
+
+
+def _check_inputs(folder: str) -> None:
+    """Refuse inputs that are links: they are bound into the sandbox with the rights of the shim."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(folder, MOUNTS)) as entries:
+        for entry in entries:
+            if not (entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)):
+                raise OSError(f"{entry.path}: expected a folder or a file")
 
 
 def _limit(task: Task, around: Surroundings) -> None:

@@ -24,6 +24,7 @@ TOKEN, STAGER_LOG, SHIM_LOG = "token", "stager.log", "shim.log"
 FETCHED, IMAGE = "fetched.json", "image.json"
 USE = "use"
 START_LOCK = "start.lock"
+MOUNTS = "mounts"
 MARK_WIDTH = 39
 RECORD_BYTES = 4096
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
