@@ -9,6 +9,7 @@ from danlu.engines.local import LocalEngine
 from danlu.engines.settings import EngineSettings
 from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS
 
 NEEDS = ("sandbox", "plain")
 
@@ -19,8 +20,8 @@ def make_settings(folder: Path, kind: str) -> EngineSettings:
         hide=(folder / "secret",),
         server_id="test",
         sandbox=kind == "sandbox",
-        stage_in_patience_seconds=20,
-        stage_out_patience_seconds=20,
+        stage_in_patience_seconds=100 * HANG_SECONDS,
+        stage_out_patience_seconds=100 * HANG_SECONDS,
     )
 
 

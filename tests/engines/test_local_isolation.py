@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -15,8 +16,9 @@ import pytest
 from danlu.engines.local import LocalEngine
 from danlu.engines.settings import EngineSettings
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Starter, wait_until
+from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer
+from danlu.testing.waiting import wait_until
 
 pytestmark = pytest.mark.parametrize("kind", ["sandbox"], indirect=True)
 
@@ -31,7 +33,7 @@ class TestFiles:
     def test_the_database_and_other_jobs_are_not_there(
         self, starter: Starter, engine: LocalEngine, tmp_path: Path
     ) -> None:
-        other = starter.start('echo private > "$DANLU_OUTPUT_DIR/x"; echo ready; sleep 60')
+        other = starter.start('echo private > "$DANLU_OUTPUT_DIR/x"; echo ready; sleep 3600')
         other.wait_for_log("ready")
         theirs = f"{engine.nodes()[0].work_dir}/{other.plan.job_id}/1/0/ml/output/x"
         assert Path(theirs).exists()
@@ -136,14 +138,14 @@ class TestPeople:
         """Neither files nor processes nor shared memory."""
         secret = starter.start(
             "echo hidden > $DANLU_OUTPUT_DIR/secret; echo hidden > /dev/shm/secret; echo hidden > ~/secret;"
-            "ipcmk -M 64 > /dev/null; echo ready; exec sleep 61.7"
+            "ipcmk -M 64 > /dev/null; echo ready; exec sleep 3661.7"
         )
         secret.wait_for_log("ready")
         home = f"{engine.nodes()[0].work_dir}/{secret.plan.job_id}/1/0"
         assert Path(home, "ml/output/secret").exists()
         job = starter.start(
             f"cat {home}/ml/output/secret {home}/home/secret ../../../{secret.plan.job_id}/1/0/ml/output/secret;"
-            "ls /dev/shm ~; grep -sl '61[.]7' /proc/[0-9]*/cmdline; pkill -f 'sleep 61[.]7';"
+            "ls /dev/shm ~; grep -sl '61[.]7' /proc/[0-9]*/cmdline; pkill -f 'sleep 3661[.]7';"
             "tail -n +2 /proc/sysvipc/shm | sed 's/^/segment/'; echo to the end"
         )
         job.wait()
@@ -156,7 +158,7 @@ class TestPeople:
     def test_a_link_to_another_job_is_not_followed_by_the_upload(
         self, starter: Starter, store: StoreServer, engine: LocalEngine
     ) -> None:
-        secret = starter.start("echo hidden > $DANLU_OUTPUT_DIR/secret; echo ready; sleep 60")
+        secret = starter.start("echo hidden > $DANLU_OUTPUT_DIR/secret; echo ready; sleep 3600")
         secret.wait_for_log("ready")
         place = f"{secret.plan.job_id}/1/0/ml/output/secret"
         job = starter.start(
@@ -203,9 +205,9 @@ class TestNetwork:
             "if os.environ['DANLU_RANK'] == '0':\n"
             "    server = socket.create_server((os.environ['CHIEF_IP'], 23457))\n"
             "    print('listens', flush=True)\n"
-            "    print(server.accept()[0].recv(100).decode()); time.sleep(0.5)\n"
+            "    print(server.accept()[0].recv(100).decode())\n"
             "else:\n"
-            "    for _ in range(200):\n"
+            "    while True:\n"
             "        try:\n"
             "            peer = socket.create_connection((os.environ['CHIEF_IP'], 23457)); break\n"
             "        except OSError: time.sleep(0.02)\n"
@@ -250,7 +252,7 @@ class TestNetwork:
             port = server.getsockname()[1]
             program = (
                 "import socket\n"
-                f"print(socket.create_connection(('{theirs}', 9000), timeout=5).recv(9).decode())\n"
+                f"print(socket.create_connection(('{theirs}', 9000)).recv(9).decode())\n"
                 f"for where in (('{ours}', {port}), ('10.87.0.2', {port}), ('169.254.169.254', 80)):\n"
                 "    try:\n"
                 "        socket.create_connection(where, timeout=3); print('reached', where)\n"
@@ -262,26 +264,24 @@ class TestNetwork:
     def test_the_way_out_ends_with_the_gang(self, starter: Starter, engine: LocalEngine) -> None:
         if any("way out" in sentence for sentence in engine.nodes()[0].missing):
             pytest.skip(str(engine.nodes()[0].missing))
-        before = ways_out()
-        job = starter.start("echo ready; sleep 60", nodes=2)
-        job.wait_for_log("ready", rank=1)
-        (mine,) = ways_out() - before
+        job = starter.start("readlink /proc/self/ns/net; echo ready; sleep 3600", nodes=2)
+        network = job.wait_for_log("ready", rank=1).split()[0]
+        (mine,) = ways_out(network)
         engine.stop(job.handles[:1], 0)
         wait_until(lambda: job.observe()[0].state is TaskState.STOPPED)
-        assert mine in ways_out()
+        assert ways_out(network) == {mine}
         job.stop()
-        wait_until(lambda: mine not in ways_out(), seconds=5)
+        wait_until(lambda: not ways_out(network))
 
 
-def ways_out() -> set[int]:
-    """The living processes that lead out of networks. One that has ended has no command line any more."""
+def ways_out(network: str) -> set[int]:
+    """The living processes that lead out of a network. One that has ended has no command line any more."""
     found = set()
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and b"slirp4netns" in Path("/proc", name, "cmdline").read_bytes():
-                found.add(int(name))
-        except OSError:
-            continue
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"slirp4netns" in (folder / "cmdline").read_bytes():
+                links = [os.readlink(path) for path in (folder / "fd").iterdir()]
+                found |= {int(folder.name)} if network in links else set()
     return found
 
 
@@ -293,7 +293,7 @@ def another_machine() -> Iterator[tuple[str, str]]:
     name = f"danlu-t{os.getpid()}"
     wire = f"dt{os.getpid()}"
     server = (
-        "import socket\nserver = socket.create_server(('10.99.7.2', 9000))\nserver.settimeout(20)\n"
+        "import socket\nserver = socket.create_server(('10.99.7.2', 9000))\n"
         "print('up', flush=True)\nserver.accept()[0].send(b'outside')"
     )
     commands = (

@@ -13,7 +13,8 @@ import pytest
 from danlu.engines.local import LocalEngine
 from danlu.engines.settings import EngineSettings
 from danlu.spec.states import TaskState, task_ended
-from danlu.testing.engines import Starter, wait_until
+from danlu.testing.engines import Starter
+from danlu.testing.waiting import wait_until
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "mpi" / "code" / "allreduce.py"
 LINE = re.compile(r"MPI rank (\d) of 4 in task (\d) .*: the sum of all ranks is 6")

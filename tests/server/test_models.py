@@ -13,7 +13,7 @@ from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World, make_node, make_world
 
 from danlu.auth.identity import JobIdentity
-from danlu.server.models import service
+from danlu.server.models import operations, service
 from danlu.server.runs import service as run_service
 from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
@@ -355,7 +355,7 @@ class TestNumbers:
                 try:
                     for _ in range(10):
                         body = RegisterModel(name="mnist", path="store://main/up/", copy_files=False, aliases=[alias])
-                        service.register(world.state, world.admin, body)
+                        operations.register(world.state, world.admin, body)
                 except BaseException as error:
                     failures.append(error)
 
@@ -367,7 +367,7 @@ class TestNumbers:
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(timeout=60)
+                thread.join()
             assert failures == []
             with one.database.reading() as session:
                 model = service.find_model(session, one.admin, "mnist")

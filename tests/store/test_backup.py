@@ -175,7 +175,7 @@ class TestBackup:
             for number in range(5):
                 write_backup(database, stores, tmp_path / f"{number}.zip", now=NOW)
             is_over.set()
-            thread.join(timeout=30)
+            thread.join()
         counts = [read_manifest(tmp_path / f"{number}.zip")["tables"] for number in range(5)]
         assert all(found["projects"] == found["buckets"] for found in counts)
         assert counts[-1]["projects"] > counts[0]["projects"]

@@ -129,7 +129,7 @@ class TestTwoProcesses:
         running = [subprocess.Popen([*command, name, "60"]) for name in ("a", "b")]
         for number in range(60):
             database.write(people.add_project, f"c-{number}")
-        assert [process.wait(timeout=60) for process in running] == [0, 0]
+        assert [process.wait() for process in running] == [0, 0]
         assert len(projects(database)) == 180
 
     def test_a_writer_waits_for_the_other_and_readers_do_not(self, database: Database, url: str) -> None:
@@ -152,7 +152,7 @@ class TestTwoProcesses:
             impatient.close()
             holder.stdin.write("\n")
             holder.stdin.flush()
-            assert holder.wait(timeout=20) == 0
+            assert holder.wait() == 0
         assert projects(database) == ["held"]
 
     def test_a_killed_writer_leaves_nothing_half(self, database: Database, url: str) -> None:

@@ -27,9 +27,10 @@ from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import Chunk, File, Manifest
 from danlu.content.packs import pack
+from danlu.server.artifacts import operations as artifact_operations
 from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
-from danlu.server.models import service as model_service
+from danlu.server.models import operations as model_operations
 from danlu.server.nodes import service as node_service
 from danlu.server.runs import service as run_service
 from danlu.server.templates import service as template_service
@@ -122,7 +123,7 @@ class Scene:
 @contextmanager
 def make_scene(folder: Path) -> Iterator[Scene]:
     node = make_node(npus=64, cpus=256, max_tasks=256)
-    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=None) as http:
         scene = Scene(world, http)
         _people(scene)
         _things(scene)
@@ -227,7 +228,7 @@ def _things(scene: Scene) -> None:
     _models(scene, owners)
     _artifacts(scene, owners)
     drain = DrainNode(reason="kernel update")  # nothing starts any more: there is something to open
-    world.database.write(node_service.drain, world.admin, "here", drain, world.clock())
+    world.database.write(node_service.drain, world.state, world.admin, "here", drain)
     for name, who in owners.items():
         template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
         scene.templates[name] = world.database.write(template_service.save, world.state, who, template).id
@@ -247,8 +248,8 @@ def _artifact(world: World, who: UserIdentity | JobIdentity, name: str) -> tuple
     for one in ids:
         begin = BeginArtifact(artifact=one, name=f"of-{name}", project=project)
         world.database.write(artifact_uploads.begin, world.state, who, begin)
-        artifact_uploads.take(world.state, who, one, pack_of_chunk())
-    artifact_uploads.commit(world.state, who, ids[0], commit_of_chunk())
+        artifact_operations.take_chunks(world.state, who, one, pack_of_chunk())
+    artifact_operations.commit(world.state, who, ids[0], commit_of_chunk())
     return ids
 
 
@@ -279,7 +280,7 @@ def _models(scene: Scene, owners: dict[str, UserIdentity]) -> None:
         body = RegisterModel(
             name=name, project=project, path=f"{project}/data/secret", copy_files=False, aliases=["champion"]
         )
-        scene.models[name] = model_service.register(scene.world.state, who, body)
+        scene.models[name] = model_operations.register(scene.world.state, who, body).id
 
 
 def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:
@@ -319,6 +320,6 @@ def _uploads(scene: Scene) -> None:
             who = world.identity(PEOPLE.get(role, "mona"))
             path = StorePath("vision", f"data/upload-{role}")
         body = BeginUpload(key=path.key, size=1, sha256=digest_of(b"x"))
-        made = upload_service.begin(world.state, who, path, body)
+        made = world.database.write(upload_service.add, world.state, who, path, body, None)
         scene.uploads[role] = made.id
         world.state.uploads.append(made.id, 0, b"x")

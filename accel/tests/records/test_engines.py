@@ -22,7 +22,7 @@ from danlu_accel.records.example import encode_example
 from danlu_accel.records.index import Index, index_shards
 from danlu_accel.records.native_engine import NativeEngine
 from danlu_accel.records.recipe import Crop
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 from danlu_accel.records.tfrecord import frame
 from danlu_accel.records.thread_engines import PillowEngine, TransformEngine
 
@@ -36,19 +36,19 @@ def transform(picture: Image.Image) -> torch.Tensor:
     return torch.from_numpy(pixels / 255).permute(2, 0, 1)
 
 
-def native_engine(shards: MappedShards) -> Engine:
+def native_engine(shards: ShardFiles) -> Engine:
     return NativeEngine(shards, RECIPE, BatchMemory(RECIPE, 8, False), threads=2, read_ahead=0, verify=True)
 
 
-def native_engine_with_readers(shards: MappedShards) -> Engine:
+def native_engine_with_readers(shards: ShardFiles) -> Engine:
     return NativeEngine(shards, RECIPE, BatchMemory(RECIPE, 8, False), threads=2, read_ahead=2, verify=True)
 
 
-def pillow_engine(shards: MappedShards) -> Engine:
+def pillow_engine(shards: ShardFiles) -> Engine:
     return PillowEngine(shards, RECIPE, BatchMemory(RECIPE, 8, False), 2)
 
 
-def transform_engine(shards: MappedShards) -> Engine:
+def transform_engine(shards: ShardFiles) -> Engine:
     return TransformEngine(shards, transform, 2)
 
 
@@ -60,10 +60,10 @@ def transform_engine(shards: MappedShards) -> Engine:
         transform_engine,
     ]
 )
-def make_engine(request: pytest.FixtureRequest) -> Iterator[Callable[[MappedShards], Engine]]:
+def make_engine(request: pytest.FixtureRequest) -> Iterator[Callable[[ShardFiles], Engine]]:
     made: list[Engine] = []
 
-    def make(shards: MappedShards) -> Engine:
+    def make(shards: ShardFiles) -> Engine:
         made.append(request.param(shards))
         return made[-1]
 
@@ -73,10 +73,10 @@ def make_engine(request: pytest.FixtureRequest) -> Iterator[Callable[[MappedShar
 
 
 @pytest.fixture
-def shard(tmp_path: Path, photo: Callable[..., bytes]) -> Callable[..., tuple[Index, MappedShards]]:
+def shard(tmp_path: Path, photo: Callable[..., bytes]) -> Callable[..., tuple[Index, ShardFiles]]:
     """A shard of 8 records; those at `broken` are half an image."""
 
-    def make(broken: tuple[int, ...] = ()) -> tuple[Index, MappedShards]:
+    def make(broken: tuple[int, ...] = ()) -> tuple[Index, ShardFiles]:
         with (tmp_path / "x.tfrecord").open("wb") as file:
             for number in range(8):
                 image = photo(40, 30, seed=number)
@@ -86,7 +86,7 @@ def shard(tmp_path: Path, photo: Callable[..., bytes]) -> Callable[..., tuple[In
                 head, foot = frame(data)
                 file.writelines((head, data, foot))
         index = index_shards([tmp_path / "x.tfrecord"])
-        return index, MappedShards(tmp_path, index)
+        return index, ShardFiles(tmp_path, index)
 
     return make
 
@@ -129,7 +129,7 @@ class TestFinish:
         raw[len(raw) // 2] ^= 1
         (tmp_path / "x.tfrecord").write_bytes(bytes(raw))
         with pytest.raises(BadRecordFile, match="fails its checksum"):
-            make_engine(MappedShards(tmp_path, index)).start(all_of(index)).finish()
+            make_engine(ShardFiles(tmp_path, index)).start(all_of(index)).finish()
 
 
 class TestClose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from collections.abc import Callable
@@ -15,15 +16,18 @@ import pytest
 from danlu_accel.records import (
     BadRecordFile,
     BrokenImage,
+    IndexTFRDataset,
     Recipe,
     RecordLoader,
     native,
+    pack,
     read_label_map,
     training_recipe,
 )
 from danlu_accel.records.errors import BadImageList
 from danlu_accel.records.index import ENTRY, Shard, read_index, write_index
 from danlu_accel.records.native import Status, to_native
+from danlu_accel.records.sources import Source
 
 core: Any = native.core
 needs_core = pytest.mark.skipif(core is None, reason=native.advice())
@@ -146,6 +150,33 @@ class TestShards:
         shard.write_bytes(shard.read_bytes()[:-50])
         with RecordLoader(path.parent, path.name, batch_size=4) as loader, pytest.raises(BadRecordFile, match="cut"):
             list(loader)
+
+    @pytest.mark.parametrize("transform", [None, Recipe(height=24, width=24)])
+    def test_a_shard_that_shrinks_while_it_is_read_is_an_error(
+        self, packed: Callable[..., Path], transform: Any
+    ) -> None:
+        """With a memory map this would be a SIGBUS."""
+        path = packed(8, shards=1)
+        dataset = IndexTFRDataset(path.parent, path.name, transform)
+        dataset[0]
+        os.truncate(path.with_suffix(".tfrecord"), 100)
+        with pytest.raises(BadRecordFile, match="no record at byte"):
+            dataset[7]
+
+    def test_an_index_that_shrinks_while_it_is_used_does_no_harm(self, packed: Callable[..., Path]) -> None:
+        path = packed(8)
+        dataset = IndexTFRDataset(path.parent, path.name)
+        os.truncate(path, 0)
+        assert dataset.targets == [0, 0, 0, 1, 1, 1, 2, 2]
+        assert dataset[7][1] == 2
+
+    def test_boxes_of_a_shard_that_shrinks_are_an_error(self, tmp_path: Path, photo: Callable[..., bytes]) -> None:
+        (tmp_path / "a.jpg").write_bytes(photo(80, 60))
+        pack(tmp_path, [Source("a.jpg", -1, {"image/object/bbox/xmin": [0.5]})] * 8, tmp_path / "x", kind="coco")
+        dataset = IndexTFRDataset(tmp_path, "x.index")
+        os.truncate(tmp_path / "x.tfrecord", 100)
+        with pytest.raises(BadRecordFile):
+            dataset[7]
 
     def test_a_missing_shard_is_named(self, packed: Callable[..., Path]) -> None:
         path = packed(4, shards=1)

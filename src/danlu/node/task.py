@@ -98,6 +98,13 @@ class TaskLogCopy(NamedTuple):
     """Relative to it; everything on the way belongs to the job's owner."""
 
 
+class TaskCache(NamedTuple):
+    """Where the tasks of this node that have one owner keep what they fetched."""
+
+    folder: str
+    max_bytes: int
+
+
 class TaskUsage(NamedTuple):
     """How it is measured what the task uses."""
 
@@ -180,6 +187,7 @@ class Task(NamedTuple):
     """Controller -> how the paths of the node's control groups begin."""
 
     usage: TaskUsage = TaskUsage()
+    cache: Optional[TaskCache] = None
 
 
 class Gang(NamedTuple):
@@ -194,6 +202,9 @@ class Gang(NamedTuple):
 
     way_out: str
     """The program that leads out of that network; empty: nothing does."""
+
+    forwarder: tuple[str, ...] = ()
+    """The command that carries the API into that network; none: tasks reach the server by its own address."""
 
 
 def to_json(task: Task) -> str:

@@ -48,6 +48,11 @@ def find(session: Session, of: type[T], name: str) -> T:
     return found
 
 
+def listed(session: Session, of: type[T], cursor: str | None, *, limit: int) -> list[T]:
+    """By name, those after the cursor."""
+    return catalog.listed(session, of, after=place(cursor), limit=limit)
+
+
 def make(session: Session, who: UserIdentity, thing: Flavor | Framework, now: datetime) -> None:
     kind = _KINDS[type(thing)]
     check_admin(who, kind.noun)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Annotated, Optional
+from typing import Annotated, Optional, cast
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
+from starlette.requests import HTTPConnection
 
 from danlu.auth import secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
-from danlu.errors import NotAllowed, NotSignedIn
+from danlu.errors import DanluError, NotAllowed, NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
-from danlu.server.state import ServerState, State
+from danlu.server.state import ServerState
 from danlu.spec.job import stored_job
 from danlu.store.queries import attempts, jobs, people, projects
 from danlu.store.sql.tables import UserRow
 
 COOKIE = "danlu_session"
+WHO = "danlu.who"
+"""Where the scope of a request says who asks, or has the error that kept us from knowing."""
+
 CSRF_HEADER = "X-Danlu-CSRF"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOUCH_EVERY = timedelta(minutes=1)
@@ -40,18 +44,30 @@ RequestOrigin = Annotated[Origin, Depends(_origin)]
 """Where a request comes from, for the routes that are open to all."""
 
 
-def origin_of(request: Request) -> Origin:
+def origin_of(request: HTTPConnection) -> Origin:
     # behind a proxy that the settings name, uvicorn has put the client's own address here
     return Origin(address=request.client.host if request.client is not None else "")
 
 
-def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
-    if bearer is not None and bearer.credentials:
-        return _bearer(state, bearer.credentials.strip(), origin_of(request))
+def identify(state: ServerState, request: HTTPConnection) -> Identity:
+    """Who asks. Raise NotSignedIn when that is not known, NotAllowed when a browser lacks its CSRF word."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and given.strip():
+        return _bearer(state, given.strip(), origin_of(request))
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)
     raise NotSignedIn(f"this needs credentials; {_HINT}")
+
+
+async def _identity(request: Request, _described: _Bearer) -> Identity:
+    """What was found out on the way in (`danlu.server.admission`)."""
+    found = request.scope.get(WHO)
+    if isinstance(found, DanluError):
+        raise found
+    if found is None:
+        raise NotSignedIn(f"this needs credentials; {_HINT}")
+    return cast("Identity", found)
 
 
 async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
@@ -62,6 +78,11 @@ async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
 
 CurrentIdentity = Annotated[Identity, Depends(_identity)]
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
+
+
+def person_of(who: Identity) -> str:
+    """Whose share of the server it is: a person's with all their keys, or a job's with all its tasks."""
+    return f"job {who.job_id}" if isinstance(who, JobIdentity) else f"user {who.user_id}"
 
 
 def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
@@ -87,9 +108,9 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     return replace(who, origin=replace(origin, via=f"key {key_id}"))
 
 
-def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+def _session(state: ServerState, cookie: str, request: HTTPConnection) -> UserIdentity:
     who, csrf = browser_session(state, cookie, origin_of(request))
-    if request.method not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
+    if request.scope["method"] not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
         raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
     return who
 
@@ -114,20 +135,6 @@ def identity_of(session: Session, user: UserRow | None) -> UserIdentity:
     roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
     archived = projects.archived_ids(session)
     return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles, archived=archived)
-
-
-def is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
-    """Whether somebody who was let in a while ago still would be: answers that go on for long ask this."""
-    user = people.get_user(session, who.user_id)
-    if user is None or not user.is_active:
-        return False
-    kind, _, name = who.origin.via.partition(" ")
-    if kind == "session":
-        return people.has_session(session, who.user_id, name)
-    found = people.get_key(session, name) if kind == "key" else None
-    if found is None:
-        return kind != "key"
-    return found[0].expires_at is None or found[0].expires_at > now
 
 
 def session_id(digest: str) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from danlu_accel.records.inspection import check as check
     from danlu_accel.records.inspection import describe as describe
     from danlu_accel.records.inspection import unpack as unpack
+    from danlu_accel.records.listing import ListedImage as ListedImage
+    from danlu_accel.records.listing import class_names as class_names
+    from danlu_accel.records.listing import labels_of_folders as labels_of_folders
     from danlu_accel.records.listing import list_images as list_images
     from danlu_accel.records.listing import read_label_map as read_label_map
     from danlu_accel.records.listing import read_list as read_list
@@ -52,7 +55,16 @@ _HOME = {
         "UnknownTransform",
     ],
     "inspection": ["check", "describe", "unpack"],
-    "listing": ["list_images", "read_label_map", "read_list", "write_label_map", "write_list"],
+    "listing": [
+        "ListedImage",
+        "class_names",
+        "labels_of_folders",
+        "list_images",
+        "read_label_map",
+        "read_list",
+        "write_label_map",
+        "write_list",
+    ],
     "loader": ["RecordLoader"],
     "options": ["LoaderOptions"],
     "packing": ["OnBroken", "PackOptions", "pack"],

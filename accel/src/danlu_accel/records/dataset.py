@@ -18,7 +18,7 @@ from danlu_accel.records.index import Index, index_shards, read_index
 from danlu_accel.records.native import Status
 from danlu_accel.records.pillow_path import open_image, render
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 
 Transform = Callable[[Any], Any]
 
@@ -60,7 +60,7 @@ class IndexTFRDataset:
         self, tfrecord_dir: Name, tfrecord_file: Name, transform: Transform | None = None, *, verify: bool = True
     ) -> None:
         self.index = open_index(tfrecord_dir, tfrecord_file)
-        self.shards = MappedShards(tfrecord_dir, self.index, verify=verify)
+        self.shards = ShardFiles(tfrecord_dir, self.index, verify=verify)
         self.transform = transform
         found = NotRecognised("no transform") if transform is None else recognise(transform)
         if isinstance(found, NotRecognised) and transform is not None:

@@ -21,7 +21,7 @@
 from __future__ import annotations
 
 import json
-import mmap
+import os
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -75,12 +75,10 @@ class Index:
 
 
 def read_index(path: Name) -> Index:
-    """Open a `.index`; its entries stay on disk and are paged in on use."""
+    """Read a `.index`: 32 bytes of memory per record."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+        buffer = memoryview(path.read_bytes())  # not mapped: an index that is overwritten would kill us by SIGBUS
     except OSError as error:
         raise BadRecordFile(f"no index {str(path)!r}: {error.strerror}; `danlu-records pack` makes one") from error
     return parse_index(buffer, name=str(path))
@@ -140,14 +138,13 @@ def index_shards(paths: Iterable[Name], *, verify: bool = True) -> Index:
     shards, tables = [], []
     has_boxes = False
     for number, path in enumerate(Path(path) for path in paths):
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
         rows = []
-        for offset, data in scan(buffer, verify=verify, name=path.name):
-            features = decode_example(data)
-            has_boxes = has_boxes or BOXES in features
-            rows.append(_entry_of(features, data, offset, number, path.name))
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for offset, data in scan(file, size, verify=verify, name=path.name):
+                features = decode_example(data)
+                has_boxes = has_boxes or BOXES in features
+                rows.append(_entry_of(features, data, offset, number, path.name))
         tables.append(np.array(rows, ENTRY))
         shards.append(Shard(path.name, size))
     entries = np.concatenate(tables) if tables else np.zeros(0, ENTRY)

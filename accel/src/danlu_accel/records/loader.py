@@ -26,7 +26,7 @@ from danlu_accel.records.native_engine import NativeEngine
 from danlu_accel.records.options import LoaderOptions, at_least
 from danlu_accel.records.order import Order, Positions, Step, next_step
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise, training_recipe
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 from danlu_accel.records.state import LoaderState, name_of_data, read_state
 from danlu_accel.records.storage import storage_for
 from danlu_accel.records.thread_engines import PillowEngine, TransformEngine
@@ -92,7 +92,7 @@ class RecordLoader:
         if isinstance(self._plan, NotRecognised):
             require_known(self._plan, self.index)
         self._storage.use(self.index)
-        self._shards = MappedShards(folder, self.index, verify=options.verify)
+        self._shards = ShardFiles(folder, self.index, verify=options.verify, fetch_again=self._storage.fetch_again)
         self.batch_size = batch_size
         self._shuffle, self._seed = shuffle, options.seed
         self._threads = options.threads or _num_cores()
@@ -175,6 +175,7 @@ class RecordLoader:
         if self._engine is not None and self._engine_pid == os.getpid():
             self._engine.close()
         self._engine = None
+        self._shards.close()
         self._storage.close()
 
     def __enter__(self) -> RecordLoader:

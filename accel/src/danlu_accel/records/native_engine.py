@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from danlu_accel.records import native
 from danlu_accel.records.buffers import BatchMemory, Pixels
 from danlu_accel.records.engine import Engine, Made, Numbers, Ticket, Wanted, broken_record, empty_geometry
-from danlu_accel.records.errors import BadRecordFile, BrokenImage
+from danlu_accel.records.errors import BrokenImage
+from danlu_accel.records.native import Status
 from danlu_accel.records.pillow_path import render_into
 from danlu_accel.records.recipe import Recipe
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 
 # What a thread needs to know of one record; the C++ twin is Item in native/pool.h.
 ITEM = np.dtype(
@@ -31,28 +30,29 @@ ITEM = np.dtype(
 
 
 class NativeEngine(Engine):
+    pool: Any = None
+
     def __init__(
-        self, shards: MappedShards, recipe: Recipe, memory: BatchMemory, *, threads: int, read_ahead: int, verify: bool
+        self, shards: ShardFiles, recipe: Recipe, memory: BatchMemory, *, threads: int, read_ahead: int, verify: bool
     ) -> None:
         assert native.core is not None
         self.shards = shards
         self.recipe = recipe
         self.memory = memory
-        self.pool: Any = native.core.Pool(threads, read_ahead)
-        self._native_recipe = native.to_native(recipe)
+        self.native_recipe = native.to_native(recipe)
+        self.pool = native.core.Pool(threads, read_ahead)
         self._verify = verify
-        self._fds: Numbers = np.full(shards.num_shards, -1, np.int32)
 
     def start(self, wanted: Wanted) -> Ticket:
         entries = wanted.entries
         items = np.empty(len(entries), ITEM)
-        items["fd"] = self._open(entries["shard"])
+        items["fd"] = self.shards.descriptors(entries["shard"])
         items["key"] = wanted.keys
         for name in ("length", "offset", "image_at", "image_bytes"):
             items[name] = entries[name]
         out = self.memory.take(len(entries))
         status, geometry = np.zeros(len(entries), np.int32), empty_geometry(len(entries))
-        number = self.pool.submit(self._native_recipe, items.view(np.uint8), out, status, geometry, self._verify)
+        number = self.pool.submit(self.native_recipe, items.view(np.uint8), out, status, geometry, self._verify)
         return NativeTicket(self, number, wanted, out, status, geometry)
 
     def statistics(self) -> dict[str, float]:
@@ -60,22 +60,9 @@ class NativeEngine(Engine):
 
     def close(self) -> None:
         self.pool = None  # joins the threads
-        for fd in self._fds[self._fds >= 0].tolist():
-            os.close(fd)
-        self._fds[:] = -1
 
-    def _open(self, numbers: npt.NDArray[Any]) -> Numbers:
-        found: Numbers = self._fds[numbers]
-        if found.min(initial=0) >= 0:
-            return found
-        for number in np.unique(numbers[found < 0]).tolist():
-            path = self.shards.path(number)
-            try:
-                self._fds[number] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            except OSError as error:
-                raise BadRecordFile(f"no shard {str(path)!r}: {error.strerror}; the index names it") from error
-        opened: Numbers = self._fds[numbers]
-        return opened
+    def __del__(self) -> None:
+        self.close()  # before the shards are closed, which threads may still read
 
 
 @dataclass(frozen=True)
@@ -89,10 +76,9 @@ class NativeTicket(Ticket):
 
     def finish(self) -> Made:
         self.engine.pool.wait(self.number)
-        left = np.flatnonzero(self.status)
-        for position in left.tolist():
-            self._retry(position)
-        return Made(self.engine.memory.as_images(self.out), self.geometry, len(left))
+        left = np.flatnonzero(self.status).tolist()
+        num_by_pillow = sum(self._make_again(position) for position in left)
+        return Made(self.engine.memory.as_images(self.out), self.geometry, num_by_pillow)
 
     def abandon(self) -> None:
         pool = self.engine.pool
@@ -100,11 +86,21 @@ class NativeTicket(Ticket):
             pool.cancel(self.number)
             pool.wait(self.number)
 
-    def _retry(self, position: int) -> None:
-        """Do in Python what the core did not: another image format, or an error that deserves a good message."""
-        image = self.engine.shards.image(self.wanted.entries[position])  # a damaged record raises here
+    def _make_again(self, position: int) -> bool:
+        """Make one image that the threads did not; return whether Pillow did it.
+
+        The core leaves other image formats to Pillow. A damaged record raises, unless it could be fetched again.
+        """
+        image = self.engine.shards.image(self.wanted.entries[position])
+        out, key = self.out[position], int(self.wanted.keys[position])
+        if self.status[position] in (Status.BAD_RECORD, Status.READ_FAILED):
+            assert native.core is not None
+            status, row = native.core.load(image, self.engine.native_recipe, key, out.ctypes.data, out.nbytes)
+            if status == Status.OK:
+                self.geometry[position] = row
+                return False
         try:
-            drawn = render_into(self.out[position], image, self.engine.recipe, int(self.wanted.keys[position]))
+            self.geometry[position] = render_into(out, image, self.engine.recipe, key).as_row()
         except BrokenImage as error:
             raise broken_record(int(self.wanted.records[position]), error) from error
-        self.geometry[position] = drawn.as_row()
+        return True

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from danlu_accel.records import native
-from danlu_accel.records.errors import BrokenImage
+from danlu_accel.records.errors import BadImageList, BrokenImage
 from danlu_accel.records.files import Name, whole_file, write_whole
 from danlu_accel.records.index import ENTRY, Entries, Index, Shard, write_idx, write_index
 from danlu_accel.records.prepare import PreparedImage, Rewriting, prepare
@@ -75,7 +75,12 @@ def pack(
     kind: str = "imagefold",
     options: PackOptions | None = None,
 ) -> Packed:
-    """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder."""
+    """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder.
+
+    Raises BadImageList where there is nothing to pack: no source, or none that can be decoded.
+    """
+    if not sources:
+        raise BadImageList(f"no images to pack into {str(name)!r}; expected at least one")
     job = _Job(Path(image_dir), Path(name), options or PackOptions())
     job.target.parent.mkdir(parents=True, exist_ok=True)
     ordered = list(sources)
@@ -196,18 +201,21 @@ def _finish(job: _Job, notes: list[_Note], classes: Sequence[str], kind: str, re
         table = note.entries.copy()
         table["shard"] = number
         tables.append(table)
-    entries = np.concatenate(tables) if tables else np.zeros(0, ENTRY)
+    entries = np.concatenate(tables)
     shards = tuple(Shard(note.path.name, note.num_bytes) for note in notes)
     made_with: dict[str, Any] = asdict(job.options.rewriting)
     made_with["restart_markers"] = job.options.rewriting.restart_markers and native.core is not None
-    index_path = job.target.with_name(f"{job.target.name}.index")
-    write_index(index_path, Index(shards, entries, tuple(classes), kind, made_with))
     broken = tuple(item for note in notes for item in note.broken)
     broken_path = job.target.with_name(f"{job.target.name}.broken.txt")
     if broken and job.options.on_broken is OnBroken.LIST:
         write_whole(broken_path, ["".join(f"{path}\t{why}\n" for path, why in broken).encode()])
     else:
         broken_path.unlink(missing_ok=True)
+    if not len(entries):
+        path, why = broken[0]
+        raise BadImageList(f"none of the {len(broken)} images can be decoded, first: {path}: {why}")
+    index_path = job.target.with_name(f"{job.target.name}.index")
+    write_index(index_path, Index(shards, entries, tuple(classes), kind, made_with))
     for note in notes:
         _note_path(note.path).unlink(missing_ok=True)
     return Packed(index_path, len(entries), sum(shard.num_bytes for shard in shards), broken, resumed)

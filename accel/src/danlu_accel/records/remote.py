@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -50,6 +51,8 @@ class HttpReader:
                 while chunk := response.read(CHUNK_BYTES):
                     yield chunk
         except (HTTPException, OSError) as error:
+            if isinstance(error, HTTPError):
+                error.close()
             raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
 
 
@@ -133,6 +136,11 @@ class RemoteStorage:
         for future in futures:
             future.result()
 
+    def fetch_again(self, number: int) -> bool:
+        """Fetch a shard whose copy in the cache is damaged."""
+        self._download(number)
+        return True
+
     def read_ahead(self, folder: Path) -> int:  # noqa: ARG002
         return 0
 
@@ -190,8 +198,13 @@ class RemoteStorage:
         shard = self._index.shards[number]
         path = self._folder / shard.name
         if path.is_file() and path.stat().st_size == shard.num_bytes:
-            return
-        with whole_file(path) as file:
+            return  # records that are damaged all the same are found by their checksums, see fetch_again
+        self._download(number)
+
+    def _download(self, number: int) -> None:
+        assert self._index is not None
+        shard = self._index.shards[number]
+        with whole_file(self._folder / shard.name) as file:
             for chunk in self._reader.read(shard.name):
                 file.write(chunk)
                 if file.tell() > shard.num_bytes:

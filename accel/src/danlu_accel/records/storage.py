@@ -4,6 +4,7 @@ storage.prepare(file) -> folder     the index is there after this
 storage.use(index)                  shards of this index will be asked for
 storage.follow(order, position)     this is the order in which they will be wanted
 storage.wait_for(entries)           the shards of these entries are in the folder after this
+storage.fetch_again(number)         the copy of a shard in the folder is damaged: get another one
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Storage(Protocol):
     def use(self, index: Index) -> None: ...
     def follow(self, order: Order, position: int) -> None: ...
     def wait_for(self, entries: Entries) -> None: ...
+    def fetch_again(self, number: int) -> bool: ...
     def read_ahead(self, folder: Path) -> int: ...
     def describe(self) -> str: ...
     def close(self) -> None: ...
@@ -58,6 +60,10 @@ class LocalStorage:
 
     def wait_for(self, entries: Entries) -> None:
         pass
+
+    def fetch_again(self, number: int) -> bool:  # noqa: ARG002
+        """There is only this one."""
+        return False
 
     def read_ahead(self, folder: Path) -> int:
         """Readers of their own pay where a read waits for a network; on a local disk they only cost a hand-over."""

@@ -12,7 +12,7 @@ from danlu_accel.records.engine import Engine, Made, Ticket, Wanted, broken_reco
 from danlu_accel.records.errors import BrokenImage
 from danlu_accel.records.pillow_path import open_image, render_into
 from danlu_accel.records.recipe import Recipe
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 
 
 class Work(ABC):
@@ -74,7 +74,7 @@ class ThreadTicket(Ticket):
 class PillowEngine(ThreadEngine):
     """A recipe, done by Pillow."""
 
-    def __init__(self, shards: MappedShards, recipe: Recipe, memory: BatchMemory, threads: int) -> None:
+    def __init__(self, shards: ShardFiles, recipe: Recipe, memory: BatchMemory, threads: int) -> None:
         super().__init__(threads)
         self.shards = shards
         self.recipe = recipe
@@ -103,7 +103,7 @@ class PillowWork(Work):
 class TransformEngine(ThreadEngine):
     """Any callable on PIL images. Its results are stacked, so they must be tensors of one shape."""
 
-    def __init__(self, shards: MappedShards, transform: Any, threads: int) -> None:
+    def __init__(self, shards: ShardFiles, transform: Any, threads: int) -> None:
         super().__init__(threads)
         self.shards = shards
         self.transform = transform

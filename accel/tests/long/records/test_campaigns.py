@@ -30,7 +30,7 @@ from danlu_accel.records.native import to_native
 from danlu_accel.records.pillow_path import finish, resized
 from danlu_accel.records.prepare import same_pixels
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 core: Any = native.core
 
 

@@ -27,13 +27,14 @@ from danlu.engines.local import sandbox
 from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
-from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
+from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
 from danlu.engines.local.removal import empty, move_away, trash
 from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
 from danlu.node.measure.usage_file import read_use
+from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.node.task import Gang, gang_to_json
 from danlu.spec.devices import Device
@@ -131,12 +132,14 @@ class LocalEngine(Engine):
                     can=self._can,
                 )
             addresses = sorted({task.address for task in plan.tasks}) if self._can.has_own_network else []
+            forwarder = forwarder_command(self.settings, credentials.server_url) if addresses else ()
             self._start_shims(
                 Gang(
                     folders=tuple(str(gang.task(task.rank).path) for task in tasks),
                     secrets=credentials.secrets,
-                    addresses=tuple(addresses),
+                    addresses=(*addresses, API_ADDRESS) if addresses else (),
                     way_out=self._can.way_out,
+                    forwarder=forwarder,
                 ),
                 lock=lock,
             )

@@ -18,6 +18,7 @@ from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.launch.targets import check_targets, is_below
 from danlu.node.supervise import image_root
+from danlu.node.supervise.api_door import API_URL
 from danlu.node.supervise.records import CONTROL, LOG, TOKEN
 from danlu.node.supervise.way_out import NAME_SERVER
 from danlu.node.task import (
@@ -203,7 +204,11 @@ def _describe(
         stager=(*python, str(NODE_SCRIPTS / "stage/stager.py")),
         command=task.command,
         spared=task.spared,
-        env={**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
+        env={
+            **_base_environment(task, folder, settings, has_sandbox=has_sandbox),
+            "DANLU_URL": API_URL if can.has_own_network else credentials.server_url,
+            **task.env,
+        },
         workdir=task.workdir,
         uid=uid,
         image=None if view is None else _image(task, folder, view, settings=settings, can=can),
@@ -222,6 +227,11 @@ def _describe(
         cgroups=can.cgroups,
         usage=_usage(plan, task, settings, can),
     )
+
+
+def forwarder_command(settings: EngineSettings, server_url: str) -> tuple[str, ...]:
+    """What carries the API into a gang's own network."""
+    return (*_script_runner(settings), str(NODE_SCRIPTS / "supervise/forwarder.py"), server_url)
 
 
 def _script_runner(settings: EngineSettings) -> tuple[str, ...]:

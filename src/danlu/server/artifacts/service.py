@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
 from danlu.content.names import check_alias, is_artifact_id, parse_named
-from danlu.content.packs import pack
-from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
+from danlu.errors import Conflict, NotAllowed, NotFound
+from danlu.server.artifacts.view import artifacts_out, versions_out
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
+from danlu.server.paging import cut
 from danlu.server.runs import service as runs
-from danlu.server.scope import visible_project_ids
+from danlu.server.scope import find_project, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
@@ -23,7 +24,48 @@ from danlu.store.metrics.decode import clean
 from danlu.store.objects import blobs
 from danlu.store.queries import artifacts, flow, models, people
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
-from danlu.wire.artifacts import MAX_PACK_BYTES, ChangeArtifact, ChangeVersion, LinkKind, LinkRun
+from danlu.wire.artifacts import (
+    MAX_PACK_BYTES,
+    ArtifactOut,
+    ChangeArtifact,
+    ChangeVersion,
+    LinkKind,
+    LinkRun,
+    VersionOut,
+)
+from danlu.wire.base import Page
+
+MAX_VERSIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which artifacts are asked for."""
+
+    project: str | None = None
+    prefix: str = ""
+    label: str | None = None
+
+
+def list_artifacts(
+    session: Session, who: UserIdentity, wanted: Wanted, *, before: int | None, limit: int
+) -> Page[ArtifactOut]:
+    """Newest first, each with its newest version."""
+    of = visible_project_ids(who) if wanted.project is None else [find_project(session, who, wanted.project).id]
+    among = artifacts.ArtifactFilter(project_ids=of, prefix=wanted.prefix, label=wanted.label)
+    found = artifacts.list_artifacts(session, among, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.number))
+    return Page(items=artifacts_out(session, rows), next=after)
+
+
+def list_versions(
+    session: Session, who: UserIdentity, name: str, project: str | None, *, before: int | None, limit: int
+) -> Page[VersionOut]:
+    """The versions of an artifact, newest first."""
+    artifact = find_artifact(session, who, name, project)
+    found = artifacts.list_versions(session, artifact.number, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.version))
+    return Page(items=versions_out(session, artifact, rows), next=after)
 
 
 def find_named(session: Session, who: UserIdentity, text: str, project: str | None) -> ArtifactVersionRow:
@@ -149,17 +191,10 @@ def link(session: Session, state: ServerState, who: Identity, version_id: str, b
     return row
 
 
-def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
-    with state.database.reading() as session:
-        row = find(session, who, version_id)
-    return _manifest(state, row)
-
-
-def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Sequence[str]) -> bytes:
-    """A pack of chunks that the version's project has sent: as many of them, from the first on, as a pack holds."""
-    with state.database.reading() as session:
-        row = find(session, who, version_id)
-        sizes = blobs.known_sizes(session, _artifact(session, row).project_id, digests)
+def chunks_for_a_pack(session: Session, who: Identity, version_id: str, digests: Sequence[str]) -> list[str]:
+    """As many of these chunks, from the first on, as a pack holds. Raise NotFound for one that is not the project's."""
+    row = find(session, who, version_id)
+    sizes = blobs.known_sizes(session, _artifact(session, row).project_id, digests)
     wanted: list[str] = []
     total = 0
     for digest in digests:
@@ -169,53 +204,23 @@ def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Seq
         if wanted and total > MAX_PACK_BYTES:
             break
         wanted.append(digest)
-    found = state.blobs.read_many(wanted, MAX_CHUNK_BYTES)
-    pieces = []
-    for digest, data in zip(wanted, found, strict=True):
-        if data is None:
-            raise Unavailable(f"the chunk {digest} of {version_id} cannot be read; tell who looks after the server")
-        pieces.append(data)
-    header = [{"sha256": digest, "size": len(data)} for digest, data in zip(wanted, pieces, strict=True)]
-    return pack(header, pieces)
+    return wanted
 
 
-def delete_version(state: ServerState, who: UserIdentity, version_id: str) -> None:
-    with state.database.reading() as session:
-        row = find_to_change(session, who, version_id)
-    named = contents(state, row)
-    with state.database.writing() as session:
-        find_to_change(session, who, version_id)
-        remove(session, state, who, version_id, named)
-
-
-def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: str | None) -> int:
-    """Delete an artifact with all its versions; return how many."""
-    with state.database.reading() as session:
-        artifact = find_artifact(session, who, name, project)
-        check_deletable(session, who, artifact)
-        rows = artifacts.list_versions(session, artifact.number, before=None, limit=100_000)
-    named = {row.id: contents(state, row) for row in rows}
-    with state.database.writing() as session:
-        artifact = find_artifact(session, who, name, project)
-        check_deletable(session, who, artifact)
-        for version_id, digests in named.items():
-            remove(session, state, who, version_id, digests)
-        if artifacts.latest_of(session, [artifact.number]):
-            raise Conflict(f"{name!r} got another version meanwhile; delete it again")
-        artifacts.delete_artifact(session, artifact)
-    return len(named)
+def versions_to_delete(
+    session: Session, who: UserIdentity, name: str, project: str | None
+) -> Sequence[ArtifactVersionRow]:
+    """All versions of an artifact, if one may delete every one of them."""
+    artifact = find_artifact(session, who, name, project)
+    check_deletable(session, who, artifact)
+    return artifacts.list_versions(session, artifact.number, before=None, limit=MAX_VERSIONS)
 
 
 def check_deletable(session: Session, who: Identity, artifact: ArtifactRow) -> None:
     """Refuse unless one may delete every version of it."""
-    for row in artifacts.list_versions(session, artifact.number, before=None, limit=100_000):
+    for row in artifacts.list_versions(session, artifact.number, before=None, limit=MAX_VERSIONS):
         if not _can_change(session, who, row):
             raise NotAllowed(f"{artifact.name}:{row.version} is not yours to delete; ask an owner of its project")
-
-
-def contents(state: ServerState, row: ArtifactVersionRow) -> set[str]:
-    """All blobs that a version keeps: its manifest, and what that names."""
-    return {row.manifest, *read_manifest(_manifest(state, row)).chunks()}
 
 
 def remove(session: Session, state: ServerState, who: Identity, version_id: str, digests: set[str]) -> None:
@@ -235,10 +240,6 @@ def remove(session: Session, state: ServerState, who: Identity, version_id: str,
 
 def node_of(row: ArtifactVersionRow) -> NodeRef:
     return NodeRef(NodeKind.ARTIFACT, row.id)
-
-
-def _manifest(state: ServerState, row: ArtifactVersionRow) -> bytes:
-    return b"".join(state.blobs.read(row.manifest))
 
 
 def _artifact(session: Session, row: ArtifactVersionRow) -> ArtifactRow:

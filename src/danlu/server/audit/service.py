@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -9,15 +10,29 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
 from danlu.errors import NotAllowed
+from danlu.server.paging import page_of
 from danlu.server.scope import find_project
 from danlu.spec.audit import Action
 from danlu.store.queries import audit, people
 from danlu.store.queries.audit import AuditFilter
 from danlu.store.sql.tables import AuditRow
 from danlu.wire.audit import AuditOut
+from danlu.wire.base import Page
 
 ONE_STORY = timedelta(minutes=1)
 """Files that one person puts into or deletes from one bucket within so long are one event with a count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events are asked for; None: whatever it is."""
+
+    actor: str | None = None
+    object: str | None = None
+    action: Action | None = None
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 def record_action(
@@ -34,20 +49,22 @@ def record_action(
     audit.add_event(session, _row(who, action, thing, at, project_id, details))
 
 
-def record_repeated_action(
-    session: Session,
-    who: Identity,
-    action: Action,
-    thing: str,
-    *,
-    at: datetime,
-    project_id: int | None,
-    first: str,
-    count: int = 1,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same change to many things in one place."""
+
+    place: str
+    project_id: int | None
+    first: str
+    """Name of one of them."""
+
+    count: int = 1
+
+
+def record_repeated_action(session: Session, who: Identity, action: Action, changed: Repeated, *, at: datetime) -> None:
     """Record a change that comes in thousands: those within a minute are one event with a count and the first name."""
-    row = _row(who, action, thing, at, project_id, {"first": first})
-    row.count = count
+    row = _row(who, action, changed.place, at, changed.project_id, {"first": changed.first})
+    row.count = changed.count
     if not audit.count_more(session, row, since=at - ONE_STORY):
         audit.add_event(session, row)
 
@@ -67,10 +84,22 @@ def visible(session: Session, who: UserIdentity, project: str | None) -> list[in
     return owned
 
 
-def list_events(session: Session, wanted: AuditFilter, *, before: int | None, limit: int) -> list[AuditOut]:
+def list_events(
+    session: Session, who: UserIdentity, wanted: Wanted, *, before: int | None, limit: int
+) -> Page[AuditOut]:
+    """Newest first."""
+    seen = AuditFilter(
+        project_ids=visible(session, who, wanted.project),
+        actor=wanted.actor,
+        object=wanted.object,
+        action=wanted.action,
+        since=wanted.since,
+        until=wanted.until,
+    )
     names = people.projects_by_id(session)
-    rows = audit.list_events(session, wanted, before=before, limit=limit)
-    return [_out(row, names.get(row.project_id) if row.project_id is not None else None) for row in rows]
+    rows = audit.list_events(session, seen, before=before, limit=limit + 1)
+    shown = [_out(row, names.get(row.project_id) if row.project_id is not None else None) for row in rows]
+    return page_of(shown, limit, lambda event: str(event.id))
 
 
 def _out(row: AuditRow, project: str | None) -> AuditOut:

@@ -8,7 +8,6 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import JobIdentity
-from danlu.server.state import ServerState
 from danlu.spec.flow import NodeKind, NodeRef, Relation, job_node, run_node, store_node
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.models import model_node
@@ -40,23 +39,19 @@ def jobs_deleted(session: Session, job_ids: Sequence[str], at: datetime) -> None
     flow.bury_many(session, NodeKind.JOB, job_ids, at)
 
 
-def job_wrote(state: ServerState, who: JobIdentity) -> None:
-    """A job has put files below its output: only then is there an output to speak of."""
+def is_output_known(session: Session, who: JobIdentity) -> bool:
+    """Whether it is known that the job has put files below its output."""
+    return flow.is_connected(session, job_node(who.job_id), store_node(who.writes))
+
+
+def job_wrote(session: Session, who: JobIdentity, at: datetime) -> None:
+    """A job has put files below its output."""
     job, output = job_node(who.job_id), store_node(who.writes)
-    with state.database.reading() as session:
-        if flow.is_connected(session, job, output):
-            return
-    with state.database.writing() as session:
-        if flow.find(session, job) is None:
-            return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
-        flow.node(
-            session,
-            output,
-            project_id=_project_of(session, output, who.project_id),
-            label=_path(output),
-            at=state.now(),
-        )
-        flow.connect(session, job, output, Relation.OUTPUT, state.now())
+    if flow.find(session, job) is None:
+        return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
+    project_id = _project_of(session, output, who.project_id)
+    flow.node(session, output, project_id=project_id, label=_path(output), at=at)
+    flow.connect(session, job, output, Relation.OUTPUT, at)
 
 
 def run_made(session: Session, row: RunRow, at: datetime) -> None:
@@ -84,15 +79,15 @@ def objects_put(session: Session, path: StorePath) -> None:
     flow_paths.revive(session, path)
 
 
-def objects_deleted(state: ServerState, path: StorePath) -> None:
-    """Files were deleted there, or below: of the paths of the data flow, those with nothing left are gone."""
-    with state.database.reading() as session:
-        around = flow_paths.around(session, path)
-    empty = [found for found in around if _is_empty(state, found)]
-    if empty:
-        with state.database.writing() as session:
-            for found in empty:
-                flow.bury(session, store_node(str(found)), state.now())
+def paths_around(session: Session, path: StorePath) -> Sequence[StorePath]:
+    """The paths of the data flow that may be empty when something was deleted there."""
+    return flow_paths.around(session, path)
+
+
+def paths_emptied(session: Session, paths: Sequence[StorePath], at: datetime) -> None:
+    """Nothing is left at these paths."""
+    for path in paths:
+        flow.bury(session, store_node(str(path)), at)
 
 
 def _connect_path(
@@ -110,14 +105,3 @@ def _project_of(session: Session, node: NodeRef, otherwise: int) -> int:
 
 def _path(node: NodeRef) -> str:
     return f"store://{node.key}"
-
-
-def _is_empty(state: ServerState, path: StorePath) -> bool:
-    """Whether there is neither such an object nor anything below it."""
-    name = path.key.rstrip("/")
-    listing = state.objects.list(path.bucket, prefix=name, delimiter="", after="", limit=1)
-    keys = [info.key for info in listing.objects]
-    if not keys or not name or keys[0] == name or keys[0].startswith(f"{name}/"):
-        return not keys
-    below = state.objects.list(path.bucket, prefix=f"{name}/", delimiter="", after="", limit=1)
-    return not below.objects

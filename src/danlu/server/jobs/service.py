@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -18,7 +19,8 @@ from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
 from danlu.server.invalid import bad_spec
 from danlu.server.jobs.planning import try_plan
-from danlu.server.jobs.view import job_out, plan_out, stored_spec
+from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
+from danlu.server.paging import cut, page_of
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -31,7 +33,8 @@ from danlu.spec.terms import Terms
 from danlu.store.objects import blobs
 from danlu.store.queries import jobs, people
 from danlu.store.sql.tables import JobRow
-from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
+from danlu.wire.base import Page
+from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
 DEFAULT_FOLDER = "jobs"
 _ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
@@ -114,6 +117,30 @@ def plan(
     return plan_out(made, notes, explain(spec, made) if is_explained else None, terms)
 
 
+def wanted(
+    who: UserIdentity, *, states: Sequence[JobState], name: str | None, tags: Sequence[tuple[str, str]]
+) -> jobs.JobFilter:
+    """Which jobs are asked for, among those that one may see."""
+    return jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=tags)
+
+
+def list_jobs(
+    session: Session, wanted: jobs.JobFilter, *, before: str | None, limit: int, now: datetime
+) -> Page[JobSummary]:
+    """Newest first."""
+    rows, after = cut(jobs.list_jobs(session, wanted, before=before, limit=limit + 1), limit, lambda row: row.id)
+    return Page(items=rows_out(session, rows, now), next=after)
+
+
+def get(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    return job_out(session, find(session, who, job), state.now())
+
+
+def list_events(session: Session, who: UserIdentity, job: str, *, after: int, limit: int) -> Page[EventOut]:
+    found = jobs.list_events(session, find(session, who, job).id, after=after, limit=limit + 1)
+    return page_of([event_out(event) for event in found], limit, lambda event: str(event.id))
+
+
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
     """The job of that id, or the newest of that name, among those that one may see."""
     if is_job_id(name_or_id):
@@ -182,7 +209,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
     _record(session, state, who, Action.JOB_START, row)
-    session.refresh(row)
+    jobs.reload(session, row)
     return job_out(session, row, state.now())
 
 
@@ -232,7 +259,7 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
     jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
     _record(session, state, who, _ACTIONS[desired], row)
-    session.refresh(row)
+    jobs.reload(session, row)
 
 
 def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:

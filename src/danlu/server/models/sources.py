@@ -15,7 +15,6 @@ from danlu.server.artifacts import service as artifacts_service
 from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
 from danlu.server.runs import service as runs_service
-from danlu.server.state import ServerState
 from danlu.spec.flow import NodeRef, store_node
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.spec.runs import SYSTEM
@@ -81,18 +80,17 @@ def find_source(session: Session, who: UserIdentity, body: RegisterModel) -> Sou
     return Source(**{**vars(found), "runs": [runs_service.find(session, who, body.run)]})
 
 
-def measure(state: ServerState, source: Source) -> Measured:
+def journals_of_runs(session: Session, source: Source) -> list[tuple[RunRow, str]]:
+    """The journals of the runs whose metrics count."""
+    return [(run, journal.name) for run in source.runs for journal in journals_of(session, run.number)]
+
+
+def measured(session: Session, source: Source) -> Measured:
     """The last values of all metrics, and the hyperparameters, as they are now."""
-    for run in source.runs:
-        with state.database.reading() as session:
-            journals = [journal.name for journal in journals_of(session, run.number)]
-        for journal in journals:  # what has arrived counts, though nobody may have got round to it
-            state.metrics.ingest_journal(run.number, run.id, journal)
     metrics: dict[str, float | None] = {}
     hparams = dict(source.hparams)
-    with state.database.reading() as session:
-        fresh = [row for run in source.runs if (row := runs.get_run(session, run.id)) is not None]
-        series = runs.rolled_up(session, [row.number for row in fresh], without=SYSTEM, most=MAX_METRICS)
+    fresh = [row for run in source.runs if (row := runs.get_run(session, run.id)) is not None]
+    series = runs.rolled_up(session, [row.number for row in fresh], without=SYSTEM, most=MAX_METRICS)
     for row in fresh:
         metrics.update({key: value for key, value in row.summary.items() if _is_number(value)})
         metrics.update({f"{one.type}/{one.name}".lstrip("/"): one.last for one in series[row.number]})

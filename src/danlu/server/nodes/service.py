@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -11,6 +10,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
 from danlu.store.metrics.usage import UsageFiles
@@ -36,18 +36,21 @@ def list_nodes(session: Session, usage: UsageFiles) -> list[NodeOut]:
     ]
 
 
-def drain(session: Session, who: UserIdentity, name: str, wanted: DrainNode, now: datetime) -> None:
+def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wanted: DrainNode) -> NodeOut:
     """Have nothing new started on the node. Drained again, it has the new reason."""
     _check(session, who, name)
+    now = state.now()
     nodes.drain(session, DrainRow(node=name, reason=wanted.reason, evicts=wanted.evict, user_id=who.user_id, at=now))
     record_action(session, who, Action.NODE_DRAIN, f"node/{name}", at=now, reason=wanted.reason, evict=wanted.evict)
+    return get(session, state.usage, name)
 
 
-def open_again(session: Session, who: UserIdentity, name: str, now: datetime) -> None:
+def open_again(session: Session, state: ServerState, who: UserIdentity, name: str) -> NodeOut:
     """Let jobs come again. Quiet when the node is not drained."""
     _check(session, who, name)
     if nodes.open_again(session, name):
-        record_action(session, who, Action.NODE_OPEN, f"node/{name}", at=now)
+        record_action(session, who, Action.NODE_OPEN, f"node/{name}", at=state.now())
+    return get(session, state.usage, name)
 
 
 def get(session: Session, usage: UsageFiles, name: str) -> NodeOut:

@@ -10,9 +10,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.auth.identity import Identity, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
-from danlu.server.audit.service import record_action, record_repeated_action
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
 from danlu.server.scope import project_to_use, visible_project_ids
@@ -83,43 +83,28 @@ def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name:
     projects.delete_bucket(session, name)
 
 
-def record_object_change(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
-    """Record that files were put or deleted. A job's own output is recorded once, with the job, not file by file."""
-    if isinstance(who, JobIdentity):
-        flow.job_wrote(state, who)
-        return
-    project_id = _project_of(state, path.bucket)
-    thing, at = f"bucket/{path.bucket}", state.now()
-    with state.database.writing() as session:
-        record_repeated_action(session, who, action, thing, at=at, project_id=project_id, first=path.key, count=count)
-        if action is Action.OBJECT_PUT:
-            flow.objects_put(session, path)
-    if action is Action.OBJECT_DELETE:
-        flow.objects_deleted(state, path)
-
-
-def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
+def readable(session: Session, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
     """Return the path if it may be read, or listed."""
     path = _path(bucket, key, is_prefix=is_prefix)
-    rights.check_read_object(who, path, _project_of(state, bucket))
+    rights.check_read_object(who, path, project_of(session, bucket))
     return path
 
 
-def writable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
+def writable(session: Session, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
     path = _path(bucket, key, is_prefix=is_prefix)
-    rights.check_write_object(who, path, _project_of(state, bucket))
+    rights.check_write_object(who, path, project_of(session, bucket))
     return path
 
 
-def writable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
+def writable_all(session: Session, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
     """The path of each key, or why it may not be written."""
-    project_id = _project_of(state, bucket)
+    project_id = project_of(session, bucket)
     return [_checked(who, bucket, key, project_id, rights.check_write_object) for key in keys]
 
 
-def readable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
+def readable_all(session: Session, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
     """The path of each key, or why it may not be read."""
-    project_id = _project_of(state, bucket)
+    project_id = project_of(session, bucket)
     return [_checked(who, bucket, key, project_id, rights.check_read_object) for key in keys]
 
 
@@ -184,7 +169,7 @@ def _path(bucket: str, key: str, *, is_prefix: bool) -> StorePath:
     return StorePath(bucket, key)
 
 
-def _project_of(state: ServerState, bucket: str) -> int | None:
-    with state.database.reading() as session:
-        row = people.get_bucket(session, bucket)
-        return row.project_id if row is not None else None
+def project_of(session: Session, bucket: str) -> int | None:
+    """The project of a bucket; None when there is no such bucket."""
+    row = people.get_bucket(session, bucket)
+    return row.project_id if row is not None else None

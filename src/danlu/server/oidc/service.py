@@ -73,10 +73,8 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
     return url, state.sealer.seal(kept).decode()
 
 
-def finish(
-    state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str], origin: Origin
-) -> tuple[SessionOut, str] | None:
-    """Sign in who came back; None when they have to be let in first."""
+def who_came_back(state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str]) -> Person:
+    """Whom the provider vouches for."""
     if provider is None:
         raise NotFound("nobody signs in by OpenID Connect here")
     kept = _open(state, cookie)
@@ -84,10 +82,9 @@ def finish(
         raise NotSignedIn(_BEGIN_AGAIN)
     if "code" not in given:
         raise NotSignedIn(f"the provider did not sign you in ({given.get('error', 'it does not say why')[:100]})")
-    person = provider.person_for(
+    return provider.person_for(
         given["code"], redirect_uri=_redirect_uri(state), nonce=kept["nonce"], verifier=kept["verifier"]
     )
-    return state.database.write(_arrive, state, person, origin)
 
 
 def _open(state: ServerState, cookie: str) -> dict[str, str]:
@@ -100,7 +97,8 @@ def _open(state: ServerState, cookie: str) -> dict[str, str]:
     return kept
 
 
-def _arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
+def arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
+    """Sign in who came back; None when they have to be let in first."""
     user = registrations.user_of_subject(session, person.issuer, person.subject)
     if user is None and state.settings.oidc_people == "approval":
         _ask(session, state, person, origin)

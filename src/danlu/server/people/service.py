@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import Origin, Role, UserIdentity
-from danlu.errors import Conflict, NotAllowed, NotFound
+from danlu.auth.identity import JobIdentity, Role, UserIdentity
+from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import record_action
-from danlu.server.identity import browser_session
-from danlu.server.state import ServerState
+from danlu.server.paging import page_of
 from danlu.spec.audit import Action
-from danlu.store.queries import people
+from danlu.store.queries import jobs, people
 from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
+from danlu.wire.base import Page
 from danlu.wire.people import RoleName
 
 ADMIN = "admin"
@@ -58,15 +58,10 @@ def make_link(session: Session, name: str, now: datetime) -> str:
     return token
 
 
-def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
-    """A link for whoever is signed in in this browser, to sign in on the command line."""
-    who, right = browser_session(state, cookie, origin)
-    if not secrets.same(csrf, right):
-        raise NotAllowed("this form is not from the page of this session; open it again")
-    with state.database.writing() as session:
-        token = make_link(session, who.name, state.now())
-        record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
-    return f"{state.settings.reached_at}/signin?token={token}"
+def make_own_link(session: Session, who: UserIdentity, now: datetime) -> str:
+    """The token of a link for oneself."""
+    record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=now)
+    return make_link(session, who.name, now)
 
 
 def me(session: Session, who: UserIdentity) -> MeOut:
@@ -84,19 +79,35 @@ def me(session: Session, who: UserIdentity) -> MeOut:
     )
 
 
+def job_itself(session: Session, who: JobIdentity) -> MeOut:
+    """Who a job is: itself, and whose."""
+    job = jobs.get_job(session, who.job_id)
+    assert job is not None, "its token was valid a moment ago"
+    owner = people.get_user(session, job.owner_id)
+    project = people.projects_by_id(session)[who.project_id]
+    return MeOut(
+        name=owner.name if owner is not None else "",
+        is_admin=False,
+        projects=[project],
+        job=who.job_id,
+        attempt=who.attempt,
+    )
+
+
 def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) -> NewKeyOut:
     if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
         raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
     key = secrets.make_api_key()
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
-    row = people.add_key(
-        session, who.user_id, key_id=key.id, name=body.name, digest=key.digest, at=now, expires_at=expires_at
+    row = ApiKeyRow(
+        id=key.id, user_id=who.user_id, name=body.name, digest=key.digest, created_at=now, expires_at=expires_at
     )
+    people.add_key(session, row)
     record_action(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
     return NewKeyOut(**key_out(row, who.name).model_dump(), api_key=key.text)
 
 
-def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> list[KeyOut]:
+def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> Page[KeyOut]:
     """Own keys; with a name that person's, for admins."""
     of = who.user_id
     if user is not None and user != who.name:
@@ -105,7 +116,8 @@ def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: s
         if found is None:
             raise NotFound(f"no user {user!r}; `danlu users ls` lists them")
         of = found.id
-    return [key_out(key, owner.name) for key, owner in people.list_keys(session, of, after=after, limit=limit)]
+    keys = people.list_keys(session, of, after=after, limit=limit + 1)
+    return page_of([key_out(key, owner.name) for key, owner in keys], limit, lambda key: key.id)
 
 
 def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) -> None:

@@ -18,8 +18,7 @@ router = APIRouter(prefix="/projects", tags=["projects"])
 @router.get("")
 def list_projects(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectSummary]:
     """Those that you are a member of; all for admins."""
-    found = state.database.read(service.list_projects, who, after=cursor or "", limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].name if len(found) > limit else None)
+    return state.database.read(service.list_projects, who, after=cursor or "", limit=limit)
 
 
 @router.post("", status_code=201)

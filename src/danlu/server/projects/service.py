@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -9,18 +11,20 @@ from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.paging import page_of
 from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.store.queries import artifacts, models, people, projects
 from danlu.store.sql.tables import ProjectRow, UserRow
+from danlu.wire.base import Page
 from danlu.wire.people import RoleName
 from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOut, ProjectSummary, SetMember
 
 
-def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectSummary]:
-    rows = projects.list_projects(session, visible_project_ids(who), after=after, limit=limit)
-    return [_row_out(who, row) for row in rows]
+def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[ProjectSummary]:
+    rows = projects.list_projects(session, visible_project_ids(who), after=after, limit=limit + 1)
+    return page_of([_row_out(who, row) for row in rows], limit, lambda project: project.name)
 
 
 def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
@@ -46,21 +50,19 @@ def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProj
 
 def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeProject) -> ProjectOut:
     row, now = find_project_to_own(session, who, name), state.now()
+    values: dict[str, Any] = body.model_dump(exclude_none=True, exclude={"is_archived"})
     if body.name is not None and body.name != name:
         _check_free(session, body.name)
-        row.name = body.name
-    if body.description is not None:
-        row.description = body.description
     if body.is_archived is True and row.archived_at is None:
         num_open = projects.num_jobs(session, row.id, is_open=True)
         if num_open:
             raise Conflict(f"{num_open} of the project's jobs wait or run; stop them first: danlu ps, danlu stop JOB")
-        row.archived_at = now
+        values["archived_at"] = now
     if body.is_archived is False:
-        row.archived_at = None
+        values["archived_at"] = None
     try:
-        session.flush()
-    except IntegrityError as error:
+        projects.change_project(session, row, **values)
+    except IntegrityError as error:  # another server was faster
         raise _taken(row.name) from error
     changes = body.model_dump(exclude_none=True)
     record_action(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)

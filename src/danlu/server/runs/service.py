@@ -1,4 +1,4 @@
-"""The rules of runs and their folders. No HTTP, no SQL, no commit: the caller owns the transaction."""
+"""The rules of runs. No HTTP, no SQL, no commit: the caller owns the transaction."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
+from danlu.server.paging import cut, page_of
+from danlu.server.runs.folders import folder_in
+from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.runs import RunState, check_folder, is_run_id
+from danlu.spec.runs import RunState, is_run_id
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
 from danlu.store.queries import jobs, run_folders, runs
-from danlu.store.sql.run_tables import RunRow
-from danlu.wire.runs import ChangeRun, CreateRun, OnConflict
+from danlu.store.sql.run_tables import MediaRow, RunRow
+from danlu.wire.base import Page
+from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunSummary
 
 
 def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
@@ -69,6 +73,13 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     return row
 
 
+def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, limit: int) -> Page[RunSummary]:
+    """Newest first."""
+    found = runs.list_runs(session, wanted, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.number))
+    return Page(items=rows_out(session, rows), next=after)
+
+
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
     """The run of that id, in the bin or not, or the newest of that name."""
     if is_run_id(name_or_id):
@@ -78,6 +89,26 @@ def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
     if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
     return row
+
+
+def list_series(session: Session, who: Identity, run: str) -> list[MetricOut]:
+    return [metric_out(series) for series in runs.series_of(session, find(session, who, run).number)]
+
+
+def list_media(session: Session, who: Identity, run: str, *, after: tuple[str, int], limit: int) -> Page[MediaOut]:
+    found = runs.media_of(session, find(session, who, run).number, after=after, limit=limit + 1)
+    return page_of([media_out(media) for media in found], limit, lambda media: media.id)
+
+
+def find_media(
+    session: Session, who: Identity, run: str, place: tuple[str, int] | None, name: str
+) -> tuple[RunRow, MediaRow]:
+    """Something that a run has logged, by its journal and where it begins there."""
+    row = find(session, who, run)
+    found = runs.get_media(session, row.number, *place) if place is not None else None
+    if found is None:
+        raise NotFound(f"{row.id} has no {name!r}")
+    return row, found
 
 
 def find_to_change(session: Session, who: Identity, name_or_id: str) -> RunRow:
@@ -147,47 +178,8 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     return row.id
 
 
-def make_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> str:
-    project_id, folder = project_to_use(session, who, project), folder_in("path", path)
-    run_folders.make(session, project_id, folder, state.now())
-    record_action(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
-    return folder
-
-
-def move_folder(
-    session: Session, state: ServerState, who: UserIdentity, path: str, to: str, project: str | None
-) -> str:
-    """Give a folder another path. One who owns neither the project nor every run in it may not."""
-    project_id, old, new = project_to_use(session, who, project), folder_in("path", path), folder_in("to", to)
-    _check_folder_change(session, who, project_id, old)
-    if not new or new == old or new.startswith(f"{old}/"):
-        raise bad_field("to", f"{old!r} cannot become {new!r}; a path that is not below it would be right")
-    if run_folders.exists(session, project_id, new):
-        raise AlreadyExists(f"there is a folder {new!r} already")
-    run_folders.move(session, project_id, old, new, state.now())
-    record_action(session, who, Action.FOLDER_MOVE, f"folder/{old}", at=state.now(), project_id=project_id, to=new)
-    return new
-
-
-def delete_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> None:
-    """Put the runs in a folder into the bin, and forget the folder. They come back to it when they are restored."""
-    project_id, folder = project_to_use(session, who, project), folder_in("path", path)
-    _check_folder_change(session, who, project_id, folder)
-    flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
-    runs.bin_folder(session, project_id, folder, state.now())
-    run_folders.remove(session, project_id, folder)
-    record_action(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
-
-
 def _record(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
     record_action(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
-
-
-def folder_in(field: str, path: str) -> str:
-    try:
-        return check_folder(clean(path))
-    except ValueError as error:
-        raise bad_field(field, str(error)) from error
 
 
 def _make_room(
@@ -228,13 +220,3 @@ def _belongs(session: Session, who: Identity, body: CreateRun) -> tuple[int, int
     if job is not None and rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id):
         return job.project_id, who.user_id, job.id, body.attempt
     return project_id, who.user_id, None, None
-
-
-def _check_folder_change(session: Session, who: UserIdentity, project_id: int, folder: str) -> None:
-    if not folder or not run_folders.exists(session, project_id, folder):
-        raise NotFound(f"no folder {folder!r}")
-    if rights.can_own_project(who, project_id):
-        return
-    others = run_folders.owners_below(session, project_id, folder) - {who.user_id}
-    if others:
-        raise NotAllowed(f"{folder!r} holds runs of others; an owner of the project may change it")

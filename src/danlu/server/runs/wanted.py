@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import Depends, Query
 
 from danlu.server.identity import CurrentUser
-from danlu.server.runs import service
+from danlu.server.runs.folders import folder_in
 from danlu.server.scope import visible_project_ids
 from danlu.store.queries import runs
 
@@ -22,7 +22,7 @@ def _wanted(
 ) -> runs.RunFilter:
     return runs.RunFilter(
         project_ids=visible_project_ids(who),
-        folder=None if folder is None else service.folder_in("folder", folder),
+        folder=None if folder is None else folder_in("folder", folder),
         with_folders_below=below,
         job_id=job,
         text=query,

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
-from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.server.templates import service
 from danlu.wire.base import Page
@@ -18,10 +18,8 @@ router = APIRouter(prefix="/templates", tags=["templates"])
 @router.get("")
 def list_templates(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[TemplateOut]:
     """Your own, and those that are shared in your projects."""
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise bad_cursor(cursor)
-    found = state.database.read(service.list_templates, who, after=int(cursor or 0), limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].id if len(found) > limit else None)
+    after = number_in(cursor, max_digits=service.MAX_ID_DIGITS) or 0
+    return state.database.read(service.list_templates, who, after=after, limit=limit)
 
 
 @router.post("", status_code=201)

@@ -8,10 +8,10 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
-from danlu.server.request_body import receive
-from danlu.server.scope import project_to_use
+from danlu.server.request_body import HEADER_BYTES, receive, receive_whole
 from danlu.server.state import State
-from danlu.server.trees import service
+from danlu.server.trees import operations, service
+from danlu.wire.batches import MAX_BATCH_BYTES, BlobsOut, ReadBlobs
 from danlu.wire.store import Tree, TreeOut
 
 router = APIRouter(tags=["trees"])
@@ -27,17 +27,30 @@ def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
     return state.database.read(service.readable_tree, state, who, digest)
 
 
+@router.post("/blobs/batches", openapi_extra=TAKES_BYTES)
+async def put_blobs(request: Request, who: CurrentUser, state: State) -> BlobsOut:
+    """Store many small files of trees: a header that names them, and their bytes."""
+    body = await receive_whole(request, MAX_BATCH_BYTES + HEADER_BYTES)
+    return BlobsOut(num_stored=await run_in_threadpool(operations.put_blobs, state, who, body))
+
+
+@router.post("/blobs/reads", response_class=Response, responses=BYTES)
+def read_blobs(body: ReadBlobs, who: CurrentIdentity, state: State) -> Response:
+    """Fetch many small files of a tree: a header that names them, and their bytes. As many as an answer holds."""
+    packed = operations.read_blobs(state, who, body.digests)
+    return Response(packed, media_type="application/octet-stream", headers={"X-Content-Type-Options": "nosniff"})
+
+
 @router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)
 async def put_blob(digest: str, request: Request, who: CurrentUser, state: State) -> Response:
-    project_id = await run_in_threadpool(state.database.read, project_to_use, who)
-    writer = await run_in_threadpool(state.blobs.put, digest)
-    await receive(request, writer, digest)
-    await run_in_threadpool(state.database.write, service.own_blob, state, project_id, digest)
+    incoming = await run_in_threadpool(operations.begin_blob, state, who, digest)
+    await receive(request, incoming.writer, digest)
+    await run_in_threadpool(operations.finish_blob, state, incoming)
     return Response(status_code=204)
 
 
 @router.get("/blobs/{digest}", response_class=StreamingResponse, responses=BYTES)
 def get_blob(digest: str, who: CurrentIdentity, state: State) -> StreamingResponse:
-    state.database.read(service.check_readable_blob, state, who, digest)
+    state.database.read(service.check_readable_blobs, state, who, [digest])
     headers = {"Content-Length": str(state.blobs.size(digest))}
     return StreamingResponse(state.blobs.read(digest), media_type="application/octet-stream", headers=headers)

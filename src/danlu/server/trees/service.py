@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sqlalchemy.orm import Session
@@ -50,12 +51,15 @@ def own_blob(session: Session, state: ServerState, project_id: int, digest: str)
     blobs.own(session, project_id, digest, state.now())
 
 
-def check_readable_blob(session: Session, state: ServerState, who: Identity, digest: str) -> None:
+def check_readable_blobs(session: Session, state: ServerState, who: Identity, digests: Sequence[str]) -> None:
     if isinstance(who, JobIdentity):
-        if who.tree is None or digest not in _digests(state.blobs, who.tree):
-            raise NotAllowed(f"{digest} is not a file of the code of {who.job_id}")
-    elif not blobs.owned(session, visible_project_ids(who), [digest]):
-        raise NotFound(f"no blob {digest}")
+        foreign = set(digests) - (_digests(state.blobs, who.tree) if who.tree is not None else frozenset())
+        if foreign:
+            raise NotAllowed(f"{min(foreign)[:80]} is not a file of the code of {who.job_id}")
+    else:
+        foreign = set(digests) - blobs.owned(session, visible_project_ids(who), digests)
+        if foreign:
+            raise NotFound(f"no blob {min(foreign)[:80]}")
 
 
 @lru_cache(maxsize=64)

@@ -28,4 +28,5 @@ def read(
 
     Where there are many tasks, each has fewer points.
     """
-    return service.read(state, who, job, attempt=attempt, ranks=rank or (), num_points=points)
+    asked = state.database.read(service.find_tasks, who, job, attempt=attempt, ranks=rank or ())
+    return service.usage_out(state.usage, asked, num_points=points)

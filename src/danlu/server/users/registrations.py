@@ -8,28 +8,19 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Origin, Stranger, UserIdentity
-from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
+from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.audit.service import record_action
-from danlu.server.people import sign_in
+from danlu.server.paging import page_of
 from danlu.server.state import ServerState
 from danlu.server.users.service import add_person, join, user_out
 from danlu.spec.audit import Action
 from danlu.store.queries import people, registrations
 from danlu.store.sql.tables import RegistrationRow
+from danlu.wire.base import Page
 from danlu.wire.people import Approve, Register, RegisteredOut, RegistrationOut, RoleName, UserOut
 
 MAX_WAITING = 1000
 WAITS = "an admin has to let you in; after that `danlu login --name` works with your password"
-
-
-def register(state: ServerState, body: Register, origin: Origin) -> RegisteredOut:
-    way = state.settings.registration
-    if way == "closed":
-        raise NotAllowed("this server takes no registrations; ask an admin for an invitation")
-    state.database.write(sign_in.count_registering, origin, state.now())
-    hashed = state.passwords.hash(body.password)
-    store = _let_in if way == "open" else _ask
-    return state.database.write(store, state, body, hashed, origin)
 
 
 def new_registration(state: ServerState, origin: Origin, **fields: str | None) -> RegistrationRow:
@@ -46,9 +37,10 @@ def add_registration(session: Session, row: RegistrationRow, who: Stranger) -> N
     record_action(session, who, Action.REGISTRATION_MAKE, f"registration/{row.id}", at=row.created_at, name=row.name)
 
 
-def list_registrations(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[RegistrationOut]:
+def list_registrations(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[RegistrationOut]:
     rights.check_admin(who)
-    return [_out(session, row) for row in registrations.list_registrations(session, after=after, limit=limit)]
+    found = registrations.list_registrations(session, after=after, limit=limit + 1)
+    return page_of([_out(session, row) for row in found], limit, lambda row: row.id)
 
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
@@ -91,7 +83,7 @@ def reject(session: Session, state: ServerState, who: UserIdentity, registration
     record_action(session, who, Action.REGISTRATION_REJECT, f"registration/{row.id}", at=state.now(), name=row.name)
 
 
-def _let_in(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+def let_in(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
     """Open registration has to say that a name is taken; the number of tries per address is limited."""
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, at=now)
@@ -101,7 +93,8 @@ def _let_in(session: Session, state: ServerState, body: Register, hashed: str, o
     return RegisteredOut(is_active=True, message=f"you are in; sign in with: danlu login --name {body.name}")
 
 
-def _ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+def ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+    """Keep what they say until an admin decides."""
     row = new_registration(
         state,
         origin,

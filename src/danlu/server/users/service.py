@@ -11,6 +11,7 @@ from danlu.auth import rights
 from danlu.auth.identity import Stranger, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.paging import page_of
 from danlu.server.people.service import LINK_LIFE, make_link
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
@@ -18,12 +19,13 @@ from danlu.spec.audit import Action
 from danlu.spec.states import Desired
 from danlu.store.queries import jobs, people, projects
 from danlu.store.sql.tables import UserRow
+from danlu.wire.base import Page
 from danlu.wire.people import ChangeUser, Disable, Invite, LinkOut, MakeLink, PersonState, RoleName, UserOut
 
 
-def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[UserOut]:
-    rows = people.list_users(session, visible_project_ids(who), me=who.user_id, after=after, limit=limit)
-    return [user_out(session, who, row, is_whole=False) for row in rows]
+def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[UserOut]:
+    rows = people.list_users(session, visible_project_ids(who), me=who.user_id, after=after, limit=limit + 1)
+    return page_of([user_out(session, who, row, is_whole=False) for row in rows], limit, lambda user: user.name)
 
 
 def find(session: Session, who: UserIdentity, name: str) -> UserRow:
@@ -70,10 +72,8 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     if body.is_admin is False and user.is_admin:
         _check_another_admin(session, user)
     changes = body.model_dump(exclude_none=True)
-    for field, value in changes.items():
-        setattr(user, field, value)
+    people.change_user(session, user, **changes)
     record_action(session, who, Action.USER_CHANGE, f"user/{name}", at=state.now(), **changes)
-    session.flush()
     return user_out(session, who, user)
 
 
@@ -83,8 +83,7 @@ def disable(session: Session, state: ServerState, who: UserIdentity, name: str, 
     user, now = find(session, who, name), state.now()
     if user.is_active and user.is_admin:
         _check_another_admin(session, user)
-    user.is_active = False
-    session.flush()
+    people.change_user(session, user, is_active=False)
     people.delete_access(session, user.id, keys=True)
     stopped = projects.open_jobs_of(session, user.id) if body.stops_jobs else []
     jobs.set_desired(session, [job.id for job in stopped], Desired.STOP)
@@ -99,8 +98,7 @@ def enable(session: Session, state: ServerState, who: UserIdentity, name: str) -
     """Let somebody in again, with the password they had. Keys, sessions and links do not come back."""
     rights.check_admin(who)
     user = find(session, who, name)
-    user.is_active = True
-    session.flush()
+    people.change_user(session, user, is_active=True)
     record_action(session, who, Action.USER_ENABLE, f"user/{name}", at=state.now())
     return user_out(session, who, user)
 
@@ -112,12 +110,9 @@ def add_person(
     if people.user_by_name(session, name) is not None:
         raise taken
     try:
-        user = people.add_user(session, name, is_admin=is_admin, at=at)
+        return people.add_user(session, name, is_admin=is_admin, at=at, full_name=full_name, email=email)
     except IntegrityError as error:  # another server was faster
         raise taken from error
-    user.full_name, user.email = full_name, email
-    session.flush()
-    return user
 
 
 def join(

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import DanluError, InvalidInput
 from danlu.spec.paths import StorePath
-from danlu.store.objects.base import Objects, Writer
+from danlu.store.objects.base import Bytes, Objects, Writer
 from danlu.store.sql.tables import BlobOwnerRow
 
 BUCKET = "blobs"
@@ -41,7 +41,7 @@ class Blobs:
         writer.write(data)
         writer.commit(digest)
 
-    def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> list[DanluError | None]:
+    def put_many(self, blobs: Sequence[tuple[str, Bytes]]) -> list[DanluError | None]:
         """Store several; say of each why it is not stored."""
         return list(self._objects.put_many([(_path(digest), data, digest) for digest, data in blobs]))
 
@@ -67,6 +67,7 @@ def own(session: Session, project_id: int, digest: str, at: datetime, *, size: i
         row.added_at = at
     row.num_refs = max(0, row.num_refs)
     row.size = row.size if size is None else size
+    session.flush()
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
 from danlu.store.queries.flow_paths import above, forms, is_below
-from danlu.store.queries.flow_walk import Neighbourhood, neighbourhood_of
+from danlu.store.queries.flow_walk import Neighbourhood, Reach, neighbourhood_of
 from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 
 MAX_LABEL_CHARS = 300
@@ -122,25 +122,16 @@ def move_bucket(session: Session, bucket: str, project_id: int) -> None:
 
 
 def neighbourhood(
-    session: Session,
-    ref: NodeRef,
-    *,
-    direction: str,
-    depth: int,
-    limit: int,
-    after: int = 0,
-    project_ids: Sequence[int] | None = None,
+    session: Session, ref: NodeRef, reach: Reach, *, project_ids: Sequence[int] | None = None
 ) -> Neighbourhood | None:
-    """What a node comes from and what became of it, `limit` nodes from the `after`-th on, the nearest first.
+    """What a node comes from and what became of it, the nearest first.
 
     None when the node is not known, or belongs to a project that is not among `project_ids` (None: all are).
     """
     root = find(session, ref)
     if root is None or (project_ids is not None and root.project_id not in project_ids):
         return None
-    return neighbourhood_of(
-        session, root.number, direction=direction, depth=depth, limit=limit, after=after, project_ids=project_ids
-    )
+    return neighbourhood_of(session, root.number, reach, project_ids=project_ids)
 
 
 def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:

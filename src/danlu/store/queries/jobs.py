@@ -38,6 +38,11 @@ def get_job(session: Session, job_id: str) -> JobRow | None:
     return session.get(JobRow, job_id)
 
 
+def reload(session: Session, row: JobRow) -> None:
+    """Read again what statements have changed in the row."""
+    session.refresh(row)
+
+
 def project_of(session: Session, job_id: str) -> int | None:
     return session.scalar(select(JobRow.project_id).where(JobRow.id == job_id))
 

@@ -20,11 +20,19 @@ from danlu.store.sql.tables import (
 )
 
 
-def add_user(session: Session, name: str, *, is_admin: bool, at: datetime) -> UserRow:
-    user = UserRow(name=name, is_admin=is_admin, created_at=at)
+def add_user(
+    session: Session, name: str, *, is_admin: bool, at: datetime, full_name: str = "", email: str = ""
+) -> UserRow:
+    user = UserRow(name=name, is_admin=is_admin, created_at=at, full_name=full_name, email=email)
     session.add(user)
     session.flush()
     return user
+
+
+def change_user(session: Session, user: UserRow, **values: str | bool) -> None:
+    for name, value in values.items():
+        setattr(user, name, value)
+    session.flush()
 
 
 def any_user(session: Session) -> bool:
@@ -68,13 +76,9 @@ def roles_of(session: Session, user_id: int) -> dict[int, str]:
     return dict(rows.all())
 
 
-def add_key(
-    session: Session, user_id: int, *, key_id: str, name: str, digest: str, at: datetime, expires_at: datetime | None
-) -> ApiKeyRow:
-    row = ApiKeyRow(id=key_id, user_id=user_id, name=name, digest=digest, created_at=at, expires_at=expires_at)
+def add_key(session: Session, row: ApiKeyRow) -> None:
     session.add(row)
     session.flush()
-    return row
 
 
 def get_key(session: Session, key_id: str) -> tuple[ApiKeyRow, UserRow] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
@@ -43,6 +43,13 @@ def list_projects(
 
 def archived_ids(session: Session) -> frozenset[int]:
     return frozenset(session.scalars(select(ProjectRow.id).where(ProjectRow.archived_at.is_not(None))))
+
+
+def change_project(session: Session, row: ProjectRow, **values: Any) -> None:
+    """Raise IntegrityError when the name is taken."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    session.flush()
 
 
 def delete_project(session: Session, project_id: int) -> None:
