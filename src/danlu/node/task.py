@@ -77,6 +77,12 @@ class TaskImage(NamedTuple):
     root: str
     """Where its files are in the sandbox."""
 
+    folders: tuple[str, ...] = ()
+    """Folders that it must have, for something to be mounted there."""
+
+    laid: Mapping[str, str] = {}
+    """Path in the task -> what is laid there, a folder or a file of the node."""
+
     username: str = ""
     secret: str = ""
     """Name of the secret that is the password."""
@@ -116,6 +122,26 @@ class TaskUsage(NamedTuple):
     """The command that writes that file."""
 
 
+class TaskLimits(NamedTuple):
+    """How much of the node a task may take; 0: no limit, unless it says otherwise."""
+
+    memory_bytes: Optional[int] = None
+    cpus: Optional[float] = None
+    """A share: more is given when nobody else wants it."""
+
+    max_processes: int = 0
+    """Threads are counted too."""
+
+    max_disk_bytes: int = 0
+    """0: nine tenths of what is free on the disk when the task starts."""
+
+    kept_folders: tuple[str, ...] = ()
+    """Folders that outlive it; what it adds there counts as well."""
+
+    disk_reader: tuple[str, ...] = ()
+    """The command that measures what it holds on the disk."""
+
+
 class Task(NamedTuple):
     name: str
     """Unique on the node; names its control groups."""
@@ -153,8 +179,10 @@ class Task(NamedTuple):
     runs: str = ""
     """Folder of the journals of its runs; empty: none."""
 
-    memory_bytes: Optional[int] = None
-    cpus: Optional[float] = None
+    limits: TaskLimits = TaskLimits()
+    filters_calls: bool = True
+    """Whether system calls that jobs have no use for are refused. Needs the sandbox."""
+
     cgroups: Mapping[str, str] = {}
     """Controller -> how the paths of the node's control groups begin."""
 
