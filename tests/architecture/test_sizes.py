@@ -46,7 +46,7 @@ MANY_ARGUMENTS: dict[str, int] = {
     "scheduler/policy/eviction.py: _place_all": 7,
     "server/logs/reading.py: next_event": 7,
     "server/logs/tails.py: read_tail": 7,
-    "store/logs/index.py: _note": 7,
+    "store/logs/index.py: _record_piece": 7,
     "track/begin.py: start": 8,
     "transfer/artifact_upload.py: send_artifact": 8,
 }

@@ -86,10 +86,10 @@ def expect(session: Session, project_id: int, digests: Iterable[str], at: dateti
 def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
     """Digest -> size of those that a project has sent, and that are there."""
     found: dict[str, int] = {}
-    for part in _parts(digests):
+    for batch in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
             BlobOwnerRow.project_id == project_id,
-            BlobOwnerRow.digest.in_(part),
+            BlobOwnerRow.digest.in_(batch),
             BlobOwnerRow.num_refs >= 0,
             BlobOwnerRow.size.is_not(None),
         )
@@ -99,20 +99,20 @@ def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> di
 
 def refer(session: Session, project_id: int, digests: Iterable[str], change: int) -> None:
     """Count that one more manifest of a project names these bytes, or one less. They must be there."""
-    for part in _parts(digests):
+    for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part))
+            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(batch))
             .values(num_refs=BlobOwnerRow.num_refs + change)
         )
 
 
 def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
     """Note that these bytes are still used, so that they are not cleaned away."""
-    for part in _parts(digests):
+    for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.added_at < at - TOUCH)
+            .where(BlobOwnerRow.digest.in_(batch), BlobOwnerRow.added_at < at - TOUCH)
             .values(added_at=at)
         )
 
@@ -120,15 +120,15 @@ def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
 def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
     """Return those of the digests that one of the projects has sent; None: any project."""
     found: set[str] = set()
-    for part in _parts(digests):
-        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0)
+    for batch in _batches(digests):
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(batch), BlobOwnerRow.num_refs >= 0)
         if project_ids is not None:
             query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
     return found
 
 
-def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
     wanted = sorted(set(digests))
     return (wanted[first : first + 500] for first in range(0, len(wanted), 500))
 
