@@ -46,7 +46,7 @@ MANY_ARGUMENTS: dict[str, int] = {
     "server/logs/reading.py: next_event": 7,
     "server/logs/tails.py: read_tail": 7,
     "server/objects/operations.py: list_objects": 7,
-    "store/logs/index.py: _note": 7,
+    "store/logs/index.py: _record_piece": 7,
     "store/metrics/journals.py: _advance": 7,
     "track/begin.py: start": 8,
     "transfer/artifact_folders.py: send_draft": 7,

@@ -104,7 +104,7 @@ class TestSubmit:
         assert said.err.splitlines() == [
             "danlu: job.yml:5:3: resources.device: '!' is not a device; write TYPE[:MODEL][:COUNT], "
             "for example gpu:2 or npu:910b:8",
-            "danlu: job.yml:3:1: nodse: not a field of a job; did you mean 'nodes'?",
+            "danlu: job.yml:3:1: nodse: unknown field of a job; did you mean 'nodes'?",
         ]
 
     def test_a_code_folder_is_relative_to_the_file(self, danlu: Danlu, alone: Path) -> None:
@@ -164,7 +164,7 @@ class TestLook:
         _, _, end = said.out.partition("why  ")
         assert end.splitlines() == [
             "rank 1: the command ended with code 9 (exit_code)",
-            "     Read the last lines of the rank that is named.",
+            "     Read the last log lines of the rank in the message.",
             "last lines of rank 1:",
             "  line of 1",
             "  broken",

@@ -93,7 +93,7 @@ def test_an_invitation(danlu: Danlu, typed: Callable[[str], None], monkeypatch: 
         (["users", "show", "nobody"], "no user 'nobody'; `danlu users ls` lists those that you know"),
         (["users", "approve", "nobody"], "nobody called 'nobody' asks to be let in; `danlu users ls` lists who waits"),
         (["users", "invite", "Bob"], "name: 'Bob' is not a name for a person; a small letter and then up to 31"),
-        (["users", "invite", "bob", "--role", "king"], "role: 'king' is not known; known: member, owner, viewer"),
+        (["users", "invite", "bob", "--role", "king"], "role: expected one of member, owner, viewer, got 'king'"),
         (["users", "show", ""], "'' is not a name"),
         (["projects", "show", "nothing"], "no project 'nothing'; `danlu projects ls` shows yours"),
         (["projects", "new", "A B"], "name: 'A B' is not a name for a project; up to 63 small letters"),
@@ -104,7 +104,7 @@ def test_an_invitation(danlu: Danlu, typed: Callable[[str], None], monkeypatch: 
         (["store", "mvb", "main", "nothing"], "no project 'nothing'"),
         (["keys", "ls", "--user", "nobody"], "no user 'nobody'"),
         (["keys", "rm", "x"], "no API key 'x' of yours"),
-        (["audit", "--action", "job.sub"], "action: 'job.sub' is not known; did you mean 'job.submit'"),
+        (["audit", "--action", "job.sub"], "action: unknown value 'job.sub'; did you mean 'job.submit'"),
         (
             ["run", "--project", "nothing", "--", "true"],
             "project: no project 'nothing'; `danlu projects ls` shows yours",

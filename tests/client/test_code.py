@@ -69,5 +69,5 @@ class TestPrepare:
         assert values["code"] == {"store": "store://main/code/"}
 
     def test_what_cannot_be_used_is_said_before_anything_is_sent(self) -> None:
-        with pytest.raises(InvalidSpec, match="nodse: not a field of a job; did you mean 'nodes'"):
+        with pytest.raises(InvalidSpec, match="nodse: unknown field of a job; did you mean 'nodes'"):
             prepare(None, {"name": "a", "command": "true", "nodse": 2})

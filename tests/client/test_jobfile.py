@@ -74,12 +74,12 @@ def explained(text: str) -> list[str]:
 class TestExplained:
     def test_an_unknown_field_has_its_place_and_a_suggestion(self) -> None:
         assert explained("name: a\ncommand: b\nnodse: 2\n") == [
-            "job.yml:3:1: nodse: not a field of a job; did you mean 'nodes'?"
+            "job.yml:3:1: nodse: unknown field of a job; did you mean 'nodes'?"
         ]
 
     def test_so_has_one_inside_another(self) -> None:
         assert explained("name: a\ncommand: b\nresources:\n  cpus: 1\n  devise: gpu\n") == [
-            "job.yml:5:3: resources.devise: not a field of a job; did you mean 'device'?"
+            "job.yml:5:3: resources.devise: unknown field of a job; did you mean 'device'?"
         ]
 
     def test_every_wrong_field_has_a_line_of_its_own(self) -> None:

@@ -20,7 +20,7 @@ def seen(rank: int, state: str, code: int | None = None, ended_at: float | None 
 OK = seen(0, "succeeded", 0, 9.0)
 
 ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
-    ("all well", [OK, seen(1, "succeeded", 0)], None, "succeeded", "done", "The command ended with 0 on every node."),
+    ("all well", [OK, seen(1, "succeeded", 0)], None, "succeeded", "done", "The command succeeded on every node."),
     ("a code", [OK, seen(1, "failed", 3, 5.0)], None, "failed", "exit_code", "rank 1 ended with code 3"),
     ("a signal", [seen(0, "failed", 139, 5.0)], None, "failed", "killed_by_signal", "rank 0 was killed by SIGSEGV"),
     (
@@ -53,7 +53,7 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         None,
         "lost",
         "lost",
-        "rank 0: The process that watched over a task is gone, and left no record of an end.",
+        "rank 0: The process that supervises a task is gone and did not record an end.",
     ),
     (
         "stopped",
@@ -61,7 +61,7 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         reason("stopped_by_user"),
         "stopped",
         "stopped_by_user",
-        "Somebody stopped the job.",
+        "The job was stopped by a user.",
     ),
     (
         "stopped, yet failed",
@@ -69,9 +69,9 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         reason("stopped_by_user"),
         "stopped",
         "stopped_by_user",
-        "Somebody stopped the job.",
+        "The job was stopped by a user.",
     ),
-    ("paused", [seen(0, "stopped", 143)], reason("paused"), "stopped", "paused", "Somebody paused the job."),
+    ("paused", [seen(0, "stopped", 143)], reason("paused"), "stopped", "paused", "The job is paused."),
     (
         "too long",
         [seen(0, "stopped", 143)],

@@ -214,8 +214,8 @@ class TestReading:
         ("query", "told"),
         [
             ("cursor=x", "cursor: 'x' is not a place in this list; send back the `next` of the page before"),
-            ("action=project.makes", "action: 'project.makes' is not known; did you mean 'project.make'"),
-            ("limit=0", "limit: '0' is too small; at least 1 would be right"),
+            ("action=project.makes", "action: unknown value 'project.makes'; did you mean 'project.make'"),
+            ("limit=0", "limit: expected at least 1, got '0'"),
         ],
     )
     def test_wrong_questions(self, api: Api, query: str, told: str) -> None:

@@ -25,7 +25,7 @@ def test_a_price_has_one_text(given_: object, text: str) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, "", "1,5", "1e3", 1e-7, True, None, float("nan"), "10000000", "0.0000001", "１"])
 def test_what_is_no_price_is_refused(wrong: object) -> None:
-    with pytest.raises(ValueError, match=r"is not a price; .* would be right"):
+    with pytest.raises(ValueError, match=r"expected a price from 0 to"):
         parse_price(wrong)
 
 

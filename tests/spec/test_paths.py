@@ -79,7 +79,7 @@ def test_buckets(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "ab", "a" * 64, "Abc", "a_b", "-ab", "ab-", "a..b", "..", "a/b", "abc\n", "äbc"])
 def test_what_is_no_bucket(name: str) -> None:
-    with pytest.raises(ValueError, match="is not a bucket name"):
+    with pytest.raises(ValueError, match="expected a bucket name"):
         check_bucket(name)
 
 

@@ -100,7 +100,7 @@ class TestTake:
     def test_the_file_is_the_object_and_gone_from_its_place(self, objects: Objects, tmp_path: Path) -> None:
         file = tmp_path / "arrived"
         file.write_bytes(b"whole")
-        info = objects.take(at("a/b"), file, hashlib.sha256(b"whole").hexdigest())
+        info = objects.move_in(at("a/b"), file, sha256=hashlib.sha256(b"whole").hexdigest())
         assert (info.size, read(objects, "a/b"), file.exists()) == (5, b"whole", False)
 
     def test_another_file_than_announced_replaces_nothing(self, objects: Objects, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ class TestTake:
         file = tmp_path / "arrived"
         file.write_bytes(b"other")
         with pytest.raises(BadChecksum, match="was announced"):
-            objects.take(at("a/b"), file, hashlib.sha256(b"whole").hexdigest())
+            objects.move_in(at("a/b"), file, sha256=hashlib.sha256(b"whole").hexdigest())
         assert read(objects, "a/b") == b"before"
 
 
@@ -250,10 +250,10 @@ class TestLarge:
         file = tmp_path / "big"
         file.write_bytes(data)
         with pytest.raises(BadChecksum):
-            objects.take(at("big"), file, "0" * 64)
+            objects.move_in(at("big"), file, sha256="0" * 64)
         file.write_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
-        assert objects.take(at("big"), file, digest).size == len(data)
+        assert objects.move_in(at("big"), file, sha256=digest).size == len(data)
         assert not file.exists()
         found = objects.stat(at("big"))
         assert (found.size, found.sha256) == (len(data), digest)
@@ -293,7 +293,7 @@ class TestGrants:
     def test_a_get_for_one_object(self, kind: str, objects: Objects, grants: Grants, web: Web) -> None:
         put(objects, "a b/é", b"data")
         put(objects, "other", b"secret")
-        url = grants.to_get(at("a b/é"))
+        url = grants.sign_get(at("a b/é"))
         assert web("GET", url) == (200, b"data")
         if kind != "moto":  # which lets everybody in
             assert web("GET", url.replace("a%20b/%C3%A9", "other"))[0] == 403
@@ -304,11 +304,11 @@ class TestGrants:
         upload = grants.begin(at("big"), "ab" * 32)
         for number, piece in enumerate(pieces, start=1):
             assert all_keys(objects) == []
-            url = grants.to_put(at("big"), upload, number, _md5(piece))
+            url = grants.sign_part(at("big"), upload, number=number, md5=_md5(piece))
             assert web("PUT", url, piece, Content_MD5=_md5(piece))[0] == 200
         parts = grants.parts(at("big"), upload)
         assert {number: part.size for number, part in parts.items()} == {1: 5 << 20, 2: 100}
-        made = grants.finish(at("big"), upload, parts)
+        made = grants.complete(at("big"), upload, parts=parts)
         assert (made.size, made.sha256) == ((5 << 20) + 100, "ab" * 32)
         assert read(objects, "big") == b"".join(pieces)
 
@@ -317,7 +317,7 @@ class TestGrants:
     ) -> None:
         right, wrong = b"1" * 100, b"2" * 100
         upload = grants.begin(at("big"), "ab" * 32)
-        url = grants.to_put(at("big"), upload, 1, _md5(right))
+        url = grants.sign_part(at("big"), upload, number=1, md5=_md5(right))
         assert "content-md5" in parse_qs(urlsplit(url).query)["X-Amz-SignedHeaders"][0].split(";")
         if kind != "moto":  # it checks neither signatures nor digests
             assert web("PUT", url, wrong, Content_MD5=_md5(right))[0] == 400
@@ -328,11 +328,11 @@ class TestGrants:
             late = url.replace("X-Amz-Expires=900", "X-Amz-Expires=9000")
             assert web("PUT", late, right, Content_MD5=_md5(right))[0] == 403
         upload = grants.begin(at("big"), "ab" * 32)  # rclone drops an upload when the digest of a part is wrong
-        url = grants.to_put(at("big"), upload, 1, _md5(right))
+        url = grants.sign_part(at("big"), upload, number=1, md5=_md5(right))
         assert web("PUT", url, right, Content_MD5=_md5(right))[0] == 200
         parts = grants.parts(at("big"), upload)
         assert list(parts) == [1]
-        grants.finish(at("big"), upload, parts)
+        grants.complete(at("big"), upload, parts=parts)
         assert read(objects, "big") == right
 
     def test_uploads_that_nobody_finished_are_listed_and_dropped(
@@ -344,15 +344,15 @@ class TestGrants:
         if kind != "moto":  # its uploads all began in 2010
             assert all(abs(datetime.now(timezone.utc) - upload.begun_at) < timedelta(minutes=5) for upload in begun)
         for upload in begun:
-            upload.drop()
+            upload.abort()
         assert list(objects.unfinished()) == []
 
     def test_what_is_dropped_is_gone_and_a_second_time_is_quiet(
         self, objects: Objects, grants: Grants, web: Web
     ) -> None:
         upload = grants.begin(at("big"), "ab" * 32)
-        grants.drop(at("big"), upload)
-        grants.drop(at("big"), upload)
+        grants.abort(at("big"), upload)
+        grants.abort(at("big"), upload)
         with pytest.raises(NotFound):
             grants.parts(at("big"), upload)
         assert all_keys(objects) == []
@@ -391,7 +391,7 @@ def test_both_libraries_address_the_bucket_in_the_same_way(
     place = S3Place(bucket, "top/", endpoint, "some-region-1", "key", "secret", is_virtual_host=is_virtual_host)
     grants = S3Objects(place, tmp_path, is_direct=True).grants()
     assert grants is not None
-    signed = [grants.to_get(at("a b/é")), grants.to_put(at("a b/é"), "upload", 1, _md5(b""))]
+    signed = [grants.sign_get(at("a b/é")), grants.sign_part(at("a b/é"), "upload", number=1, md5=_md5(b""))]
     assert {one.partition("?")[0] for one in signed} == {f"{url}/top/main/a%20b/%C3%A9"}
 
 
@@ -404,7 +404,7 @@ def test_lists_and_uploads_keep_one_connection(s3_servers: S3Servers, tmp_path: 
     assert grants is not None
     for _ in range(10):
         assert all_keys(objects) == []
-        grants.drop(at("big"), grants.begin(at("big"), "ab" * 32))
+        grants.abort(at("big"), grants.begin(at("big"), "ab" * 32))
     assert balancer.num_connections == 1
     balancer.close()
 

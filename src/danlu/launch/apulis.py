@@ -115,7 +115,7 @@ def _check(job: JobSpec) -> None:
     if job.processes is Processes.PER_DEVICE:
         # a process that reads /pod.env would take the variables of another
         problem = "Apulis starts the command once on every node; 'per_node' would be right"
-        raise InvalidSpec(f"the job cannot be used: processes: {problem}", fields={"processes": problem})
+        raise InvalidSpec(f"invalid job: processes: {problem}", fields={"processes": problem})
 
 
 def _environment(

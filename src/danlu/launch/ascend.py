@@ -223,4 +223,4 @@ def _check_addresses(placement: Placement) -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    raise InvalidSpec(f"the job cannot be used: resources.device: {problem}", fields={"resources.device": problem})
+    raise InvalidSpec(f"invalid job: resources.device: {problem}", fields={"resources.device": problem})

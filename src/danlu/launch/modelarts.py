@@ -185,4 +185,4 @@ def _prologue(job: JobSpec, layout: Layout, place: TaskPlacement, *, pre_start: 
 
 
 def _refuse(field: str, problem: str) -> NoReturn:
-    raise InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})
+    raise InvalidSpec(f"invalid job: {field}: {problem}", fields={field: problem})

@@ -66,4 +66,4 @@ def make_plan(
 def _check_processes(job: JobSpec) -> None:
     if job.processes is Processes.PER_DEVICE and job.launch is not LaunchMode.ASCEND:
         problem = f"'per_device' goes with launch: ascend only, and this job has launch: {job.launch}"
-        raise InvalidSpec(f"the job cannot be used: processes: {problem}", fields={"processes": problem})
+        raise InvalidSpec(f"invalid job: processes: {problem}", fields={"processes": problem})

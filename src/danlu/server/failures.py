@@ -41,7 +41,7 @@ def _bad_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     fields = field_errors([_plain(item) for item in error.errors()], {}, noun="this request")
     told = "; ".join(f"{place}: {problem}" for place, problem in fields.items())
-    return _danlu_error(request, InvalidInput(f"the request cannot be used: {told}", fields=fields))
+    return _danlu_error(request, InvalidInput(f"invalid request: {told}", fields=fields))
 
 
 def _plain(item: dict[str, Any]) -> dict[str, Any]:

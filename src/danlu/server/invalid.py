@@ -11,4 +11,4 @@ def bad_field(field: str, problem: str) -> InvalidInput:
 
 def bad_spec(field: str, problem: str) -> InvalidSpec:
     """The same for a field of a job."""
-    return InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})
+    return InvalidSpec(f"invalid job: {field}: {problem}", fields={field: problem})

@@ -1,1 +1,1 @@
-"""The nouns as frozen data plus their rules. States and reasons are tables."""
+"""Data classes of jobs, runs, models and nodes with their validation. States and reasons are tables."""

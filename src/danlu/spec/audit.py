@@ -1,4 +1,4 @@
-"""What is noted of changes: the words of the audit trail."""
+"""Actions of the audit trail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from danlu.spec.states import Word
 
 
 class Action(Word):
-    """What somebody did. The part before the dot is the kind of thing it was done to."""
+    """What was done. The part before the dot is the kind of object."""
 
     ARTIFACT_CHANGE = "artifact.change"
     ARTIFACT_DELETE = "artifact.delete"

@@ -1,4 +1,4 @@
-"""Devices: what a job asks for and what a node has."""
+"""Devices that jobs request and nodes have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CPU = "cpu"
 
 
 class DeviceRequest(BaseModel):
-    """So many devices of one type on every node of a job."""
+    """Devices of one type that a job requests per node."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,7 +23,7 @@ class DeviceRequest(BaseModel):
 
     @property
     def is_scarce(self) -> bool:
-        """Whether ids are given out. CPU processes are only counted, the operating system shares the cores."""
+        """Whether devices are assigned by id. `cpu` is only a number of processes; the OS shares the cores."""
         return self.type != CPU
 
 
@@ -37,7 +37,7 @@ class Device(BaseModel):
     model: Optional[str] = None
     is_simulated: bool = False
     ip: Optional[str] = None
-    """The address of its own network card (NPUs), when the node knows it."""
+    """IP address of its own network card (NPUs), if known."""
 
     uuid: Optional[str] = None
-    """What it is called wherever it is seen from (NVIDIA), when the node knows it."""
+    """UUID (NVIDIA), if known."""

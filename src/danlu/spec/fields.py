@@ -1,4 +1,4 @@
-"""The kinds of values that a job's fields hold: each knows what is wrong with one, and what would be right."""
+"""Types of a job's fields, with validation. Error messages say what is expected and what was given."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _no_control(text: str) -> str:
 
 def _name(text: str) -> str:
     if not text.strip() or text != text.strip() or len(text) > 100 or "/" in text or "\n" in text or "\t" in text:
-        raise ValueError(f"{text!r} is not a name; 1 to 100 characters without '/' and outer blanks would be right")
+        raise ValueError(f"expected 1 to 100 characters without '/' or surrounding spaces, got {text!r}")
     if is_job_id(text):
         raise ValueError(f"{text!r} looks like a job id; choose another name")
     return _no_control(text)
@@ -42,35 +42,33 @@ def _name(text: str) -> str:
 
 def _env_name(text: str) -> str:
     if not _ENV_NAME.fullmatch(text):
-        raise ValueError(f"{text!r} is not a variable name; letters, digits and '_', not beginning with a digit")
+        raise ValueError(f"expected a variable name (letters, digits and '_', not starting with a digit), got {text!r}")
     if text.startswith("DANLU_"):
-        raise ValueError(f"{text!r} is reserved: names beginning with DANLU_ are set by Danlu")
+        raise ValueError(f"{text!r} is reserved: names that start with DANLU_ are set by Danlu")
     return text
 
 
 def _role_name(text: str) -> str:
     if not _ROLE.fullmatch(text) or text in (ALL, ANY):
-        raise ValueError(f"{text!r} is not a role; up to 20 small letters and digits would be right, such as worker")
+        raise ValueError(f"expected a role of up to 20 lower-case letters and digits, such as worker, got {text!r}")
     return text
 
 
 def _success(text: str) -> str:
     if not _SUCCESS.fullmatch(text):
-        raise ValueError(
-            f"{text!r} is not a rule; all, any, chief, a role, or one task such as worker-0 would be right"
-        )
+        raise ValueError(f"expected all, any, chief, a role, or one task such as worker-0, got {text!r}")
     return text
 
 
 def _no_nul(text: str) -> str:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("a NUL character or a lone surrogate cannot be in a value")
+        raise ValueError("NUL characters and lone surrogates are not allowed")
     return text
 
 
 def _image(text: str) -> str:
     if not _IMAGE.fullmatch(text):
-        raise ValueError(f"{text!r} is not the name of an image; such as registry.example.com/team/torch:2.8")
+        raise ValueError(f"expected the name of an image, such as registry.example.com/team/torch:2.8, got {text!r}")
     return text
 
 
@@ -79,7 +77,7 @@ def _store_path(text: str) -> str:
 
 
 def _device(value: object) -> object:
-    """Text as people write it; a mapping is held to the same rules."""
+    """Accepts text such as `gpu:2`, or a mapping."""
     if isinstance(value, DeviceRequest):
         return value
     if isinstance(value, Mapping):
@@ -96,32 +94,32 @@ def _bytes(value: object) -> object:
 
 
 def _no_yes(value: object) -> object:
-    """YAML turns `yes` into true, which Python takes for 1."""
+    """YAML reads `yes` as true, which Python accepts as 1."""
     if isinstance(value, bool):
-        raise ValueError(f"a number would be right, not {show(value)}")
+        raise ValueError(f"expected a number, got {show(value)}")
     return value
 
 
 def _command(value: object) -> object:
-    """One sentence instead of one per form that a command may have."""
+    """One message instead of one for each type that a command may have."""
     if isinstance(value, str):
         words = [value]
     elif isinstance(value, (list, tuple)):
         for number, word in enumerate(value, start=1):
             if not isinstance(word, str):
-                raise ValueError(f"word {number} is {show(word)}, not text; put it in quotes")
+                raise ValueError(f"expected text as word {number}, got {show(word)}; put it in quotes")
         words = list(value)
     else:
-        raise ValueError(f"a shell line or a list of words would be right, not {show(value)}")
+        raise ValueError(f"expected a shell line or a list of words, got {show(value)}")
     if not words or not words[0].strip():
-        raise ValueError("it is empty; say what to run")
+        raise ValueError("expected a command, got an empty one")
     for word in words:
         _no_nul(word)
     return value
 
 
 def _env_value(value: object) -> object:
-    """YAML turns `1` into a number; an environment holds text."""
+    """YAML reads `1` as a number; environment variables are text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float)) else value

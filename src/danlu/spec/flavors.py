@@ -17,12 +17,12 @@ _GIB = 1 << 30
 
 
 class Flavor(BaseModel):
-    """What one node of a job has, and what it costs."""
+    """Resources of one node of a job, and their price."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: FlavorName
-    """What jobs call it; it cannot be changed."""
+    """Name that jobs use; it cannot be changed."""
 
     device: Device_ = DeviceRequest()
     """Devices of a node: TYPE[:MODEL][:COUNT]."""
@@ -34,17 +34,17 @@ class Flavor(BaseModel):
     """Memory reserved on a node, such as 64GiB."""
 
     price_per_hour: Price = Decimal(0)
-    """Of one node, in the server's currency."""
+    """Price of one node, in the server's currency."""
 
     description: Annotated[Text, Field(max_length=1000)] = ""
-    """What it is good for."""
+    """What it is for."""
 
     is_enabled: bool = True
-    """Whether new jobs may name it."""
+    """Whether new jobs may use it."""
 
 
 def suggested(nodes: Iterable[NodeInfo]) -> list[Flavor]:
-    """Flavors that fit the nodes there are, at no price: one device, half a node and a whole one of each kind."""
+    """Suggested flavors for these nodes, without prices: one device, half a node and a whole node of each kind."""
     by_kind: dict[tuple[str, Optional[str], int], list[NodeInfo]] = {}
     for node in nodes:
         kinds = {(device.type, device.model) for device in node.devices}
@@ -62,7 +62,7 @@ def suggested(nodes: Iterable[NodeInfo]) -> list[Flavor]:
 
 
 def _share(kind: str, model: Optional[str], part: int, count: int, nodes: Sequence[NodeInfo]) -> Flavor:
-    """So many of a node's devices (or cores), and as large a part of the rest as the smallest of these nodes has."""
+    """A flavor with so many devices (or cores), and the same fraction of the smallest node's other resources."""
     cpus = min(node.cpus for node in nodes) * part / count
     memory = min(node.memory_bytes for node in nodes) * part // count
     noun = "core" if kind == CPU else "device"

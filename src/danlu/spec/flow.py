@@ -1,4 +1,4 @@
-"""The data flow: what its nodes and edges are called."""
+"""The data flow: kinds of nodes and edges."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class NodeKind(Word):
     """A path in the store: `<bucket>/<key>`, or a folder `<bucket>/<prefix>/`."""
 
     CODE = "code"
-    """A folder of code that a client has uploaded by its content: `<project id>/<digest>`."""
+    """Code that a client uploaded by content: `<project id>/<digest>`."""
 
     MODEL = "model"
     """One version of a model."""
 
 
 class Relation(Word):
-    """Why data goes from a node to another one."""
+    """How two nodes are related."""
 
     INPUT = "input"
     """artifact -> run"""
@@ -39,28 +39,28 @@ class Relation(Word):
     """store path or code -> job"""
 
     MADE = "made"
-    """job -> run, job -> artifact: it was made inside the job"""
+    """job -> run, job -> artifact: created inside the job"""
 
     REGISTERED = "registered"
     """artifact, store path, job or run -> model version"""
 
     PART = "part"
-    """store path -> store path: what was written below the one is read through the other"""
+    """store path -> store path: one contains the other"""
 
 
 class Direction(Word):
     UP = "up"
-    """Where it comes from."""
+    """Upstream: what it was made from."""
 
     DOWN = "down"
-    """What became of it."""
+    """Downstream: what was made from it."""
 
     BOTH = "both"
 
 
 @dataclass(frozen=True)
 class NodeRef:
-    """The name of a node, written `kind:key`."""
+    """Reference to a node, written `kind:key`."""
 
     kind: NodeKind
     key: str
@@ -70,14 +70,13 @@ class NodeRef:
 
     @classmethod
     def parse(cls, text: str) -> NodeRef:
-        """Read `kind:key`, or a path in the store with its scheme. Raise ValueError with what would be right."""
+        """Parse `kind:key`, or a store path with its scheme. Raise ValueError."""
         kind, colon, key = text.partition(":")
         key = key[2:] if kind == NodeKind.STORE.value and key.startswith("//") else key
         known = [word.value for word in NodeKind]
         if not colon or not key or kind not in known:
             raise ValueError(
-                f"{text!r} is not a node; one of {', '.join(known)}, a colon and an id would be right, "
-                "such as job:train-074123456789012345"
+                f"expected KIND:ID with one of {', '.join(known)}, such as job:train-074123456789012345, got {text!r}"
             )
         return cls(NodeKind(kind), key)
 
@@ -91,5 +90,5 @@ def run_node(run_id: str) -> NodeRef:
 
 
 def store_node(path: str) -> NodeRef:
-    """Of `store://bucket/key`, or without the scheme."""
+    """The node of `store://bucket/key`, with or without the scheme."""
     return NodeRef(NodeKind.STORE, path[len("store://") :] if path.startswith("store://") else path)

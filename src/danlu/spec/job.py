@@ -1,4 +1,4 @@
-"""The job as its user describes it."""
+"""The job description that users write."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TREE = re.compile(r"[0-9a-f]{64}")
 
 
 class LaunchMode(Word):
-    """How the command is started on the nodes."""
+    """How the command is launched on the nodes."""
 
     PLAIN = "plain"
     DDP = "ddp"
@@ -61,14 +61,14 @@ class LaunchMode(Word):
 
 
 class Processes(Word):
-    """How often the command is started on a node."""
+    """How many times the command is started on each node."""
 
     PER_NODE = "per_node"
     PER_DEVICE = "per_device"
 
 
 class Contract(Word):
-    """Another platform whose scripts are to find what they know."""
+    """Another platform whose scripts run unchanged."""
 
     APULIS = "apulis"
     MODELARTS = "modelarts"
@@ -91,24 +91,24 @@ class Resources(_Frozen):
 
 class Role(_Frozen):
     command: Optional[Command] = None
-    """As the command of a job, for the tasks of this role. Roles that wait for mpirun have none."""
+    """Command of this role's tasks. Roles that wait for mpirun have none."""
 
     count: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
-    """How many nodes have this role."""
+    """Number of nodes with this role."""
 
     resources: Resources = Resources()
-    """What every node of this role has: see resources above."""
+    """Resources of every node of this role: see resources above."""
 
     flavor: Optional[FlavorName] = None
-    """As the flavor of a job, for the nodes of this role; instead of its resources."""
+    """Flavor of this role's nodes, instead of resources."""
 
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
-    """Variables of this role's command; they win over those of the job."""
+    """Variables of this role's command; they override those of the job."""
 
 
 class Code(_Frozen):
     path: Optional[str] = None
-    """A local folder. The client uploads it by content and sends `tree` instead."""
+    """A local folder. The client uploads it and sends `tree` instead."""
 
     store: Optional[StorePathText] = None
     """A folder in the store."""
@@ -120,47 +120,47 @@ class Code(_Frozen):
     def _one_source(self) -> Code:
         given = [name for name in ("path", "store", "tree") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"give one of path, store or tree; given: {', '.join(given) or 'none'}")
+            raise ValueError(f"expected one of path, store or tree, got {', '.join(given) or 'none'}")
         if self.tree is not None and not _TREE.fullmatch(self.tree):
-            raise ValueError(f"{self.tree!r} is not a tree digest; 64 hexadecimal digits would be right")
+            raise ValueError(f"tree: expected 64 hexadecimal digits, got {self.tree!r}")
         return self
 
 
 class ImageLogin(_Frozen):
     username: Text
-    """Who the registry knows."""
+    """User name at the registry."""
 
     secret: EnvName
-    """Which of the job's secrets is the password. The command does not get it."""
+    """Name of the job secret with the password. The command does not get it."""
 
 
 class Retry(_Frozen):
     max: Annotated[int, Number] = Field(default=0, ge=0, le=100)
-    """How often the job is tried again after its first attempt."""
+    """Maximum number of retries after the first attempt."""
 
     on: tuple[str, ...] = ()
-    """Reason codes, or exit:N; when left out, the reasons that the catalogue calls retried."""
+    """Reason codes, or exit:N, that are retried; when left out, those that the catalogue marks as retried."""
 
     backoff: Seconds = 5.0
-    """Pause before the first retry; it doubles each time, up to an hour."""
+    """Delay before the first retry; it doubles each time, up to an hour."""
 
     @field_validator("on")
     @classmethod
     def _known_reasons(cls, on: tuple[str, ...]) -> tuple[str, ...]:
         for code in on:
             if code not in CATALOGUE and not re.fullmatch(r"exit:[0-9]{1,3}", code):
-                raise ValueError(f"there is no reason {show(code)}{suggestion(code, [*CATALOGUE, 'exit:N'])}")
+                raise ValueError(f"unknown reason {show(code)}{suggestion(code, [*CATALOGUE, 'exit:N'])}")
         return on
 
 
 class JobSpec(_Frozen):
-    """What a user asks for. The same fields in YAML, Python and HTTP."""
+    """A job description. The same fields in YAML, Python and HTTP."""
 
     name: JobName
-    """What people call the job. Need not be unique: a name means the newest job of that name."""
+    """Name of the job. It need not be unique: commands use the newest job of a name."""
 
     roles: dict[RoleName, Role] = Field(default_factory=dict, max_length=20)
-    """Role -> what its nodes run, for jobs whose nodes are not all alike (`launch: ps_worker`): see role below. Instead
+    """Role -> what its nodes run, for jobs with different kinds of nodes (`launch: ps_worker`): see role below. Instead
     of `command`, `nodes` and `resources`."""
 
     command: Optional[Command] = Field(default=None, validate_default=True)
@@ -170,7 +170,7 @@ class JobSpec(_Frozen):
     """A shell script that runs before the command on every node, in the same environment."""
 
     nodes: Annotated[int, Number] = Field(default=1, ge=1, le=MAX_NODES)
-    """How many nodes run the command. All start together, or none does."""
+    """Number of nodes that run the command. All start together, or none does."""
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
@@ -178,43 +178,43 @@ class JobSpec(_Frozen):
     once, and mpirun reaches the other nodes."""
 
     success: Optional[SuccessRule] = None
-    """Whose good end is the job's: `all` tasks, `any` of them, `chief`, all of a role (`worker`) or one task
-    (`worker-0`). The others are then ended. When left out, what the launch mode says."""
+    """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task
+    (`worker-0`). The others are then stopped. The default depends on the launch mode."""
 
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
 
     contract: Optional[Contract] = None
-    """A platform whose scripts run unchanged: its variables, files and folders are there as well."""
+    """A platform whose scripts run unchanged: the job also has its variables, files and folders."""
 
     framework: Optional[FrameworkName] = None
-    """A named environment that the command runs in (`danlu frameworks`), instead of `image`. Its setup runs before that
-    of the job; variables of the job win over those that it sets."""
+    """A named environment for the command (`danlu frameworks`), instead of `image`. Its setup runs before that of the
+    job; variables of the job override its variables."""
 
     image: Optional[ImageName] = None
-    """A container image whose files the command sees instead of the machine's. Needs docker or podman there."""
+    """Container image for the command. The node needs docker or podman."""
 
     image_login: Optional[ImageLogin] = None
-    """How to sign in where the image comes from: see image_login below."""
+    """Credentials for the registry of the image: see image_login below."""
 
     resources: Resources = Resources()
-    """What every node of the job has: see resources below."""
+    """Resources of every node: see resources below."""
 
     flavor: Optional[FlavorName] = None
     """A named machine shape with a price per hour (`danlu flavors`), instead of `resources`. The job keeps the shape
-    and the price that the name stood for when it was submitted."""
+    and price that the flavor had at submission."""
 
     code: Optional[Code] = None
     """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
 
     data: dict[StorePathText, JobPath] = Field(default_factory=dict, max_length=100)
-    """Store path -> path in the job. A relative path lies below the data folder (`DANLU_DATA_DIR`)."""
+    """Store path -> path in the job. A relative path is below the data folder (`DANLU_DATA_DIR`)."""
 
     output: Optional[StorePathText] = None
-    """Results land in `<output>/<job id>/`. When left out: `jobs/` in the project's bucket."""
+    """Results are stored in `<output>/<job id>/`. Default: `jobs/` in the project's bucket."""
 
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
-    """Variables of the command, on every node. Names beginning with `DANLU_` are Danlu's own."""
+    """Environment variables of the command. Names that start with `DANLU_` are reserved."""
 
     hyperparameters: Annotated[dict[str, Any], BeforeValidator(from_label_value), AfterValidator(check_plain_json)] = (
         Field(default_factory=dict)
@@ -223,42 +223,42 @@ class JobSpec(_Frozen):
     `{label: NAME, value: VALUE}`, as ModelArts has it, is read too."""
 
     project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
-    """The project that the job belongs to. When left out: the first of yours that you may submit to."""
+    """Project of the job. Default: the first of your projects that you may submit to."""
 
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
-    """Words of your own to find the job by: `danlu ps --tag team=vision`."""
+    """Tags to find the job by: `danlu ps --tag team=vision`."""
 
     debug: bool = False
-    """Prepare everything and do not start the command: `danlu shell` opens a shell where it would have run."""
+    """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
-    """Higher goes first."""
+    """Jobs with a higher priority start first."""
 
     preemptible: bool = False
-    """Whether the job may be told to make room, and runs again later. In return it may use idle quota of others."""
+    """Whether the job may be stopped for another one and run again later. In return it may use idle quota of others."""
 
     retry: Retry = Retry()
-    """Whether the job is tried again when an attempt fails: see retry below."""
+    """When to retry after a failed attempt: see retry below."""
 
     max_duration: Optional[Seconds] = None
-    """The longest an attempt may run."""
+    """Time limit of an attempt."""
 
     max_wait: Optional[Seconds] = None
-    """The longest the job may wait in the queue before its first attempt."""
+    """Time limit in the queue before the first attempt."""
 
     grace: Seconds = 30.0
-    """Time between the polite signal and the hard one when the job is stopped."""
+    """Time between SIGTERM and SIGKILL when the job is stopped."""
 
     secrets: dict[EnvName, EnvValue] = Field(default_factory=dict, repr=False)
-    """Variables that are stored encrypted and seen only inside the job. Never sent back."""
+    """Environment variables that are stored encrypted and visible only inside the job."""
 
     @field_validator("command")
     @classmethod
     def _command_or_roles(cls, command: Optional[Command], info: ValidationInfo) -> Optional[Command]:
         if command is None and info.data.get("roles") == {}:
-            raise ValueError("missing; it must be given")
+            raise ValueError("this field is required")
         if command is not None and info.data.get("roles"):
-            raise ValueError("roles are given as well, and each has a command of its own; keep one of the two")
+            raise ValueError("expected either command or roles, got both: each role has its own command")
         return command
 
     @field_validator("nodes")
@@ -267,21 +267,21 @@ class JobSpec(_Frozen):
         roles = info.data.get("roles") or {}
         total = sum(role.count for role in roles.values())
         if roles and nodes != total:
-            raise ValueError(f"{nodes} nodes, but the roles have {total} together; leave it out")
+            raise ValueError(f"expected {total}, the sum of the roles, got {nodes}; leave it out")
         return nodes
 
     @field_validator("resources")
     @classmethod
     def _resources_of_roles(cls, resources: Resources, info: ValidationInfo) -> Resources:
         if info.data.get("roles") and resources != Resources():
-            raise ValueError("every role has resources of its own; write them there")
+            raise ValueError("with roles, resources belong to each role")
         return resources
 
     @field_validator("flavor")
     @classmethod
     def _flavors_of_roles(cls, flavor: Optional[str], info: ValidationInfo) -> Optional[str]:
         if info.data.get("roles") and flavor is not None:
-            raise ValueError("every role has a flavor of its own; write it there")
+            raise ValueError("with roles, flavor belongs to each role")
         return flavor
 
     @model_validator(mode="after")
@@ -289,8 +289,8 @@ class JobSpec(_Frozen):
         if self.roles:
             total = sum(role.count for role in self.roles.values())
             if total > MAX_NODES:
-                raise ValueError(f"the roles have {total} nodes together; at most {MAX_NODES} would be right")
-            # the one field that follows from another: whoever counts nodes need not know of roles
+                raise ValueError(f"expected at most {MAX_NODES} nodes in all roles together, got {total}")
+            # derived, so that code that counts nodes need not know about roles
             object.__setattr__(self, "nodes", total)
         return self
 
@@ -300,7 +300,7 @@ class JobSpec(_Frozen):
         targets = list(data.values())
         for target in targets:
             if targets.count(target) > 1:
-                raise ValueError(f"{target!r} is the target of two store paths; give each its own")
+                raise ValueError(f"{target!r} is the target of two store paths")
         return data
 
     @model_validator(mode="after")
@@ -308,7 +308,7 @@ class JobSpec(_Frozen):
         if self.image_login is None:
             return self
         if self.image is None and self.framework is None:
-            raise ValueError("image_login is given, and no image")
+            raise ValueError("image_login needs an image")
         if self.image_login.secret not in self.secrets:
             raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")
         return self
@@ -320,7 +320,7 @@ class JobSpec(_Frozen):
         named = {*info.data.get("env", {}), *(name for role in roles for name in role.env)}
         both = sorted(named & set(secrets))
         if both:
-            raise ValueError(f"{', '.join(both)} is named in env as well; keep one of them")
+            raise ValueError(f"{', '.join(both)} is also in env; use one of them")
         return secrets
 
 
@@ -338,16 +338,16 @@ _KNOWN = {
 
 
 def stored_job(values: Mapping[str, Any]) -> JobSpec:
-    """Read a job back from the database; fields that a newer version added are passed over. Raise ValidationError."""
+    """Parse a stored job; fields of newer versions are ignored. Raise ValidationError."""
     return JobSpec.model_validate(values, extra="ignore")
 
 
 def parse_job(values: Mapping[str, Any]) -> JobSpec:
-    """Check a job description. Raise InvalidSpec with one sentence per wrong field."""
+    """Validate a job description. Raise InvalidSpec with one message per invalid field."""
     try:
         return JobSpec.model_validate(values)
     except ValidationError as error:
         found = field_errors(error.errors(include_url=False), _KNOWN, noun="a job")
         fields = {place or "job": problem for place, problem in found.items()}
         told = "; ".join(f"{place}: {problem}" for place, problem in fields.items())
-        raise InvalidSpec(f"the job cannot be used: {told}", fields=fields) from error
+        raise InvalidSpec(f"invalid job: {told}", fields=fields) from error

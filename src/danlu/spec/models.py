@@ -1,4 +1,4 @@
-"""Models: their names, ids, and how versions are named."""
+"""Models: names, ids, and references to versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = (
     "hugging_face",
     "pmml",
 )
-"""Formats that people commonly say; any other word will do."""
+"""Common formats; any other word is allowed."""
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 _ALIAS = re.compile(r"[^\W\d_][\w.-]{0,59}")
@@ -30,7 +30,7 @@ _VERSION_ID = re.compile(r"mv-[a-z2-7]{26}")
 
 
 class Named(NamedTuple):
-    """`name`, `name:3`, `name:latest` or `name:champion`, with `project/` before it or not, taken apart."""
+    """A parsed `[project/]name[:version]`, where version is a number, `latest` or an alias."""
 
     name: str
     version: str = LATEST
@@ -46,11 +46,11 @@ def is_version_id(text: str) -> bool:
 
 
 def check_model_name(name: str) -> str:
-    """Return the name, or raise ValueError that says what would be right."""
+    """Return the name, or raise ValueError."""
     if not _NAME.fullmatch(name) or is_version_id(name):
         raise ValueError(
-            f"{name[:80]!r} cannot be the name of a model; up to 100 letters, digits, dots, dashes and underscores "
-            "would be right, such as mnist-cnn"
+            "expected a model name of up to 100 letters, digits, dots, dashes and underscores, such as mnist-cnn, "
+            f"got {name[:80]!r}"
         )
     return name
 
@@ -58,22 +58,22 @@ def check_model_name(name: str) -> str:
 def check_alias(alias: str) -> str:
     if not _ALIAS.fullmatch(alias) or alias == LATEST or number_of(alias) is not None:
         raise ValueError(
-            f"{alias[:80]!r} cannot be an alias; a letter and up to 59 letters, digits, dots, dashes and underscores "
-            "would be right, such as champion; latest is always the newest version, v3 the third"
+            "expected an alias of a letter and up to 59 letters, digits, dots, dashes and underscores, such as "
+            f"champion, got {alias[:80]!r}; latest and v3 are reserved for the newest and the third version"
         )
     return alias
 
 
 def check_format(text: str) -> str:
-    """The format in small letters; empty when it is not said."""
+    """The format in lower case; empty when it is not given."""
     lower = text.strip().lower()
     if lower and not _FORMAT.fullmatch(lower):
-        raise ValueError(f"{text[:80]!r} is not a format; one word would be right, such as {', '.join(FORMATS[:4])}")
+        raise ValueError(f"expected a format of one word, such as {', '.join(FORMATS[:4])}, got {text[:80]!r}")
     return lower
 
 
 def parse_named(text: str) -> Named:
-    """Read what names a version of a model. Raise ValueError that says what would be right."""
+    """Parse a reference to a model version. Raise ValueError."""
     before, slash, rest = text.rpartition("/")
     name, colon, which = rest.partition(":")
     check_model_name(name)
@@ -84,7 +84,9 @@ def parse_named(text: str) -> Named:
         try:
             check_alias(which)
         except ValueError:
-            raise ValueError(f"{text[:120]!r}: a version is a number, latest or an alias, such as {name}:3") from None
+            raise ValueError(
+                f"expected a number, latest or an alias as version, such as {name}:3, got {text[:120]!r}"
+            ) from None
     return Named(name, which, project)
 
 

@@ -1,4 +1,4 @@
-"""Names of people, projects, flavors and frameworks, checked where they enter."""
+"""Validation of names of users, projects, flavors and frameworks."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ _TAKEN = {"danlu", "nobody", "root"}
 
 
 def check_user_name(name: str) -> str:
-    """Return the name if it can be a person's: it becomes the name of a folder in /home. Else raise ValueError."""
+    """Return a valid user name, or raise ValueError. It becomes the name of a folder in /home."""
     if not _USER.fullmatch(name):
         raise ValueError(
-            f"{name!r} is not a name for a person; a small letter and then up to 31 small letters, digits, "
-            "dots, dashes and underscores would be right, such as ada"
+            "expected a user name of a lower-case letter and up to 31 lower-case letters, digits, dots, dashes and "
+            f"underscores, such as ada, got {name!r}"
         )
     if name in _TAKEN:
-        raise ValueError(f"{name!r} is kept for the system; choose another name")
+        raise ValueError(f"{name!r} is reserved; choose another name")
     return name
 
 
 def check_project_name(name: str) -> str:
-    """Return the name if it can be a project's; else raise ValueError."""
+    """Return a valid project name, or raise ValueError."""
     if not _PROJECT.fullmatch(name):
         raise ValueError(
-            f"{name!r} is not a name for a project; up to 63 small letters, digits, dots, dashes and underscores "
-            "would be right, such as vision"
+            "expected a project name of up to 63 lower-case letters, digits, dots, dashes and underscores, such as "
+            f"vision, got {name!r}"
         )
     return name
 
 
 def check_flavor_name(name: str) -> str:
-    """Return the name if it can be a flavor's; else raise ValueError."""
+    """Return a valid flavor name, or raise ValueError."""
     return _listed(name, "a flavor", "gpu-8")
 
 
 def check_framework_name(name: str) -> str:
-    """Return the name if it can be a framework's; else raise ValueError."""
+    """Return a valid framework name, or raise ValueError."""
     return _listed(name, "a framework", "pytorch-2.13-cpu")
 
 
 def _listed(name: str, noun: str, example: str) -> str:
     if not _LISTED.fullmatch(name):
         raise ValueError(
-            f"{name[:80]!r} is not a name for {noun}; up to 63 letters, digits, dots, dashes and underscores, "
-            f"beginning with a letter or a digit, would be right, such as {example}"
+            f"expected {noun} name of up to 63 letters, digits, dots, dashes and underscores that starts with a letter "
+            f"or a digit, such as {example}, got {name[:80]!r}"
         )
     return name

@@ -10,7 +10,7 @@ from danlu.spec.devices import Device
 
 
 class NodeInfo(BaseModel):
-    """A node as the engine sees it now."""
+    """A node as the engine reports it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -20,23 +20,23 @@ class NodeInfo(BaseModel):
     devices: tuple[Device, ...] = ()
     max_tasks: int = 256
     has_sandbox: bool = False
-    """Whether tasks see `/opt/ml` and nothing of each other. Without it, `work_dir` holds their folders."""
+    """Whether tasks run in a sandbox with `/opt/ml`. Without it, their folders are below `work_dir`."""
 
     has_own_network: bool = False
-    """Whether every attempt has a network of its own, with an address for each task."""
+    """Whether every attempt has a private network with an address for each task."""
 
     holds_many_tasks: bool = False
-    """Whether several tasks of one attempt may share this node (one machine that plays several)."""
+    """Whether several tasks of one attempt may run on this node."""
 
     image_tool: str = ""
-    """The program that fetches images (docker, podman); empty where jobs with an image cannot run."""
+    """Program that pulls images (docker or podman); empty where jobs with an image cannot run."""
 
     image_problem: str = ""
-    """Why not, for people."""
+    """Why images are not supported."""
 
     software: Optional[tuple[str, ...]] = None
-    """Which of the programs and packages that examples ask for are there; None when the engine does not say."""
+    """Installed programs and packages that examples need; None when the engine does not report them."""
 
     work_dir: str = ""
     missing: tuple[str, ...] = ()
-    """What is not isolated here, one sentence each, for people."""
+    """What is not isolated here, one sentence each."""

@@ -1,4 +1,4 @@
-"""What JSON can carry: checked where free-form values enter, so that they can be stored, shown and written anywhere."""
+"""Validation of free-form values: only what JSON can represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_DEPTH = 50
 
 
 def check_plain_json(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the mapping as it is. Raise ValueError that names the place of what JSON cannot carry."""
+    """Return the mapping unchanged. Raise ValueError that names the first value that is not JSON."""
     for name, value in values.items():
         _check(value, _text(name, name), depth=1)
     return values
@@ -45,10 +45,10 @@ def _check(value: object, place: str, *, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{place}: {value} is not a number in JSON; put it in quotes")
     elif value is not None and not isinstance(value, (bool, int, float)):
-        raise ValueError(f"{place}: {value!r} is neither text nor a number, list or mapping; put it in quotes")
+        raise ValueError(f"{place}: {value!r} is not a JSON value; put it in quotes")
 
 
 def _text(text: str, place: str) -> str:
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError(f"{place!r}: a lone surrogate cannot be in a text")
+        raise ValueError(f"{place!r}: lone surrogates are not allowed")
     return text

@@ -1,7 +1,7 @@
 """The catalogue of reasons: why a job waits, and why it ended.
 
-Every waiting and every ended job carries one code of this table, plus a sentence with the particulars.
-`docs/reference/reasons.md` is made from it.
+Every waiting and every ended job has a code of this table and a message with the details.
+`docs/reference/reasons.md` is generated from it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from danlu.spec.states import Word
 
 
 class Fault(Word):
-    """Who can do something about it."""
+    """Who can fix it."""
 
     NOBODY = "nobody"
     USER = "user"
@@ -23,7 +23,7 @@ class Fault(Word):
 
 
 class Reason(BaseModel):
-    """A code of the catalogue with the particulars of this case."""
+    """A code of the catalogue, with details."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,104 +36,117 @@ class Entry(NamedTuple):
     fault: Fault
     remedy: str
     is_retried: bool
-    """Whether a retry policy that names no reasons covers it."""
+    """Whether a retry policy without reason codes covers it."""
 
 
 CATALOGUE: dict[str, Entry] = {
     # waiting
-    "submitted": Entry("The scheduler has not looked at the job yet.", Fault.NOBODY, "Wait a moment.", False),
+    "submitted": Entry(
+        "The job is new; the scheduler has not considered it yet.", Fault.NOBODY, "Wait a moment.", False
+    ),
     "no_capacity": Entry(
-        "What the job asks for is in use.",
+        "The resources that the job requests are in use.",
         Fault.NOBODY,
-        "Wait, stop a job that holds it, or ask for less.",
+        "Wait, stop a job that holds them, or request less.",
         False,
     ),
     "quota_project": Entry(
-        "The project's quota has no room for the job.",
+        "The job would exceed the quota of its project.",
         Fault.USER,
-        "Wait for the project's jobs, ask an admin for a larger quota, or submit it with `preemptible: true`: "
-        "`danlu quota show` tells what is used.",
+        "Wait for other jobs of the project to end, ask an admin for a larger quota, or submit the job with "
+        "`preemptible: true`. `danlu quota show` lists what is held.",
         False,
     ),
     "quota_user": Entry(
-        "Its owner's quota in the project has no room for the job.",
+        "The job would exceed the quota of its owner in the project.",
         Fault.USER,
-        "Wait for your own jobs, ask an owner of the project for a larger quota, or submit it with "
-        "`preemptible: true`: `danlu quota show` tells what is used.",
+        "Wait for your other jobs to end, ask an owner of the project for a larger quota, or submit the job with "
+        "`preemptible: true`. `danlu quota show` lists what is held.",
         False,
     ),
     "making_room": Entry(
-        "Jobs that hold what it asks for are ending: preemptible ones make room for it.",
+        "Preemptible jobs are being stopped to free resources for this job.",
         Fault.NOBODY,
-        "Wait: they have their grace to save their work.",
+        "Wait until they have ended; they have their grace period to save their work.",
         False,
     ),
     "reserved": Entry(
-        "The job has waited long for room, so nodes are kept for it as they become free.",
+        "The job has waited long, so nodes are reserved for it as they become free.",
         Fault.NOBODY,
-        "Wait: it starts when the jobs that run there have ended; `danlu why` tells when that is, if anybody knows.",
+        "Wait until the jobs on these nodes have ended. `danlu why` estimates when, if they have time limits.",
         False,
     ),
     "preempted": Entry(
-        "The job made room for another one, and runs again: same output, same checkpoints, same place in the queue.",
+        "The job was stopped for another one. It is queued at its old position, with the same output and checkpoints.",
         Fault.NOBODY,
-        "Wait. A script that saves checkpoints goes on where it was.",
+        "Wait: it starts again when resources are free. A script that saves checkpoints continues from the last one.",
         False,
     ),
     "no_such_node": Entry(
-        "No node, even an empty one, has what the job asks for.",
+        "The job requests more than any node has, even an empty one.",
         Fault.USER,
-        "Ask for less, or add a node: `danlu nodes` shows what there is.",
+        "Request less, or add a node. `danlu nodes` lists what the nodes have.",
         False,
     ),
     "drained": Entry(
-        "What the job asks for is only on nodes that are drained: nothing new is started there.",
+        "Only drained nodes have what the job requests, and no jobs are started there.",
         Fault.PLATFORM,
-        "Wait until they are opened again (`danlu nodes` shows why they are not), or ask for less.",
+        "Wait until an admin opens them again (`danlu nodes` shows why they are drained), or request less.",
         False,
     ),
     "no_nodes": Entry(
-        "No node can be reached at the moment.",
+        "No node is reachable.",
         Fault.PLATFORM,
-        "Look at `danlu nodes` and at the server's log.",
+        "Check `danlu nodes` and the server's log.",
         False,
     ),
-    "retry_wait": Entry("The job is tried again after a pause.", Fault.NOBODY, "Wait.", False),
-    "paused": Entry("Somebody paused the job.", Fault.NOBODY, "`danlu resume` puts it back in the queue.", False),
-    # on the way
-    "starting": Entry("Tasks are being started and inputs fetched.", Fault.NOBODY, "Wait.", False),
-    "running": Entry("The command runs on every node.", Fault.NOBODY, "`danlu logs -f` follows it.", False),
+    "retry_wait": Entry(
+        "The last attempt failed, and the retry is delayed.", Fault.NOBODY, "Wait for the retry.", False
+    ),
+    "paused": Entry("The job is paused.", Fault.NOBODY, "Run `danlu resume` to queue it again.", False),
+    # live
+    "starting": Entry(
+        "Tasks are being started and inputs are being fetched.", Fault.NOBODY, "Wait until the command runs.", False
+    ),
+    "running": Entry("The command runs on every node.", Fault.NOBODY, "Run `danlu logs -f` to follow it.", False),
     "finishing": Entry(
-        "The tasks that decide about the job's success ended well, and the others are told to end.",
+        "The tasks that decide about success have succeeded; the others are being stopped.",
         Fault.NOBODY,
-        "Wait. `success` in the job says who decides.",
+        "Wait until they have ended. The field `success` of the job says which tasks decide.",
         False,
     ),
-    "stopping": Entry("The job was told to end and has its grace period.", Fault.NOBODY, "Wait.", False),
+    "stopping": Entry(
+        "The job is being stopped; its processes have their grace period to end.",
+        Fault.NOBODY,
+        "Wait until they end.",
+        False,
+    ),
     "unreachable": Entry(
-        "The node does not answer. The job is not ended: it may well be running.",
+        "The node is unreachable. The job is kept, because it may still be running.",
         Fault.PLATFORM,
-        "Look at the node; the job is found again when the node is.",
+        "Check the node. The job continues as soon as the node is reachable.",
         False,
     ),
     # ends
-    "done": Entry("The command ended with 0 on every node.", Fault.NOBODY, "Look at the output.", False),
+    "done": Entry(
+        "The command succeeded on every node.", Fault.NOBODY, "Run `danlu store ls` to see the output.", False
+    ),
     "exit_code": Entry(
-        "The command ended with another code than 0.",
+        "The command ended with a code other than 0.",
         Fault.USER,
-        "Read the last lines of the rank that is named.",
+        "Read the last log lines of the rank in the message.",
         True,
     ),
     "killed_by_signal": Entry(
-        "A signal from inside or outside ended the command.",
+        "The command was killed by a signal.",
         Fault.USER,
-        "Read the last lines of the rank that is named; SIGSEGV and SIGABRT are crashes of the program.",
+        "Read the last log lines of the rank in the message. SIGSEGV and SIGABRT mean that the program crashed.",
         True,
     ),
     "out_of_memory": Entry(
-        "The command used more memory than the job asked for.",
+        "The command used more memory than the job requests.",
         Fault.USER,
-        "Raise resources.memory, or use less.",
+        "Increase resources.memory, or use less memory.",
         False,
     ),
     "disk_limit": Entry(
@@ -149,69 +162,74 @@ CATALOGUE: dict[str, Entry] = {
         False,
     ),
     "setup_failed": Entry(
-        "The setup command ended with another code than 0.",
+        "The setup script failed.",
         Fault.USER,
-        "Read the log: it begins with the output of setup.",
+        "Read the beginning of the log: it is the output of the setup script.",
         False,
     ),
     "pre_start_failed": Entry(
-        "The ma-pre-start.sh beside the boot file ended with another code than 0.",
+        "The script ma-pre-start.sh next to the boot file failed.",
         Fault.USER,
-        "Read the log: it begins with the output of that script.",
+        "Read the beginning of the log: it is the output of that script.",
         False,
     ),
     "command_not_found": Entry(
-        "The command does not exist in the job, or may not be executed.",
+        "The command does not exist in the job, or is not executable.",
         Fault.USER,
         "Check the spelling, the code folder and the file's execute bit; `danlu plan` shows the command.",
         False,
     ),
     "input_missing": Entry(
-        "Code or data of the job is not in the store (any more).",
+        "Code or data of the job is not in the store.",
         Fault.USER,
-        "Upload it again: `danlu store ls` shows what is there.",
+        "Upload it again. `danlu store ls` lists what is stored.",
         False,
     ),
     "image_missing": Entry(
-        "The image does not exist, or may not be fetched with what the job has.",
+        "The image does not exist, or the job has no access to it.",
         Fault.USER,
-        "Check the name; for a private one give image_login.",
+        "Check the name. For a private image set image_login.",
         False,
     ),
     "image_failed": Entry(
-        "The image could not be brought to the node.",
+        "The image could not be pulled.",
         Fault.TRANSIENT,
-        "Try again; if it persists, try to fetch it on the node by hand.",
+        "Start the job again. If it persists, pull the image on the node by hand.",
         True,
     ),
     "staging_failed": Entry(
         "Inputs could not be fetched from the store.",
         Fault.TRANSIENT,
-        "Try again; if it persists, look at the server's log.",
+        "Start the job again. If it persists, check the server's log.",
         True,
     ),
     "upload_failed": Entry(
-        "The command ended, but its output could not be brought to the store.",
+        "The command ended, but its output could not be uploaded.",
         Fault.TRANSIENT,
-        "The files are kept in the task's folder on its node until the job is deleted; the message names it.",
+        "Copy the files from the folder in the message; the node keeps them until the job is deleted.",
         False,
     ),
-    "disk_full": Entry("A disk has no room left.", Fault.PLATFORM, "Make room on the disk that is named.", False),
-    "start_failed": Entry("The engine could not start the tasks.", Fault.PLATFORM, "Read the message.", True),
-    "start_timeout": Entry(
-        "The tasks did not begin in time.",
+    "disk_full": Entry("A disk is full.", Fault.PLATFORM, "Free space on the disk in the message.", False),
+    "start_failed": Entry(
+        "The engine could not start the tasks.",
         Fault.PLATFORM,
-        "Look at the node and at the size of the inputs.",
+        "Fix what the message says, and start the job again.",
+        True,
+    ),
+    "start_timeout": Entry(
+        "The tasks did not start in time.",
+        Fault.PLATFORM,
+        "Check the node and the size of the inputs, and start the job again.",
         True,
     ),
     "lost": Entry(
-        "The process that watched over a task is gone, and left no record of an end.",
+        "The process that supervises a task is gone and did not record an end.",
         Fault.TRANSIENT,
-        "The node may have been restarted. Start the job again, or give it a retry policy.",
+        "The node may have rebooted. Start the job again, or give it a retry policy.",
         True,
     ),
     "stopped_outside": Entry(
-        "Something outside of Danlu told a task to end.",
+        "A task was terminated from outside Danlu.",
         Fault.TRANSIENT,
         "The machine may have been shut down. Start the job again, or give it a retry policy.",
         True,
@@ -222,12 +240,19 @@ CATALOGUE: dict[str, Entry] = {
         "Submit it again with a longer max_wait or a smaller request.",
         False,
     ),
-    "max_duration": Entry("The job ran longer than its max_duration.", Fault.USER, "Raise max_duration.", False),
-    "stopped_by_user": Entry("Somebody stopped the job.", Fault.NOBODY, "`danlu start` runs it again.", False),
-    "cannot_plan": Entry("The job cannot be planned as it stands.", Fault.USER, "Read the message.", False),
+    "max_duration": Entry("The job ran longer than its max_duration.", Fault.USER, "Increase max_duration.", False),
+    "stopped_by_user": Entry(
+        "The job was stopped by a user.", Fault.NOBODY, "Run `danlu start` to run it again.", False
+    ),
+    "cannot_plan": Entry(
+        "The job cannot run as it is described.",
+        Fault.USER,
+        "Fix what the message says, and submit the job again.",
+        False,
+    ),
 }
 
 
 def reason(code: str, message: str = "") -> Reason:
-    """Make a reason; without particulars it says what the catalogue says."""
+    """Create a reason; the default message is the cause in the catalogue."""
     return Reason(code=code, message=message or CATALOGUE[code].cause)

@@ -1,4 +1,4 @@
-"""The groups of equal tasks that a job consists of, and whose end is the job's."""
+"""Groups of equal tasks in a job, and which tasks decide about its success."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from danlu.spec.job import JobSpec, LaunchMode, Resources
 
 LAUNCHER, CHIEF, WORKER, PS, EVALUATOR = "launcher", "chief", "worker", "ps", "evaluator"
 ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)
-"""Ranks go through the roles in this order, whatever the order in the job file; other roles come after them."""
+"""Order of ranks by role, whatever the order in the job file; other roles follow."""
 
 MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD)
 _ROLES_OF = {
@@ -25,24 +25,24 @@ _WITHOUT_ROLES = (LaunchMode.DDP, LaunchMode.ASCEND)
 
 @dataclass(frozen=True)
 class Group:
-    """Tasks with the same role, command and needs. Ranks count through the groups in their order."""
+    """Tasks with the same role, command and resources. Ranks are numbered through the groups."""
 
     role: str
     count: int
     resources: Resources
     command: Optional[Union[str, Sequence[str]]]
-    """None for tasks that only wait for others to reach them."""
+    """None for tasks that only wait for connections."""
 
     env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Member:
-    """One task of a job, before it has a place."""
+    """One task of a job, before it is placed."""
 
     rank: int
     index: int
-    """Among the tasks of its role."""
+    """Index among the tasks of its role."""
 
     group: Group
 
@@ -53,16 +53,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Rule:
-    """Which tasks decide about a job's success."""
+    """Which tasks decide about success."""
 
     name: str
     ranks: frozenset[int]
     needs_all: bool = True
-    """Whether all of them have to end well, or one is enough."""
+    """Whether all of them must succeed, or one is enough."""
 
 
 def groups(spec: JobSpec) -> tuple[Group, ...]:
-    """Return the job's groups in rank order; most jobs have one."""
+    """Groups in rank order; most jobs have one."""
     if spec.roles:
         names = sorted(spec.roles, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
         return tuple(
@@ -77,7 +77,7 @@ def groups(spec: JobSpec) -> tuple[Group, ...]:
 
 
 def members(spec: JobSpec) -> tuple[Member, ...]:
-    """Return every task of the job in rank order."""
+    """All tasks in rank order."""
     found: list[Member] = []
     for group in groups(spec):
         found += [Member(len(found) + index, index, group) for index in range(group.count)]
@@ -85,7 +85,7 @@ def members(spec: JobSpec) -> tuple[Member, ...]:
 
 
 def group_of(spec: JobSpec, rank: int) -> Group:
-    """Return the group that a rank belongs to."""
+    """The group of a rank."""
     for group in groups(spec):
         if rank < group.count:
             return group
@@ -94,24 +94,24 @@ def group_of(spec: JobSpec, rank: int) -> Group:
 
 
 def success_rule(spec: JobSpec) -> Rule:
-    """Return whose good end is the job's: what it asks for, or what its launch mode says."""
+    """The success rule of the job, or the default of its launch mode."""
     name = spec.success or _default_rule(spec)
     everyone = members(spec)
     if name in (ALL, ANY):
         return Rule(name, frozenset(member.rank for member in everyone), needs_all=name == ALL)
     role, _, index = name.partition("-")
     found = [member for member in everyone if member.role == role and (not index or member.index == int(index))]
-    if not found and name == CHIEF:  # a job without a chief has one all the same: CHIEF_IP is the address of rank 0
+    if not found and name == CHIEF:  # rank 0 acts as chief where there is no such role: CHIEF_IP is its address
         found = [everyone[0]]
     return Rule(name, frozenset(member.rank for member in found))
 
 
 def check(spec: JobSpec) -> None:
-    """Refuse roles and rules that do not go with the launch mode. Raise InvalidSpec that names the field."""
+    """Raise InvalidSpec for roles and success rules that the launch mode does not support."""
     _check_roles(spec)
     if not success_rule(spec).ranks:
         known = ", ".join(f"{group.role} (0 to {group.count - 1})" for group in groups(spec))
-        _refuse("success", f"{spec.success!r} means no task of this job; its tasks are {known}")
+        _reject("success", f"expected one of {known}, got {spec.success!r}")
 
 
 def _default_rule(spec: JobSpec) -> str:
@@ -125,11 +125,11 @@ def _default_rule(spec: JobSpec) -> str:
 def _check_roles(spec: JobSpec) -> None:
     mode = spec.launch
     if spec.roles and mode in _WITHOUT_ROLES:
-        _refuse("roles", f"with launch: {mode} all nodes are alike; give command and nodes instead")
+        _reject("roles", f"launch: {mode} does not support roles; use command and nodes")
     allowed = _ROLES_OF.get(mode, tuple(spec.roles))
     unknown = [name for name in spec.roles if name not in allowed]
     if unknown:
-        _refuse(f"roles.{unknown[0]}", f"launch: {mode} knows no such role; known: {', '.join(allowed)}")
+        _reject(f"roles.{unknown[0]}", f"unknown role; launch: {mode} has {', '.join(allowed)}")
     if mode is LaunchMode.PS_WORKER:
         _check_ps_worker(spec)
     if mode in MPI_MODES:
@@ -137,7 +137,7 @@ def _check_roles(spec: JobSpec) -> None:
         return
     for name, role in spec.roles.items():
         if role.command is None:
-            _refuse(f"roles.{name}.command", "missing; it must be given")
+            _reject(f"roles.{name}.command", "this field is required")
 
 
 def _check_ps_worker(spec: JobSpec) -> None:
@@ -145,11 +145,11 @@ def _check_ps_worker(spec: JobSpec) -> None:
     if missing == [WORKER] and CHIEF in spec.roles:
         missing = []
     if missing:
-        _refuse(
-            "roles", f"launch: ps_worker needs the role {missing[0]}; write roles: {{ps: {{...}}, worker: {{...}}}}"
+        _reject(
+            "roles", f"launch: ps_worker needs the role {missing[0]}; expected roles: {{ps: {{...}}, worker: {{...}}}}"
         )
     if CHIEF in spec.roles and spec.roles[CHIEF].count != 1:
-        _refuse("roles.chief.count", f"{spec.roles[CHIEF].count} chiefs; there is one, or none")
+        _reject("roles.chief.count", f"expected 1, got {spec.roles[CHIEF].count}")
 
 
 def _check_mpi(spec: JobSpec) -> None:
@@ -157,16 +157,16 @@ def _check_mpi(spec: JobSpec) -> None:
         return
     for name in (LAUNCHER, WORKER):
         if name not in spec.roles:
-            _refuse(
-                "roles", f"launch: {spec.launch} with roles needs {LAUNCHER} and {WORKER}; or give command and nodes"
+            _reject(
+                "roles", f"launch: {spec.launch} with roles needs {LAUNCHER} and {WORKER}; or use command and nodes"
             )
     if spec.roles[LAUNCHER].count != 1:
-        _refuse("roles.launcher.count", f"{spec.roles[LAUNCHER].count} launchers; the command runs once, on one")
+        _reject("roles.launcher.count", f"expected 1, got {spec.roles[LAUNCHER].count}: the command runs on one node")
     if spec.roles[LAUNCHER].command is None:
-        _refuse("roles.launcher.command", "missing; it must be given")
+        _reject("roles.launcher.command", "this field is required")
     if spec.roles[WORKER].command is not None:
-        _refuse("roles.worker.command", "workers wait for the launcher's mpirun and have no command; leave it out")
+        _reject("roles.worker.command", "workers have no command: the launcher's mpirun starts them; remove it")
 
 
-def _refuse(place: str, problem: str) -> NoReturn:
-    raise InvalidSpec(f"the job cannot be used: {place}: {problem}", fields={place: problem})
+def _reject(place: str, problem: str) -> NoReturn:
+    raise InvalidSpec(f"invalid job: {place}: {problem}", fields={place: problem})

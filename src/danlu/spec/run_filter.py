@@ -1,11 +1,11 @@
-"""The language that runs are searched with: `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
+"""Filter language for runs: `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
 
     filter      either ("or" either)*
     either      one ("and" one)*
     one         "not" one | "(" filter ")" | comparison
     comparison  operand ("=" "==" "!=" "<" "<=" ">" ">=" "~") value | operand ["not"] "in" "(" value ("," value)* ")"
     operand     field | ("min" | "max" | "last") "(" field ")"
-    field       words with dots between them; a word that has blanks or the like stands in backquotes
+    field       words separated by dots; other characters than these in backquotes
     value       number | "text" | 'text' | word
 
 `~` is "contains". Without a function a metric means its last value.
@@ -54,7 +54,7 @@ class Comparison:
 
     values: tuple[Value, ...]
     at: int
-    """Where in the text the first value stands."""
+    """Position of the first value in the text."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ Condition = Union[Comparison, Not, AllOf, AnyOf]
 
 
 def parse_filter(text: str) -> Condition:
-    """Read a filter. Raise InvalidInput that says where it cannot be read, and what would be right there."""
+    """Parse a filter. Raise InvalidInput that says where it is wrong, and what is expected there."""
     if len(text) > MAX_CHARS:
         _wrong(text, MAX_CHARS, f"the filter is longer than {MAX_CHARS} characters")
     parser = _Parser(text, _tokens(text))
@@ -86,7 +86,7 @@ def parse_filter(text: str) -> Condition:
 
 
 def wrong_filter(text: str, at: int, problem: str) -> InvalidInput:
-    """The error for something at one place of a filter, with a mark below that place."""
+    """The error at one place of a filter, with a mark below that place."""
     told = f"{problem}, at character {at + 1}:\n  {text}\n  {' ' * at}^"
     return InvalidInput(f"filter: {told}", fields={"filter": problem})
 
@@ -108,7 +108,7 @@ def _tokens(text: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
             begin = at + len(text[at:]) - len(text[at:].lstrip())
-            _wrong(text, begin, f"{text[begin : begin + 10]!r} cannot be read; texts stand in quotes")
+            _wrong(text, begin, f"{text[begin : begin + 10]!r} is not valid here; put texts in quotes")
         found.append(_Token(match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
         at = match.end()
     return found
@@ -122,7 +122,7 @@ class _Parser:
 
     def filter(self, depth: int) -> Condition:
         if depth > MAX_DEPTH:
-            self._fail(f"more than {MAX_DEPTH} parentheses within each other")
+            self._fail(f"more than {MAX_DEPTH} nested parentheses")
         parts = [self._either(depth)]
         while self._take_word("or"):
             parts.append(self._either(depth))
@@ -130,7 +130,7 @@ class _Parser:
 
     def end(self) -> None:
         if self._peek() is not None:
-            self._fail("`and` or `or` would be right here")
+            self._fail("expected `and` or `or` here")
 
     def _either(self, depth: int) -> Condition:
         parts = [self._one(depth)]
@@ -140,7 +140,7 @@ class _Parser:
 
     def _one(self, depth: int) -> Condition:
         if depth > MAX_DEPTH:
-            self._fail(f"more than {MAX_DEPTH} `not` within each other")
+            self._fail(f"more than {MAX_DEPTH} nested `not`")
         if self._take_word("not"):
             return Not(self._one(depth + 1))
         if self._take_sign("("):
@@ -153,13 +153,13 @@ class _Parser:
         field, of = self._operand()
         if self._take_word("not"):
             if not self._take_word("in"):
-                self._fail("`in` would be right after `not` here")
+                self._fail("expected `in` after `not` here")
             return Not(self._list(field, of))
         if self._take_word("in"):
             return self._list(field, of)
         token = self._peek()
         if token is None or token.kind != "sign" or token.text in "(),":
-            self._fail("one of = != < <= > >= ~ in would be right here")
+            self._fail("expected one of = != < <= > >= ~ in here")
         self._next += 1
         value, at = self._value()
         sign = "=" if token.text == "==" else token.text
@@ -179,13 +179,13 @@ class _Parser:
     def _operand(self) -> tuple[str, str]:
         token = self._peek()
         if token is None or token.kind != "field" or token.text in _KEYWORDS:
-            self._fail("a field would be right here, such as metrics.val.acc, hparams.lr or name")
+            self._fail("expected a field here, such as metrics.val.acc, hparams.lr or name")
         self._next += 1
         if token.text in _FUNCTIONS and self._take_sign("("):
             inner = self._peek()
             field = self._operand()[0]
             if inner is not None and not field.startswith("metrics."):
-                _wrong(self._text, inner.at, f"{token.text}(...) is of a metric; metrics.val.acc would be right")
+                _wrong(self._text, inner.at, f"{token.text}(...) needs a metric such as metrics.val.acc")
             self._need(")")
             return field, token.text
         return self._field(token), "last"
@@ -201,7 +201,7 @@ class _Parser:
     def _value(self) -> tuple[Value, int]:
         token = self._peek()
         if token is None or token.kind == "sign" or token.text in _KEYWORDS:
-            self._fail("a value would be right here: a number, or a text in quotes")
+            self._fail("expected a number, or a text in quotes here")
         self._next += 1
         if token.kind == "number":
             return float(token.text), token.at
@@ -228,7 +228,7 @@ class _Parser:
 
     def _need(self, sign: str) -> None:
         if not self._take_sign(sign):
-            self._fail(f"{sign} would be right here")
+            self._fail(f"expected {sign} here")
 
     def _fail(self, problem: str) -> NoReturn:
         token = self._peek()

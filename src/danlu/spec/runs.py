@@ -1,4 +1,4 @@
-"""Runs: their states, ids, and where they lie."""
+"""Runs: states, ids and folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.spec.states import Word
 MAX_FOLDER_CHARS = 400
 MAX_FOLDER_DEPTH = 20
 SYSTEM = "system"
-"""The type of the use of the machine. Its steps are seconds, so branches do not hide it."""
+"""Metric type of machine usage. Its steps are seconds, so branches do not hide it."""
 
 _RUN_ID = re.compile(r"run-[a-z2-7]{26}")
 _JOURNAL = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}")
@@ -23,11 +23,11 @@ class RunState(Word):
     FAILED = "failed"
     STOPPED = "stopped"
     DIED = "died"
-    """Its process is gone without a word, or nothing has been heard of it for long."""
+    """Its process ended without finishing the run, or nothing was received for a long time."""
 
 
 class Ended(NamedTuple):
-    """How the writer of a journal said that it ended."""
+    """How a journal ended, as its writer recorded it."""
 
     branch: int
     writer: str
@@ -46,24 +46,24 @@ def is_journal_name(text: str) -> bool:
 
 
 def run_end(newest_branch: int, ends: Sequence[Ended]) -> Optional[Ended]:
-    """How a run ended: by its newest branch, by a process rather than its companion, by the lowest rank."""
+    """How a run ended: the newest branch decides, a process before its companion, the lowest rank first."""
     known = [end for end in ends if end.branch >= newest_branch]
     return min(known, key=lambda end: (-end.branch, end.writer != "process", end.rank), default=None)
 
 
 def check_folder(path: str) -> str:
-    """Return the path without slashes at its ends; empty for the top. Raise ValueError when it cannot be used."""
+    """Return the path without outer slashes; empty for the top. Raise ValueError for an invalid one."""
     parts = [part.strip() for part in path.strip().strip("/").split("/")]
     if parts == [""]:
         return ""
     clean = "/".join(parts)
     if len(clean) > MAX_FOLDER_CHARS or len(parts) > MAX_FOLDER_DEPTH:
         raise ValueError(
-            f"{path[:60]!r}... is too long; {MAX_FOLDER_CHARS} characters and {MAX_FOLDER_DEPTH} levels fit"
+            f"expected at most {MAX_FOLDER_CHARS} characters and {MAX_FOLDER_DEPTH} levels, got {path[:60]!r}..."
         )
     for part in parts:
         if part in ("", ".", "..") or any(ord(char) < 32 for char in part):
-            raise ValueError(f"{path!r} is not a folder of runs; words with / between them would be right")
+            raise ValueError(f"expected a folder such as vision/baseline, got {path!r}")
     return clean
 
 

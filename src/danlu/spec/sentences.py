@@ -1,14 +1,14 @@
-"""From a validation error to the sentence a person reads: what is wrong, with the value, and what would be right."""
+"""Turn validation errors into messages: what was expected, and what was given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from difflib import get_close_matches
 from typing import Any, Optional
 
 LONGEST_VALUE = 60
 PRIVATE = ("secrets", "password", "new_password", "current", "token")
-"""Fields whose values are never repeated."""
+"""Fields whose values are never shown."""
 
 _MAPPINGS = {
     "resources": "{device: gpu:2, memory: 16GB}",
@@ -25,18 +25,21 @@ _MAPPINGS = {
     "secrets": "{HF_TOKEN: ...}",
     "spec": "{name: ..., command: ...}",
 }
-"""What is written where a mapping belongs."""
+"""Examples for fields that are mappings."""
+
+
+_OF_LENGTH = ("string_too_long", "string_too_short", "too_long", "too_short")
 
 
 def field_errors(
     errors: Iterable[Mapping[str, Any]], known: Mapping[str, Iterable[str]], *, noun: str
 ) -> dict[str, str]:
-    """One sentence per wrong field of pydantic's errors. `known`: the fields that a place has, by its dotted path."""
+    """One message per invalid field of pydantic's errors. `known`: the fields at each dotted path."""
     fields: dict[str, str] = {}
     for item in errors:
-        place = [str(part) for part in item["loc"] if part != "[key]"] or ["[key]"]  # a field may be called so
+        place = [str(part) for part in item["loc"] if part != "[key]"] or ["[key]"]  # a field may have this name
         if item["type"] == "extra_forbidden":
-            told = f"not a field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
+            told = f"unknown field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
         else:
             told = _sentence(item, place)
         fields.setdefault(".".join(place), told)
@@ -46,29 +49,39 @@ def field_errors(
 def _sentence(item: Mapping[str, Any], place: list[str]) -> str:
     kind, value, limits = str(item["type"]), item.get("input"), item.get("ctx", {})
     if kind == "missing":
-        return "missing; it must be given"
+        return "this field is required"
     if kind == "value_error":
         return str(item["msg"]).removeprefix("Value error, ")
-    shown = "this" if any(part in PRIVATE for part in place) else show(value)
-    bound = _bound("string_too_long" if kind == "too_long" and isinstance(value, str) else kind, limits)
+    is_private = any(part in PRIVATE for part in place)
+    kind = "string_too_long" if kind == "too_long" and isinstance(value, str) else kind
+    bound = _bound(kind, limits)
     if bound is not None:
-        return f"{shown} is {bound}"
+        given = str(len(value)) if kind in _OF_LENGTH and isinstance(value, Sized) else show(value)
+        return f"expected {bound}" if is_private else f"expected {bound}, got {given}"
+    given = "" if is_private else f", got {show(value)}"
     if kind == "enum":
-        return f"{shown} is not known{suggestion(value, _choices(str(limits.get('expected', ''))))}"
+        return _unknown(show(value), value, _choices(str(limits.get("expected", ""))))
     wanted = _wanted(kind, limits, _pattern_of(place))
     quotes = "; put it in quotes" if wanted == "text" and isinstance(value, (int, float)) else ""
-    return f"{wanted} would be right, not {shown}{quotes}" if wanted else f"{item['msg']} ({shown})"
+    return f"expected {wanted}{given}{quotes}" if wanted else f"{item['msg']}{given}"
+
+
+def _unknown(shown: str, value: object, choices: list[str]) -> str:
+    near = _nearest(value, choices)
+    if near is not None:
+        return f"unknown value {shown}; did you mean {near!r}?"
+    return f"expected one of {', '.join(sorted(choices))}, got {shown}"
 
 
 def _pattern_of(place: list[str]) -> str:
-    """A dotted place; names that users choose are `*`."""
+    """A dotted path; names chosen by users are `*`."""
     return ".".join(["roles", "*", *place[2:]] if place[:1] == ["roles"] and len(place) > 1 else place)
 
 
 def show(value: object) -> str:
-    """A value as its writer knows it, short enough for a sentence."""
+    """A value as the user wrote it, shortened."""
     if value is None:
-        return "nothing"
+        return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -80,26 +93,31 @@ def show(value: object) -> str:
 
 
 def suggestion(given: object, known: Iterable[str]) -> str:
-    """The known word nearest to one that is not, or all of them."""
+    """The known word nearest to an unknown one, or all known words."""
     words = sorted(known)
+    near = _nearest(given, words)
+    if near is not None:
+        return f"; did you mean {near!r}?"
+    return f"; expected one of {', '.join(words)}" if words else ""
+
+
+def _nearest(given: object, words: Iterable[str]) -> Optional[str]:
     lower = {word.lower(): word for word in words}
     near = get_close_matches(str(given).lower(), list(lower), n=1)
-    if near:
-        return f"; did you mean {lower[near[0]]!r}?"
-    return f"; known: {', '.join(words)}" if words else ""
+    return lower[near[0]] if near else None
 
 
 def _bound(kind: str, limits: Mapping[str, Any]) -> Optional[str]:
-    """Too much or too little; None for another kind of error."""
+    """The limit that a value exceeds; None for another kind of error."""
     told = {
-        "greater_than_equal": "too small; at least {ge} would be right",
-        "greater_than": "too small; more than {gt} would be right",
-        "less_than_equal": "too large; at most {le} would be right",
-        "less_than": "too large; less than {lt} would be right",
-        "string_too_long": "too long; at most {max_length} characters would be right",
-        "string_too_short": "too short; at least {min_length} characters would be right",
-        "too_long": "too long; at most {max_length} entries would be right",
-        "too_short": "too short; at least {min_length} entries would be right",
+        "greater_than_equal": "at least {ge}",
+        "greater_than": "more than {gt}",
+        "less_than_equal": "at most {le}",
+        "less_than": "less than {lt}",
+        "string_too_long": "at most {max_length} characters",
+        "string_too_short": "at least {min_length} characters",
+        "too_long": "at most {max_length} entries",
+        "too_short": "at least {min_length} entries",
     }.get(kind)
     if told is None:
         return None
@@ -107,7 +125,7 @@ def _bound(kind: str, limits: Mapping[str, Any]) -> Optional[str]:
 
 
 def _plain(limits: Mapping[str, Any]) -> dict[str, str]:
-    """Numbers without a useless `.0`."""
+    """Whole numbers without `.0`."""
     return {name: f"{value:.0f}" for name, value in limits.items() if isinstance(value, float) and value % 1 == 0}
 
 
@@ -139,5 +157,5 @@ def _pattern(pattern: str) -> str:
 
 
 def _choices(expected: str) -> list[str]:
-    """pydantic lists them as `'plain' or 'ddp'`."""
+    """pydantic writes them as `'plain' or 'ddp'`."""
     return [part.strip(" '") for part in expected.replace(" or ", ",").split(",") if part.strip(" '")]

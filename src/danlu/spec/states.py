@@ -1,4 +1,4 @@
-"""States of jobs, attempts and tasks, each as a table of what may follow."""
+"""States of jobs, attempts and tasks, with tables of allowed transitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Word(str, Enum):
-    """An enum whose members print as the word users see (StrEnum needs Python 3.11)."""
+    """An enum whose members print as their value (StrEnum needs Python 3.11)."""
 
     def __str__(self) -> str:
         return str(self.value)
@@ -24,7 +24,7 @@ class JobState(Word):
 
 
 class Desired(Word):
-    """What the user wants of a job; the scheduler works towards it."""
+    """What the user wants; the scheduler works towards it."""
 
     RUN = "run"
     PAUSE = "pause"
@@ -60,7 +60,7 @@ JOB_NEXT: dict[JobState, set[JobState]] = {
     JobState.RUNNING: {JobState.STOPPING, JobState.QUEUED} | _ENDS,
     JobState.STOPPING: {JobState.QUEUED, JobState.PAUSED} | _ENDS,
     JobState.PAUSED: {JobState.QUEUED, JobState.STOPPED},
-    # an ended job may be started again: same id, new attempt
+    # an ended job may be restarted: same id, new attempt
     JobState.SUCCEEDED: {JobState.QUEUED},
     JobState.FAILED: {JobState.QUEUED},
     JobState.STOPPED: {JobState.QUEUED},
@@ -93,7 +93,7 @@ TASK_ENDS = {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED, TaskState
 
 
 def is_over(state: JobState) -> bool:
-    """Whether nothing more happens to the job unless somebody starts it again."""
+    """Whether the job has ended; only a restart changes that."""
     return state in _ENDS
 
 
@@ -103,7 +103,7 @@ def is_live(state: JobState) -> bool:
 
 
 def is_final(state: AttemptState) -> bool:
-    """Whether the attempt has ended, which is for ever."""
+    """Whether the attempt has ended. That never changes."""
     return state not in ATTEMPT_NEXT
 
 

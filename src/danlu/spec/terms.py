@@ -1,4 +1,4 @@
-"""What the names of a flavor and a framework stood for when a job was submitted."""
+"""What a job's flavor and framework contained when it was submitted."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from danlu.spec.units import show_size
 
 
 class Terms(BaseModel):
-    """Stored beside the job. Flavors and frameworks may change or go; what a job runs on and costs does not."""
+    """Stored with the job: later changes of flavors and frameworks do not change what it runs on or costs."""
 
     model_config = ConfigDict(frozen=True)
 
     price_per_hour: Optional[Money] = None
-    """Of all nodes together; None when none of them has a flavor."""
+    """Price of all nodes together; None without a flavor."""
 
     currency: str = ""
     framework: Optional[Framework] = None
     setup: Optional[str] = None
-    """The job's own, without that of the framework."""
+    """Setup of the job, without that of the framework."""
 
     env: dict[str, str] = Field(default_factory=dict)
-    """The job's own, without those of the framework."""
+    """Variables of the job, without those of the framework."""
 
 
 def flavors_in(spec: JobSpec) -> dict[str, str]:
-    """The flavors that a job names, by the field that does."""
+    """Field -> flavor that it names."""
     roles = {f"roles.{name}.flavor": role.flavor for name, role in spec.roles.items()}
     return {place: name for place, name in {"flavor": spec.flavor, **roles}.items() if name is not None}
 
@@ -43,7 +43,7 @@ def flavors_in(spec: JobSpec) -> dict[str, str]:
 def settle(
     spec: JobSpec, flavors: Mapping[str, Flavor], framework: Optional[Framework], currency: str
 ) -> tuple[JobSpec, Optional[Terms]]:
-    """Return the job with what the names in it stand for, and the terms to store; None when it names nothing.
+    """Return the job with its flavors and framework filled in, and the terms to store; None when it names none.
 
     `flavors` has every flavor that the job names. Raise InvalidSpec where the job contradicts them.
     """
@@ -60,7 +60,7 @@ def settle(
 
 
 def as_asked(values: Mapping[str, object], terms: Terms) -> dict[str, object]:
-    """A stored spec without what the framework added to it: fit to be submitted once more."""
+    """A stored spec without what the framework added, so that it can be submitted again."""
     if terms.framework is None:
         return dict(values)
     return {**values, "image": None, "setup": terms.setup, "env": dict(terms.env)}
@@ -88,13 +88,13 @@ def _with_flavors(spec: JobSpec, flavors: Mapping[str, Flavor]) -> JobSpec:
 
 
 def _shape(place: str, asked: Resources, flavor: Flavor) -> Resources:
-    """The resources of a flavor. What the job says beside it has to be the same."""
+    """Resources of a flavor. Resources in the job must be equal."""
     meant = Resources(device=flavor.device, cpus=flavor.cpus, memory=flavor.memory)
     for name in sorted(asked.model_fields_set):
         given, right = getattr(asked, name), getattr(meant, name)
         if given != right:
             told = f"{_told(name, given)} contradicts flavor {flavor.name!r}, which has {_told(name, right)}"
-            _refuse(f"{place}.{name}", f"{told}; leave it out, or the flavor")
+            _reject(f"{place}.{name}", f"{told}; remove one of them")
     return meant
 
 
@@ -106,21 +106,21 @@ def _told(name: str, value: object) -> str:
 
 def _with_framework(spec: JobSpec, framework: Framework) -> JobSpec:
     if spec.image is not None:
-        stands_for = f"stands for {framework.image!r}" if framework.image else "is the node's own Python"
-        _refuse(
+        has = f"has image {framework.image!r}" if framework.image else "uses the node's own Python"
+        _reject(
             "image",
-            f"{show(spec.image)} together with framework {framework.name!r}, which {stands_for}; keep one of the two",
+            f"{show(spec.image)} conflicts with framework {framework.name!r}, which {has}; use one of them",
         )
     if framework.launch and spec.launch not in framework.launch:
         suits = ", ".join(framework.launch)
-        _refuse("launch", f"'{spec.launch}' is not for framework {framework.name!r}; it suits {suits}")
+        _reject("launch", f"framework {framework.name!r} supports {suits}, got '{spec.launch}'")
     if spec.image_login is not None and framework.image is None:
-        _refuse("image_login", f"framework {framework.name!r} has no image to sign in for; leave it out")
+        _reject("image_login", f"framework {framework.name!r} has no image; remove image_login")
     named = {*spec.env, *spec.secrets}
     added = {name: value for name, value in framework.env.items() if name not in named}
     setup = "\n".join(part.rstrip("\n") for part in (framework.setup, spec.setup) if part) or None
     return spec.model_copy(update={"image": framework.image, "setup": setup, "env": {**added, **spec.env}})
 
 
-def _refuse(place: str, problem: str) -> NoReturn:
-    raise InvalidSpec(f"the job cannot be used: {place}: {problem}", fields={place: problem})
+def _reject(place: str, problem: str) -> NoReturn:
+    raise InvalidSpec(f"invalid job: {place}: {problem}", fields={place: problem})

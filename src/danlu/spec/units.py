@@ -1,4 +1,4 @@
-"""Durations, sizes and device requests as people write them: `90s`, `2h`, `4GB`, `npu:910b:8`."""
+"""Durations, sizes and device requests in text form: `90s`, `2h`, `4GB`, `npu:910b:8`."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ _DEVICE = re.compile(
     r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*|[0-9]+(?=:)))?(?::([0-9]+))?", re.IGNORECASE
 )
 _NPU_MODELS = {"310", "710", "910"}
-"""Models made of digits: nobody asks for so many devices on one node."""
+"""Models made of digits: no node has so many devices."""
 
 _APULIS_DEVICE = re.compile(r"(huawei_npu|nvidia_gpu)_(?:arm64|amd64)(?:_([a-z0-9._-]+))?(?::([0-9]+))?", re.IGNORECASE)
 """Device types as Apulis sites name them: vendor, architecture, model."""
 
 
 def parse_duration(value: Union[str, int, float]) -> float:
-    """Return seconds. Raise ValueError with what would be right."""
+    """Return seconds. Raise ValueError."""
     found = None if isinstance(value, bool) else _DURATION.fullmatch(str(value).strip().lower())
     if found is None:
-        raise ValueError(f"{_short(value)} is not a duration; write for example 90s, 15m, 2h or 1d")
+        raise ValueError(f"expected a duration such as 90s, 15m, 2h or 1d, got {_short(value)}")
     return float(found.group(1)) * _SECONDS[found.group(2)]
 
 
 def parse_size(value: Union[str, int, float]) -> int:
-    """Return bytes. GB is 10^9, GiB is 2^30. Raise ValueError with what would be right."""
+    """Return bytes. GB is 10^9, GiB is 2^30. Raise ValueError."""
     found = None if isinstance(value, bool) else _SIZE.fullmatch(str(value).strip())
     if found is None:
-        raise ValueError(f"{_short(value)} is not a size; write for example 512MB, 4GB or 16GiB")
+        raise ValueError(f"expected a size such as 512MB, 4GB or 16GiB, got {_short(value)}")
     size = float(found.group(1)) * _BYTES[(found.group(2) or "").lower()]
     if size >= 2**63:
-        raise ValueError(f"{str(value)[:40]!r} is more than any machine has; write for example 512MB, 4GB or 16GiB")
+        raise ValueError(f"expected a size below 8 EiB, got {str(value)[:40]!r}")
     return int(size)
 
 
 def parse_device(value: str) -> DeviceRequest:
-    """Read `TYPE[:MODEL][:COUNT]`, such as `gpu:2` or `npu:910b:8`. Raise ValueError with what would be right."""
+    """Parse `TYPE[:MODEL][:COUNT]`, such as `gpu:2` or `npu:910b:8`. Raise ValueError."""
     found = _DEVICE.fullmatch(_from_apulis(value.strip()))
     if found is None:
-        raise ValueError(f"{value!r} is not a device; write TYPE[:MODEL][:COUNT], for example gpu:2 or npu:910b:8")
+        raise ValueError(f"expected TYPE[:MODEL][:COUNT], such as gpu:2 or npu:910b:8, got {value!r}")
     kind, model, number = found.group(1).lower(), _model(found.group(2)), found.group(3) or "1"
     if kind == "npu" and model is None and number in _NPU_MODELS:
         model, number = number, "1"
     count = int(number[:9])
     if count < 1 or count > 1024:
-        raise ValueError(f"{count} devices per node in {value[:40]!r}; between 1 and 1024 would be right")
+        raise ValueError(f"expected 1 to 1024 devices per node, got {count} in {value[:40]!r}")
     return DeviceRequest(type=kind, model=model, count=count)
 
 
 def show_size(num_bytes: float) -> str:
-    """Write bytes for people: 1536 is `1.5 KiB`."""
+    """Format bytes: 1536 is `1.5 KiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if num_bytes < 1024:
             return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
@@ -65,7 +65,7 @@ def show_size(num_bytes: float) -> str:
 
 
 def show_duration(seconds: float) -> str:
-    """Write seconds for people: 3725 is `1h02m`."""
+    """Format seconds: 3725 is `1h02m`."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole}s"

@@ -88,9 +88,9 @@ def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: St
     stored = state.database.read(readable, who, bucket, key).stored
     grants = state.objects.grants() if request.headers.get(DIRECT_HEADER) else None
     if grants is not None:  # where there is no such object, the service says so
-        return RedirectResponse(grants.to_get(stored), status_code=307, headers={"Cache-Control": "no-store"})
+        return RedirectResponse(grants.sign_get(stored), status_code=307, headers={"Cache-Control": "no-store"})
     ranged = request.headers.get("Range")
-    found = state.objects.open(stored, is_part=ranged is not None)
+    found = state.objects.open(stored, is_range=ranged is not None)
     headers = _headers(found.info)
     try:
         wanted = service.parse_range(ranged, found.info.size)

@@ -39,7 +39,7 @@ def begin(state: ServerState, who: Identity, bucket: str, body: BeginUpload) -> 
         service_id = grants.begin(where.stored, body.sha256) if grants is not None else None
         row = state.database.write(service.add, state, who, where, body, service_id)
         if grants is not None and service_id is not None and row.service_id != service_id:
-            grants.drop(where.stored, service_id)
+            grants.abort(where.stored, service_id)
     return upload_out(state, row)
 
 
@@ -57,7 +57,9 @@ def grant(state: ServerState, who: Identity, upload_id: str, body: AskGrants) ->
     for part in body.parts:
         if part.number > last:
             raise bad_field("parts", f"part {part.number} is beyond the last one, {last}")
-    return GrantsOut(urls=[grants.to_put(where.stored, row.service_id, part.number, part.md5) for part in body.parts])
+    return GrantsOut(
+        urls=[grants.sign_part(where.stored, row.service_id, number=part.number, md5=part.md5) for part in body.parts]
+    )
 
 
 def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int) -> UploadRow:
@@ -113,7 +115,7 @@ def _finish(state: ServerState, row: UploadRow) -> ObjectOut:
     if arrived != row.size:
         raise Conflict(f"{arrived} of {row.size} bytes have arrived; go on from there")
     try:
-        info = state.objects.take(_stored(row), state.uploads.file(row.id), row.sha256)
+        info = state.objects.move_in(_stored(row), state.uploads.file(row.id), sha256=row.sha256)
     except BadChecksum:
         _forget(state, row)  # these bytes are of no use: the next try begins anew
         raise
@@ -132,13 +134,13 @@ def _finish_parts(state: ServerState, row: UploadRow) -> ObjectOut:
     missing = [number for number, size in wanted.items() if number not in arrived or arrived[number].size != size]
     if missing:
         raise Conflict(f"{len(missing)} of {len(wanted)} parts have not arrived, such as part {missing[0]}; send them")
-    info = grants.finish(path, row.service_id, {number: arrived[number] for number in wanted})
+    info = grants.complete(path, row.service_id, parts={number: arrived[number] for number in wanted})
     state.database.write(uploads.delete_upload, row.id)
     return object_out(info)
 
 
 def _forget(state: ServerState, row: UploadRow) -> None:
-    uploads.forget(state.database, state.uploads, state.objects, row)
+    uploads.delete_with_bytes(row, state.database, arrived=state.uploads, objects=state.objects)
 
 
 def _stored(row: UploadRow) -> StorePath:

@@ -37,7 +37,7 @@ class Logs:
             piece = data[: start + SEGMENT_BYTES - offset]
             self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
             with self._database.writing() as session:
-                if not _note(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
+                if not _record_piece(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
                     break
             offset, data = offset + len(piece), data[len(piece) :]
             if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a segment was begun
@@ -181,7 +181,9 @@ def _of(
     return table.job_id == job_id, table.attempt == attempt, table.rank == rank
 
 
-def _note(session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int) -> bool:
+def _record_piece(
+    session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int
+) -> bool:
     """Advance the stored length from `offset`; False when somebody else already has."""
     task = update(TaskRow).where(
         TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset

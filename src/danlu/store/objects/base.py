@@ -75,14 +75,14 @@ class Objects(ABC):
         """Begin an upload, of bytes with this digest if it is known. It replaces what the key held, at `commit`."""
 
     @abstractmethod
-    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+    def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
         """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
 
     @abstractmethod
-    def open(self, path: StorePath, *, is_part: bool = False) -> OpenObject:
+    def open(self, path: StorePath, *, is_range: bool = False) -> OpenObject:
         """Open an object: what is read is what was looked at, even if the key holds another one by then.
 
-        `is_part` says that not all of it will be read.
+        `is_range` says that not all of it will be read.
         """
 
     def read(self, path: StorePath) -> Iterator[bytes]:
@@ -160,22 +160,22 @@ class Unfinished:
     key: str
     id: str
     begun_at: datetime
-    drop: Callable[[], None]
+    abort: Callable[[], None]
 
 
 class Grants(ABC):
     """Lets clients and stagers move bytes to and from the service behind the store, each grant for one thing."""
 
     @abstractmethod
-    def to_get(self, path: StorePath) -> str:
+    def sign_get(self, path: StorePath) -> str:
         """A URL that answers with the object, for a short while."""
 
     @abstractmethod
     def begin(self, path: StorePath, sha256: str) -> str:
-        """Begin an upload in parts, and return its name. Nothing is visible before `finish`."""
+        """Begin an upload in parts, and return its name. Nothing is visible before `complete`."""
 
     @abstractmethod
-    def to_put(self, path: StorePath, upload: str, number: int, md5: str) -> str:
+    def sign_part(self, path: StorePath, upload: str, *, number: int, md5: str) -> str:
         """A URL that takes one part, for a short while, if the bytes have this MD5 (in base64)."""
 
     @abstractmethod
@@ -183,10 +183,10 @@ class Grants(ABC):
         """The parts that have arrived, by number from 1."""
 
     @abstractmethod
-    def finish(self, path: StorePath, upload: str, parts: dict[int, Part]) -> ObjectInfo: ...
+    def complete(self, path: StorePath, upload: str, *, parts: dict[int, Part]) -> ObjectInfo: ...
 
     @abstractmethod
-    def drop(self, path: StorePath, upload: str) -> None:
+    def abort(self, path: StorePath, upload: str) -> None:
         """Forget an upload in parts and what arrived of it. Quiet when there is none."""
 
 

@@ -87,10 +87,10 @@ def expect(session: Session, project_id: int, digests: Iterable[str], at: dateti
 def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
     """Digest -> size of those that a project has sent, and that are there."""
     found: dict[str, int] = {}
-    for part in _parts(digests):
+    for batch in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
             BlobOwnerRow.project_id == project_id,
-            BlobOwnerRow.digest.in_(part),
+            BlobOwnerRow.digest.in_(batch),
             BlobOwnerRow.num_refs >= 0,
             BlobOwnerRow.size.is_not(None),
         )
@@ -100,20 +100,20 @@ def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> di
 
 def refer(session: Session, project_id: int, digests: Iterable[str], change: int) -> None:
     """Count that one more manifest of a project names these bytes, or one less. They must be there."""
-    for part in _parts(digests):
+    for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part))
+            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(batch))
             .values(num_refs=BlobOwnerRow.num_refs + change)
         )
 
 
 def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
     """Note that these bytes are still used, so that they are not cleaned away."""
-    for part in _parts(digests):
+    for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.added_at < at - TOUCH)
+            .where(BlobOwnerRow.digest.in_(batch), BlobOwnerRow.added_at < at - TOUCH)
             .values(added_at=at)
         )
 
@@ -121,8 +121,8 @@ def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
 def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
     """Return those of the digests that one of the projects has sent; None: any project."""
     found: set[str] = set()
-    for part in _parts(digests):
-        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0)
+    for batch in _batches(digests):
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(batch), BlobOwnerRow.num_refs >= 0)
         if project_ids is not None:
             query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
@@ -132,7 +132,7 @@ def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable
 def sizes_of(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int | None]:
     """Digest -> size of those that a project has, None where nobody has needed to know it."""
     found: dict[str, int | None] = {}
-    for part in _parts(digests):
+    for part in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
             BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0
         )
@@ -178,7 +178,7 @@ def projects_with_tree(session: Session, digest: str, project_ids: Collection[in
     return session.scalars(query.order_by(TreeRow.project_id)).all()
 
 
-def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
     wanted = sorted(set(digests))
     return (wanted[first : first + 500] for first in range(0, len(wanted), 500))
 

@@ -43,12 +43,12 @@ class LocalObjects(Objects):
             raise Conflict(f"{path} is a folder with objects in it; choose another key")
         return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
 
-    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+    def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
         writer = self.put(path)
         writer.adopt(file)
         return writer.commit(sha256)
 
-    def open(self, path: StorePath, *, is_part: bool = False) -> OpenObject:  # noqa: ARG002
+    def open(self, path: StorePath, *, is_range: bool = False) -> OpenObject:  # noqa: ARG002
         return _LocalObject(path.key, self._open(path))
 
     def stat(self, path: StorePath) -> ObjectInfo:

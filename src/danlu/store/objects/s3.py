@@ -64,16 +64,16 @@ class S3Objects(Objects):
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:  # noqa: ARG002
         return _S3Writer(self, path, self._key(path))
 
-    def take(self, path: StorePath, file: Path, sha256: str) -> ObjectInfo:
+    def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
         key = self._key(path)
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         _check(path, sha256, digest)
-        info = self.send(path, key, file, digest)
+        info = self.send(path, key, data=file, sha256=digest)
         file.unlink(missing_ok=True)
         return info
 
-    def send(self, path: StorePath, key: str, data: bytes | Path, sha256: str) -> ObjectInfo:
+    def send(self, path: StorePath, key: str, *, data: bytes | Path, sha256: str) -> ObjectInfo:
         """Send bytes, or a file in parts."""
         size = len(data) if isinstance(data, bytes) else data.stat().st_size
         with _plain_errors(path):
@@ -88,11 +88,11 @@ class S3Objects(Objects):
             )
         return ObjectInfo(path.key, size, datetime.now(timezone.utc), sha256, _version(made["e_tag"]))
 
-    def open(self, path: StorePath, *, is_part: bool = False) -> OpenObject:
+    def open(self, path: StorePath, *, is_range: bool = False) -> OpenObject:
         key = self._key(path)
         with _plain_errors(path):
-            if is_part:
-                return _S3Part(self._store, path, key, self.stat(path))
+            if is_range:
+                return _S3Range(self._store, path, key, self.stat(path))
             return _S3Object(path, obstore.get(self._store, key))
 
     def stat(self, path: StorePath) -> ObjectInfo:
@@ -156,7 +156,7 @@ class S3Objects(Objects):
     def unfinished(self) -> Iterator[Unfinished]:
         for key, upload, begun_at in self._requests.list_multiparts(self._prefix):
             yield Unfinished(
-                key[len(self._prefix) :], upload, begun_at, drop=partial(self._requests.abort_multipart, key, upload)
+                key[len(self._prefix) :], upload, begun_at, abort=partial(self._requests.abort_multipart, key, upload)
             )
 
     def grants(self) -> Grants | None:
@@ -198,13 +198,13 @@ class _S3Object(OpenObject):
 
     def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
         with _plain_errors(self._path):
-            yield from _part_of(self._found.stream(min_chunk_size=CHUNK_BYTES), start, size)
+            yield from _range_of(self._found.stream(min_chunk_size=CHUNK_BYTES), start, size)
 
     def close(self) -> None:
         """Nothing is read before `pieces`."""
 
 
-class _S3Part(OpenObject):
+class _S3Range(OpenObject):
     """A part is asked for when it is known which."""
 
     def __init__(self, store: S3Store, path: StorePath, key: str, info: ObjectInfo) -> None:
@@ -225,7 +225,7 @@ class _S3Part(OpenObject):
                     raise
                 # a service that sends all when a part is asked for: slow, and right
                 whole = obstore.get(self._store, self._key, options={"if_match": same})
-                yield from _part_of(whole.stream(min_chunk_size=CHUNK_BYTES), start, end - start)
+                yield from _range_of(whole.stream(min_chunk_size=CHUNK_BYTES), start, end - start)
 
     def close(self) -> None:
         """Nothing is open between two parts."""
@@ -258,9 +258,9 @@ class _S3Writer(Writer):
         try:
             _check(self._path, sha256, digest)
             if self._file is None:
-                return self._objects.send(self._path, self._key, bytes(self._pending), digest)
+                return self._objects.send(self._path, self._key, data=bytes(self._pending), sha256=digest)
             self._file.flush()
-            return self._objects.send(self._path, self._key, Path(self._file.name), digest)
+            return self._objects.send(self._path, self._key, data=Path(self._file.name), sha256=digest)
         except OSError as error:
             raise _no_room(error, self._path) from error
         finally:
@@ -307,7 +307,7 @@ def _credential(place: S3Place) -> S3Credential:
     }
 
 
-def _part_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[bytes]:
+def _range_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[bytes]:
     end = None if size is None else start + size
     position = 0
     for piece in pieces:

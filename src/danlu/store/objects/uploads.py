@@ -87,10 +87,10 @@ def delete_upload(session: Session, upload_id: str) -> None:
     session.execute(delete(UploadRow).where(UploadRow.id == upload_id))
 
 
-def forget(database: Database, arrived: Uploads, objects: Objects, row: UploadRow) -> None:
+def delete_with_bytes(row: UploadRow, database: Database, *, arrived: Uploads, objects: Objects) -> None:
     """Drop an upload and what has arrived of it, here or at the object service."""
     database.write(delete_upload, row.id)
     arrived.drop(row.id)
     grants = objects.grants()
     if row.service_id is not None and grants is not None:
-        grants.drop(StorePath(row.place or row.bucket, row.key), row.service_id)
+        grants.abort(StorePath(row.place or row.bucket, row.key), row.service_id)

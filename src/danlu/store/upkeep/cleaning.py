@@ -96,7 +96,7 @@ def _old_uploads(places: Places) -> Iterator[Leftover]:
     for row in old:
 
         def remove(row: UploadRow = row) -> None:
-            uploads.forget(places.database, places.uploads, places.objects, row)
+            uploads.delete_with_bytes(row, places.database, arrived=places.uploads, objects=places.objects)
 
         yield Leftover(Kind.UPLOAD, str(StorePath(row.bucket, row.key)), places.uploads.offset(row.id), remove)
     yield from _old_artifact_uploads(places)
@@ -106,7 +106,7 @@ def _old_uploads(places: Places) -> Iterator[Leftover]:
     for home in (places.objects, places.inner):
         for part in home.unfinished():
             if part.id not in at_service and places.now() - part.begun_at > timedelta(days=1):
-                yield Leftover(Kind.UPLOAD, f"parts of {part.key} at the object service", 0, part.drop)
+                yield Leftover(Kind.UPLOAD, f"parts of {part.key} at the object service", 0, part.abort)
 
 
 def _old_artifact_uploads(places: Places) -> Iterator[Leftover]:
