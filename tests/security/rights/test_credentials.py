@@ -71,7 +71,8 @@ class TestKeysThatEnd:
 
     def test_nor_does_it_let_in_who_has_registered(self, sides: Sides, short: Api) -> None:
         body = {"name": "backdoor", "password": "a password of mine"}
-        assert Api(sides.url)("POST", "/registrations", json=body).status_code == 202
+        with Api(sides.url) as stranger:
+            assert stranger("POST", "/registrations", json=body).status_code == 202
         (waiting,) = sides.admin.json("GET", "/registrations")["items"]
         refused = short("POST", f"/registrations/{waiting['id']}/approve", json={"project": "vision", "role": "owner"})
         assert refused.status_code == 403
