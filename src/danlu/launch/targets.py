@@ -41,7 +41,7 @@ def check_targets(task: TaskPlan) -> None:
     for fetch in task.inputs:
         problem = _problem(fetch.to, task)
         if problem:
-            raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
+            raise InvalidSpec(f"invalid job: data: {problem}", fields={"data": problem})
 
 
 def is_below(path: str, folder: str) -> bool:

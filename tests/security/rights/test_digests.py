@@ -56,7 +56,7 @@ class TestTrees:
         put_blob(sides.eve, forged.to_json())
         status, message = told(submit(sides.eve, forged.digest))
         assert status == 422
-        assert message == f"the job cannot be used: code.tree: {forged.digest} is not uploaded; " + (
+        assert message == f"invalid job: code.tree: {forged.digest} is not uploaded; " + (
             "send it with POST /api/v1/trees first"
         )
         assert sides.eve("GET", f"/trees/{forged.digest}").status_code == 404

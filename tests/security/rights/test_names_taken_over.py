@@ -61,7 +61,7 @@ class TestBuckets:
         sides.eve.json("POST", f"/jobs/{reader}/stop")
         sides.world.tick(3)
         assert sides.eve.json("GET", f"/jobs/{reader}")["state"] == "stopped"
-        refused = "the job cannot be used: data: no bucket 'shared'; `danlu store ls` shows yours"
+        refused = "invalid job: data: no bucket 'shared'; `danlu store ls` shows yours"
         assert told(sides.eve("POST", f"/jobs/{reader}/start")) == (422, refused)
 
     def test_a_bucket_that_moved_away_is_not_read_any_more(self, sides: Sides, reader: str) -> None:
