@@ -11,7 +11,11 @@ import { useTexts } from "@/texts/language";
 export const MOST_COMPARED = 50;
 
 /** What can be done with the runs that are ticked. */
-export function RunActions(props: { runs: readonly RunSummary[]; isBin: boolean; onDone: () => void }) {
+export function RunActions(props: {
+  runs: readonly RunSummary[];
+  isBin: boolean;
+  onDone: () => void;
+}) {
   const { runs: texts, common } = useTexts();
   const { say, complain } = useMessages();
   const [asked, setAsked] = useState<"delete" | "move">();
@@ -101,7 +105,11 @@ export function RunActions(props: { runs: readonly RunSummary[]; isBin: boolean;
   );
 }
 
-function MoveDialog(props: { runs: readonly RunSummary[]; onClose: () => void; onDone: () => void }) {
+function MoveDialog(props: {
+  runs: readonly RunSummary[];
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const { runs: texts } = useTexts();
   const [folder, setFolder] = useState(props.runs[0]?.folder ?? "");
   const move = useMoveRuns();
