@@ -10,6 +10,7 @@ from tests.support.journals import JournalMaker
 from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
+from danlu.auth.identity import JobIdentity, StoreGrant
 from danlu.server.runs import service as run_service
 from danlu.server.runs.pushed import own_run_id
 from danlu.store.queries import projects
@@ -54,7 +55,7 @@ def with_token(world: World, api: Api, job_id: str) -> Api:
 def make_run(world: World, job_id: str, name: str = "inside") -> str:
     made = JournalMaker(name=name).log("train", {"loss": [1.0]}, [1])
     with world.database.writing() as session:
-        who = world.job_identity(job_id)
+        who = JobIdentity(job_id, 1, 0, (), None, StoreGrant("", ""))
         return run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).id
 
 

@@ -10,7 +10,7 @@ from tests.support.journals import JournalMaker
 class TestListsOfObjects:
     @pytest.mark.parametrize("limit", [1, 2, 1000])
     def test_a_job_is_not_told_the_names_of_neighbours_not_even_in_the_cursor(self, sides: Sides, limit: int) -> None:
-        for key in ("data/a", "data/a-secret", "data/a.secret", "data/a/1", "data/a/2", "data/ab-secret/x"):
+        for key in ("data/a-secret", "data/a.secret", "data/a/1", "data/a/2", "data/ab-secret/x"):
             put_object(sides.ada, f"vision/{key}", b"x")
         job = sides.started("ada", data={"store://vision/data/a": "a"})
         keys: list[str] = []
@@ -23,15 +23,25 @@ class TestListsOfObjects:
                 assert len(page["objects"]) <= limit
                 cursor = page["next"]
                 assert "secret" not in (cursor or "")
-        assert keys == ["data/a", "data/a/1", "data/a/2"]
+        assert keys == ["data/a/1", "data/a/2"]
+
+    @pytest.mark.parametrize("delimiter", ["", "/"])
+    def test_an_input_that_is_one_object_is_listed_alone(self, sides: Sides, delimiter: str) -> None:
+        for key in ("data/a", "data/a-secret", "data/ab"):
+            put_object(sides.ada, f"vision/{key}", b"x")
+        job = sides.started("ada", data={"store://vision/data/a": "a"})
+        with sides.token(job) as token:
+            query = {"prefix": "data/a", "delimiter": delimiter, "limit": 1}
+            found = token.json("GET", "/buckets/vision/objects", params=query)
+        assert ([one["key"] for one in found["objects"]], found["folders"]) == (["data/a"], [])
 
     def test_with_a_delimiter_it_sees_its_folder(self, sides: Sides) -> None:
-        for key in ("data/a", "data/a-secret/x", "data/a/1", "data/ab"):
+        for key in ("data/a-secret/x", "data/a/1", "data/ab"):
             put_object(sides.ada, f"vision/{key}", b"x")
         job = sides.started("ada", data={"store://vision/data/a": "a"})
         with sides.token(job) as token:
             found = token.json("GET", "/buckets/vision/objects", params={"prefix": "data/a", "delimiter": "/"})
-        assert ([one["key"] for one in found["objects"]], found["folders"]) == (["data/a"], ["data/a/"])
+        assert ([one["key"] for one in found["objects"]], found["folders"]) == ([], ["data/a/"])
         assert found["next"] is None
 
     def test_a_prefix_above_the_input_is_refused(self, sides: Sides) -> None:
