@@ -17,8 +17,9 @@ from danlu.engines.settings import EngineSettings
 from danlu.node.supervise.stager_process import has_files
 from danlu.node.task import Gang
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Starter, wait_until
+from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer
+from danlu.testing.waiting import wait_until
 
 CONFIG = "/opt/ml/input/config"
 

@@ -82,7 +82,7 @@ class TestForReal:
             image=image,
             data={"store://data/a/": "/data/x", "store://data/b": "/srv/deep/b", "store://data/c": "/workspace/c"},
         )
-        (seen,) = job.wait(seconds=60)
+        (seen,) = job.wait()
         assert seen.state is not TaskState.LOST
         assert list(victim.iterdir()) == []
         log = job.log()
@@ -96,7 +96,7 @@ class TestForReal:
     ) -> None:
         """Neither devices nor bits that give rights are on the disk afterwards."""
         job = starter.start("id -u; id -un; cat /etc/passwd", image=image)
-        (seen,) = job.wait(seconds=60)
+        (seen,) = job.wait()
         assert (seen.state, job.log().splitlines()[0]) == (TaskState.SUCCEEDED, "1000000066"), job.log()
         (root,) = Path(engine.nodes()[0].work_dir, ".images").glob("*/rootfs")
         modes = [path.lstat().st_mode for path in root.rglob("*")]

@@ -13,7 +13,8 @@ from danlu.engines.settings import EngineSettings
 from danlu.node.measure.disk import LEAST_BYTES, MAX_DEPTH, Measure, TooDeep
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Starter, wait_until
+from danlu.testing.engines import Starter
+from danlu.testing.waiting import wait_until
 
 MIB = 1 << 20
 FORK_BOMB = """
@@ -105,7 +106,7 @@ class TestDisk:
         job = starter.start(
             f"n=0; while :; do n=$((n+1)); head -c {MIB} /dev/zero > {where}/f$n || exit 9; sleep 0.02; done"
         )
-        (seen,) = job.wait(seconds=120)
+        (seen,) = job.wait()
         assert (seen.state, seen.reason) == (TaskState.FAILED, "disk_limit")
         assert "MiB on the disk, and its limit is 8 MiB; write less" in seen.message
         assert "max_disk_bytes" in seen.message
@@ -124,7 +125,7 @@ class TestDisk:
             f"sleep 3; for n in $(seq 1 400); do head -c {MIB // 2} /dev/zero > {where}/f$n; sleep 0.1; done",
             contract="apulis",
         )
-        (seen,) = job.wait(seconds=200)
+        (seen,) = job.wait()
         assert seen.reason == "disk_limit"
 
     def test_one_file_that_grows_without_end(self, settings: EngineSettings, starter: Starter) -> None:
@@ -148,7 +149,7 @@ class TestDisk:
             f"    held[-1].write(bytes({MIB})); held[-1].flush()\nprint('written', flush=True)\ntime.sleep(100)\n"
         )
         job = starter.start(["python3", "-c", program])
-        (seen,) = job.wait(seconds=60)
+        (seen,) = job.wait()
         assert seen.reason == "disk_limit", job.log()
 
     def test_nothing_is_hidden_by_depth_and_it_can_be_removed(
@@ -156,7 +157,7 @@ class TestDisk:
     ) -> None:
         limited(settings, starter, max_disk_bytes=MIB // 2)
         job = starter.start(f"cat > nest.py <<'EOF'\n{NEST}\nEOF\npython3 nest.py . ; sleep 100")
-        (seen,) = job.wait(seconds=90)
+        (seen,) = job.wait()
         assert (seen.reason, seen.message) == (
             "disk_limit",
             f"what the task holds on the disk cannot be measured: folders are nested deeper than {MAX_DEPTH} levels",
@@ -170,7 +171,7 @@ class TestDisk:
 
     def test_a_deep_output_folder_does_not_take_the_shim_down(self, starter: Starter) -> None:
         job = starter.start(f"cat > nest.py <<'EOF'\n{NEST}\nEOF\npython3 nest.py $DANLU_OUTPUT_DIR; sleep 5; exit 4")
-        (seen,) = job.wait(seconds=90)
+        (seen,) = job.wait()
         assert seen.exit_code == 4
         assert seen.state is TaskState.FAILED
 
