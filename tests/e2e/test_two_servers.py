@@ -119,7 +119,7 @@ def test_a_rolling_restart_loses_no_acknowledged_request(team: Team) -> None:
                     acknowledged.append(client.jobs.submit(name="rolling", command="echo done").id)
                 except DanluError as error:
                     refused.append(str(error))
-                is_over_now.wait(0.1)
+                is_over_now.wait(0.25)
 
     thread = threading.Thread(target=submit)
     thread.start()

@@ -32,8 +32,8 @@ def test_a_command_runs_in_the_task(engine: LocalEngine, starter: Starter) -> No
     job = starter.start("echo up; sleep 3600")
     job.wait_for_log("up")
     channel = engine.open_channel(job.handles[0], ["sh", "-c", "echo $DANLU_RANK; cat; echo bad >&2; exit 3"], None)
-    channel.write(b"typed\n")
-    channel.write(b"")
+    assert channel.write(b"typed\n") == 6
+    assert channel.end_input()
     assert all_of(channel) == (3, b"0\ntyped\nbad\n")
     channel.close()  # once more is quiet
     terminal = engine.open_channel(job.handles[0], ["sh", "-c", "stty size"], TerminalSize(20, 70))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -263,26 +264,24 @@ class TestNetwork:
     def test_the_way_out_ends_with_the_gang(self, starter: Starter, engine: LocalEngine) -> None:
         if any("way out" in sentence for sentence in engine.nodes()[0].missing):
             pytest.skip(str(engine.nodes()[0].missing))
-        before = ways_out()
-        job = starter.start("echo ready; sleep 3600", nodes=2)
-        job.wait_for_log("ready", rank=1)
-        (mine,) = ways_out() - before
+        job = starter.start("readlink /proc/self/ns/net; echo ready; sleep 3600", nodes=2)
+        network = job.wait_for_log("ready", rank=1).split()[0]
+        (mine,) = ways_out(network)
         engine.stop(job.handles[:1], 0)
         wait_until(lambda: job.observe()[0].state is TaskState.STOPPED)
-        assert mine in ways_out()
+        assert ways_out(network) == {mine}
         job.stop()
-        wait_until(lambda: mine not in ways_out())
+        wait_until(lambda: not ways_out(network))
 
 
-def ways_out() -> set[int]:
-    """The living processes that lead out of networks. One that has ended has no command line any more."""
+def ways_out(network: str) -> set[int]:
+    """The living processes that lead out of a network. One that has ended has no command line any more."""
     found = set()
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and b"slirp4netns" in Path("/proc", name, "cmdline").read_bytes():
-                found.add(int(name))
-        except OSError:
-            continue
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"slirp4netns" in (folder / "cmdline").read_bytes():
+                links = [os.readlink(path) for path in (folder / "fd").iterdir()]
+                found |= {int(folder.name)} if network in links else set()
     return found
 
 

@@ -39,8 +39,7 @@ class Sides:
         """Somebody else, with a key."""
         return Api(self.url, self.world.api_key(self.world.identity(name), **options))
 
-    def started(self, person: str, **spec: Any) -> str:
-        """A running job of theirs."""
+    def started(self, person: str, /, **spec: Any) -> str:
         return self.world.started(who=self.world.identity(person), **spec)
 
 

@@ -10,6 +10,7 @@ from tests.support.cases import (
     Case,
     artifact_of,
     batch_of,
+    blob_of,
     folder_of,
     job_of,
     key_of,
@@ -211,6 +212,15 @@ RULES: dict[tuple[str, str], Rule] = {
         }
     ),
     ("PUT", "/blobs/{digest}"): Rule(everybody("2 2 2 403 2"), lambda _case: {"content": CODE}),
+    ("POST", "/blobs/batches"): Rule(everybody("2 2 2 403 2"), lambda _case: {"content": pack_of_chunk()}),
+    ("POST", "/blobs/reads"): Rule(
+        {
+            "others": "2 2 2 2 404 2 403",
+            "foreign": "2 404 404 404 2 403 2",
+            "none": "404 404 404 404 404 403 403",
+        },
+        lambda case: {"json": {"digests": [blob_of(case)]}},
+    ),
     ("GET", "/blobs/{digest}"): Rule(
         {
             "others": "2 2 2 2 404 2 403",
@@ -222,7 +232,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/health"): Rule(OPEN),
     ("POST", "/session"): Rule({"any": "401 401 401 401 401 401 401"}, body(name="max", password="wrong")),
     ("DELETE", "/session"): Rule(everybody("2 2 2 2 2")),
-    ("GET", "/me"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/me"): Rule({"any": "2 2 2 2 2 2 2"}),
     ("PUT", "/me/password"): Rule(everybody("2 2 2 2 2"), body(password=PASSWORD)),
     ("PUT", "/me/default-project"): Rule(everybody("2 2 2 403 404"), body(project="vision")),
     ("POST", "/keys"): Rule(everybody("2 2 2 2 2"), body()),

@@ -30,9 +30,9 @@ class Team:
         return Client(url=self.balancer.url, api_key=self.servers[0].api_key)
 
     def end(self) -> None:
-        for server in self.servers:
-            server.kill()
-        self.servers[0].start()
+        self.servers[1].kill()
+        if not self.servers[0].is_running:
+            self.servers[0].start()
         self.balancer.serve(self.servers[0].url)
         with self.servers[0].client() as client:
             left = [job.id for job in client.jobs.list() if not is_over(job.state)]

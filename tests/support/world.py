@@ -15,12 +15,14 @@ import httpx
 import uvicorn
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
+from tests.support.databases import copy_sqlite
 
 from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
@@ -30,7 +32,7 @@ from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
 from danlu.server.projects.members import add_member
-from danlu.server.protocol import HttpProtocol
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -53,6 +55,8 @@ from danlu.wire.people import RoleName
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 """Passwords that take no time; those of a real server take a core for a moment."""
+
+_routes: dict[int, BaseRoute] = {}
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -122,11 +126,11 @@ class World:
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
 
-    def parts(self, server_id: str) -> Parts:
-        return Parts(
+    def context(self, server_id: str) -> Context:
+        return Context(
             database=self.database,
             logs=self.logs,
-            use=UsageFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -135,7 +139,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id), queue_share=1.0)
+        return Scheduler(self.context(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 
@@ -186,6 +190,7 @@ class World:
         for _ in range(times):
             chosen.wake()
             chosen.tick()
+            chosen.finish_aside()
 
     def started(self, **spec: Any) -> str:
         """Submit a job and have its commands begin."""
@@ -198,7 +203,13 @@ class World:
     # HTTP
 
     def app(self) -> FastAPI:
-        return create_app(self.state, self.scheduler)
+        """Routes are those of every other world: FastAPI takes each apart when it is first asked for."""
+        made = create_app(self.state, self.scheduler)
+        for place, route in enumerate(made.router.routes):
+            router = getattr(route, "original_router", None)
+            if router is not None:
+                made.router.routes[place] = _routes.setdefault(id(router), route)
+        return made
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -209,7 +220,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
-                http=HttpProtocol,
+                http=http_protocol(self.settings),
                 log_level="error",
                 access_log=False,
                 lifespan="off",
@@ -232,8 +243,12 @@ def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterat
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
-    migrate.upgrade(database)
+    file = settings.server_dir / "danlu.db"
+    if not database_url and not file.exists():
+        copy_sqlite(file)
+    database = Database(database_url or sqlite_url(file))
+    if database_url:
+        migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
     sealer = Sealer(settings.server_dir / "secret.key")

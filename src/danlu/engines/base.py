@@ -107,8 +107,13 @@ class Channel(ABC):
         """Wait for output and return at most `limit` bytes of it; empty once there will be no more."""
 
     @abstractmethod
-    def write(self, data: bytes) -> None:
-        """Give it input. Quiet when it has ended. Empty data means that there will be no more."""
+    def write(self, data: bytes) -> int:
+        """Give it input. Return at once, and how many bytes it took: 0 when it does not read, all when it has ended."""
+
+    @abstractmethod
+    def end_input(self) -> bool:
+        """Say that there is no more input. Returns at once; False when that cannot be said now, because it does not
+        read what came before."""
 
     @abstractmethod
     def resize(self, size: TerminalSize) -> None:

@@ -6,12 +6,13 @@ import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.admission.middleware import Admission
 from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
@@ -52,7 +53,7 @@ from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
-MAX_HEAD_BYTES = 1 << 20
+MAX_HEAD_BYTES = 256 << 10
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
@@ -120,12 +121,12 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.state.danlu = state
     app.state.streams = Hub(state)
     failures.install(app)
+    app.add_middleware(Admission, state=state)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
-    api = APIRouter(prefix=PREFIX)
-    for router in ROUTERS:
-        api.include_router(router)
+    for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
+        app.include_router(router, prefix=PREFIX)
 
-    @api.get("/health", tags=["server"])
+    @app.get(f"{PREFIX}/health", tags=["server"])
     def health() -> HealthOut:
         """Open to all."""
         settings = state.settings
@@ -136,7 +137,6 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
             oidc_name=settings.oidc_name if settings.oidc_issuer else None,
         )
 
-    app.include_router(api)
     app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)

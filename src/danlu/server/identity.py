@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Annotated, Optional, overload
+from typing import Annotated, Optional, cast, overload
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
+from starlette.requests import HTTPConnection
 
 from danlu.auth import secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, Role, StoreGrant, UserIdentity
-from danlu.errors import NotAllowed, NotSignedIn
+from danlu.errors import DanluError, NotAllowed, NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
-from danlu.server.state import ServerState, State
+from danlu.server.state import ServerState
 from danlu.spec.job import stored_job
 from danlu.spec.paths import parse_store_path
 from danlu.store.queries import attempts, jobs, people, projects
 from danlu.store.sql.tables import JobRow, UserRow
 
 COOKIE = "danlu_session"
+WHO = "danlu.who"
+"""Where the scope of a request says who asks, or has the error that kept us from knowing."""
+
 CSRF_HEADER = "X-Danlu-CSRF"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOUCH_EVERY = timedelta(minutes=1)
@@ -42,18 +46,30 @@ RequestOrigin = Annotated[Origin, Depends(_origin)]
 """Where a request comes from, for the routes that are open to all."""
 
 
-def origin_of(request: Request) -> Origin:
+def origin_of(request: HTTPConnection) -> Origin:
     # behind a proxy that the settings name, uvicorn has put the client's own address here
     return Origin(address=request.client.host if request.client is not None else "")
 
 
-def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
-    if bearer is not None and bearer.credentials:
-        return _bearer(state, bearer.credentials.strip(), origin_of(request))
+def identify(state: ServerState, request: HTTPConnection) -> Identity:
+    """Who asks. Raise NotSignedIn when that is not known, NotAllowed when a browser lacks its CSRF word."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and given.strip():
+        return _bearer(state, given.strip(), origin_of(request))
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)
     raise NotSignedIn(f"this needs credentials; {_HINT}")
+
+
+async def _identity(request: Request, _described: _Bearer) -> Identity:
+    """What was found out on the way in (`danlu.server.admission`)."""
+    found = request.scope.get(WHO)
+    if isinstance(found, DanluError):
+        raise found
+    if found is None:
+        raise NotSignedIn(f"this needs credentials; {_HINT}")
+    return cast("Identity", found)
 
 
 async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
@@ -64,6 +80,11 @@ async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
 
 CurrentIdentity = Annotated[Identity, Depends(_identity)]
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
+
+
+def person_of(who: Identity) -> str:
+    """Whose share of the server it is: a person's with all their keys, or a job's with all its tasks."""
+    return f"job {who.job_id}" if isinstance(who, JobIdentity) else f"user {who.user_id}"
 
 
 def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
@@ -89,9 +110,9 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     return replace(who, origin=replace(origin, via=f"key {key_id}"), key_ends_at=key.expires_at)
 
 
-def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+def _session(state: ServerState, cookie: str, request: HTTPConnection) -> UserIdentity:
     who, csrf = browser_session(state, cookie, origin_of(request))
-    if request.method not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
+    if request.scope["method"] not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
         raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
     return who
 
@@ -138,14 +159,14 @@ def identity_now(session: Session, state: ServerState, who: Identity) -> Identit
     out."""
     if isinstance(who, JobIdentity):
         return replace(job_identity(session, state.sealer.token(who.job_id, who.attempt)), origin=who.origin)
-    if not is_still(session, who, state.now()):
+    if not _is_still(session, who, state.now()):
         raise NotSignedIn("you were signed out meanwhile; nothing was changed")
     now = user_identity(session, who.user_id)
     return replace(now, origin=who.origin, key_ends_at=who.key_ends_at)
 
 
-def is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
-    """Whether somebody who was let in a while ago still would be: answers that go on for long ask this."""
+def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
+    """Whether somebody who was signed in a while ago still is."""
     user = people.get_user(session, who.user_id)
     if user is None or not user.is_active:
         return False

@@ -23,14 +23,15 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, Unavailable
 from danlu.gateway.terminals import Terminals
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
-from danlu.server.protocol import HttpProtocol
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
+from danlu.server.shared_folders import name_by_id
 from danlu.server.state import ServerState
 from danlu.server.stores import (
     cleaning_places,
@@ -42,8 +43,9 @@ from danlu.server.stores import (
     open_database,
     where_objects_are,
 )
+from danlu.server.terminals.operations import guard
 from danlu.store.metrics.usage import UsageFiles
-from danlu.store.queries import facts
+from danlu.store.queries import facts, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 
@@ -77,7 +79,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         server = _Server(
             uvicorn.Config(
                 app,
-                http=HttpProtocol,
+                http=http_protocol(settings),
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=2,
@@ -125,11 +127,14 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     # all servers on this folder have its name: each finds the tasks of the others
-    engine = load_engine(settings.engine).create(settings.for_engine(folder_id))
-    parts = Parts(
+    engine_settings = settings.for_engine(folder_id)
+    for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
+        log.warning("%s", sentence)
+    engine = load_engine(settings.engine).create(engine_settings)
+    parts = Context(
         database=database,
         logs=logs,
-        use=usage,
+        usage=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,
@@ -149,7 +154,9 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
-        terminals=Terminals(parts.engines),
+        terminals=Terminals(
+            parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
+        ),
     )
     return state, scheduler
 

@@ -103,6 +103,31 @@ class ServerSettings(EngineOptions, BaseSettings):
     bin_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
 
+    max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)
+    """Longest body of a request, but for files, trees and what is sent in pieces. Whoever is not signed in: 64 KiB."""
+
+    max_streams_per_person: int = Field(default=100, ge=1)
+    """Most streams (followed logs, jobs and lists) that one person has open; one more is answered with 429."""
+
+    max_exports_per_person: int = Field(default=4, ge=1)
+    """Most exports of runs that one person has under way; one more is answered with 429."""
+
+    max_shells_per_person: int = Field(default=10, ge=1)
+    """Most shells in running tasks that one person has open; one more is answered with 429."""
+
+    max_uploads_per_person: int = Field(default=20, ge=1)
+    """Most files that one person, or one job, sends at a time; more wait for half a minute, then they are answered
+    with 429."""
+
+    max_connections_per_address: int = Field(default=1000, ge=0)
+    """Most connections from one address; more are closed at once. 0: any number. Does not hold for trusted proxies."""
+
+    request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
+    """How long the head of a request may take, and how long its body may bring less than 16 KiB."""
+
+    reading_seconds: float = Field(default=60.0, ge=0.1, le=3600)
+    """How long an answer waits for a client that does not read it; then the connection is cut."""
+
     @property
     def log_dir(self) -> Path:
         return self.server_dir / "logs"

@@ -10,15 +10,14 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from danlu.store.objects.s3_place import S3Place
+from danlu.testing.waiting import wait_until
 
-START_SECONDS = 60.0
 KEY_ID, SECRET = "danlu-testing-key", "danlu-testing-secret"
 SWIFT_KEY_ID = "danlu:testing"
 BUCKET = "danlu-testing"
@@ -108,15 +107,14 @@ def _running(command: list[str], port: int, log: Path, env: dict[str, str] | Non
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, env=env)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"{command[0]} did not come up:\n{log.read_text(errors='replace')}") from None
-                time.sleep(0.02)
+
+        def is_up() -> bool:
+            if process.poll() is not None:
+                raise RuntimeError(f"{command[0]} did not come up:\n{log.read_text(errors='replace')}")
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(is_up, lambda: log.read_text(errors="replace"))
         yield process.pid
     finally:
         process.kill()

@@ -44,6 +44,11 @@ class MeOut(Answer):
     csrf: str = ""
     """For a browser session: the word that goes into X-Danlu-CSRF. A page of another site cannot read it."""
 
+    job: Optional[str] = None
+    """For a job's token: the job. `name` is its owner."""
+
+    attempt: Optional[int] = None
+
 
 class SetPassword(Body):
     password: Password

@@ -139,7 +139,7 @@ class TestReaders:
             assert old.status() == 200
             world.engine.task(job_id).log += b"hello\n"
             world.tick()
-            name, data = next(events(old.read_until(b"\n\n").decode().splitlines()))
+            name, data = next(events(old.read_until(b"}\n\n").decode().splitlines()))
             assert (name, data["text"]) == ("log", "hello\n")
             world.engine.finish(job_id)
             world.tick()

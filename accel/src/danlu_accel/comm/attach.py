@@ -33,7 +33,8 @@ def attach(
     """
     settings = Settings(algorithm, wire, num_streams, timeout_seconds, options or Options())
     ddp = _require_fresh_ddp(ddp_model)
-    attachment = open_attachment(settings, dist.get_process_group_ranks(ddp.process_group), ddp.device_type)
+    ranks = dist.get_process_group_ranks(ddp.process_group)
+    attachment = open_attachment(settings, ranks, device_type=ddp.device_type, raises_early=ddp.find_unused_parameters)
     ddp.register_comm_hook(attachment, hook)
     _attached.add(ddp)
     return attachment

@@ -53,7 +53,8 @@ class ShardFiles:
         opened = np.empty(len(self._shards), np.int32)
         for number in np.unique(numbers).tolist():
             opened[number] = self._with_sound(number, lambda file: file.fd)
-        return opened[numbers]
+        chosen: npt.NDArray[np.int32] = opened[numbers]
+        return chosen
 
     def close(self) -> None:
         """Close all files; they are opened again when they are used."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Optional
 import typer
 
 from danlu.cli.options import AsJson, JobName
+from danlu.cli.terminal import clear_screen, echo, echo_block, echo_json
 
 if TYPE_CHECKING:
     from danlu.wire.usage import TaskUsage, UsageOut
@@ -34,26 +35,26 @@ def top(
       danlu top train-12 --attempt 1
       danlu top mnist --json | jq '.tasks[].lines.cpu.highest'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.jobs.get(job)
         seen = found.usage(attempt=attempt, points=POINTS)
         if as_json:
-            print_json(seen)
+            echo_json(seen)
             return
-        print(use_text(seen))
+        echo_block(usage_text(seen))
         try:
             while seen.is_live and not once and sys.stdout.isatty():
                 time.sleep(LOOK_SECONDS)
                 seen = found.usage(attempt=seen.attempt, points=POINTS)
-                print(f"\x1b[H\x1b[2J{use_text(seen)}", flush=True)
+                clear_screen()
+                echo_block(usage_text(seen))
         except KeyboardInterrupt:
-            print()
+            echo()
 
 
-def use_text(seen: UsageOut) -> str:
+def usage_text(seen: UsageOut) -> str:
     from danlu.cli.output import bold, table
 
     if not any(task.lines for task in seen.tasks):

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's name.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of people.")]
@@ -31,8 +32,8 @@ def invite(
     with Client() as client:
         for user in users:
             made = client.projects.invite(project, user, role)
-            print(f"if there is a {made.user}, they are invited to {made.project} as {made.role!s}: they accept with")
-            print(f"  danlu projects accept {made.project}")
+            echo(f"if there is a {made.user}, they are invited to {made.project} as {made.role!s}: they accept with")
+            echo(f"  danlu projects accept {made.project}")
 
 
 def invitations(
@@ -46,19 +47,19 @@ def invitations(
       danlu projects invitations
       danlu projects invitations vision
     """
-    from danlu.cli.output import print_json, table
+    from danlu.cli.output import table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.projects.invitations(project))
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (one.project, one.user, str(one.role), one.invited_by, f"{one.expires_at.astimezone():%Y-%m-%d}")
         for one in found
     ]
-    print(table(("PROJECT", "PERSON", "ROLE", "INVITED BY", "UNTIL"), rows))
+    echo_block(table(("PROJECT", "PERSON", "ROLE", "INVITED BY", "UNTIL"), rows))
 
 
 def withdraw(project: Project, users: Names) -> None:
@@ -73,7 +74,7 @@ def withdraw(project: Project, users: Names) -> None:
     with Client() as client:
         for user in users:
             client.projects.withdraw(project, user)
-            print(f"{user} is not invited to {project} any more")
+            echo(f"{user} is not invited to {project} any more")
 
 
 def accept(project: Project) -> None:
@@ -89,7 +90,7 @@ def accept(project: Project) -> None:
 
     with Client() as client:
         joined = client.projects.accept(project)
-    print(f"you are {joined.role!s} of {joined.name}; jobs go there with --project {joined.name}")
+    echo(f"you are {joined.role!s} of {joined.name}; jobs go there with --project {joined.name}")
 
 
 def decline(project: Project) -> None:
@@ -103,7 +104,7 @@ def decline(project: Project) -> None:
 
     with Client() as client:
         client.projects.decline(project)
-    print(f"declined the invitation to {project}")
+    echo(f"declined the invitation to {project}")
 
 
 def default(
@@ -122,4 +123,4 @@ def default(
         if project is not None:
             client.projects.set_default(project)
         chosen = client.me().default_project
-    print(chosen or "no default project; choose one: danlu projects default NAME")
+    echo(chosen or "no default project; choose one: danlu projects default NAME")

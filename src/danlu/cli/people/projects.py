@@ -9,6 +9,7 @@ import typer
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
 from danlu.cli.people import invitations
+from danlu.cli.terminal import echo, echo_block, echo_json
 
 if TYPE_CHECKING:
     from danlu.wire.projects import ProjectOut
@@ -33,19 +34,19 @@ def ls(as_json: AsJson = False) -> None:
     Examples:
       danlu projects ls
     """
-    from danlu.cli.output import print_json, table
+    from danlu.cli.output import table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.projects.list())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (one.name, str(one.role or "-"), "archived" if one.is_archived else "active", _brief(one.description))
         for one in found
     ]
-    print(table(("NAME", "YOU", "STATE", "DESCRIPTION"), rows))
+    echo_block(table(("NAME", "YOU", "STATE", "DESCRIPTION"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -158,7 +159,7 @@ def rm(project: Project) -> None:
 
     with Client() as client:
         client.projects.delete(project)
-    print(f"deleted {project}")
+    echo(f"deleted {project}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -178,7 +179,7 @@ def add(
     with Client() as client:
         for user in users:
             client.projects.set_member(project, user, role)
-            print(f"{user} is {role} of {project}")
+            echo(f"{user} is {role} of {project}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -196,7 +197,7 @@ def remove(
     with Client() as client:
         for user in users:
             client.projects.remove_member(project, user)
-            print(f"{user} is no member of {project} any more")
+            echo(f"{user} is no member of {project} any more")
 
 
 app.command(context_settings=CONTEXT)(invitations.invite)
@@ -208,18 +209,17 @@ app.command(context_settings=CONTEXT)(invitations.default)
 
 
 def _print(project: ProjectOut, as_json: bool) -> None:
-    from danlu.cli.output import print_json
 
     if as_json:
-        print_json(project)
+        echo_json(project)
         return
-    print(f"{project.name}{' (archived)' if project.is_archived else ''}")
+    echo(f"{project.name}{' (archived)' if project.is_archived else ''}")
     if project.description:
-        print(f"  {_brief(project.description)}")
+        echo(f"  {_brief(project.description)}")
     for member in project.members:
-        print(f"  {member.role!s:8} {member.name}{'' if member.is_active else ' (disabled)'}")
-    print(f"  buckets  {', '.join(project.buckets) or '-'}")
-    print(f"  jobs     {project.num_jobs}, of them {project.num_open_jobs} wait or run")
+        echo(f"  {member.role!s:8} {member.name}{'' if member.is_active else ' (disabled)'}")
+    echo(f"  buckets  {', '.join(project.buckets) or '-'}")
+    echo(f"  jobs     {project.num_jobs}, of them {project.num_open_jobs} wait or run")
 
 
 def _brief(text: str) -> str:

@@ -63,21 +63,25 @@ class LocalChannel(Channel):
         said, self._last_words = self._last_words, b""
         return said
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> int:
         with self._writing:
-            if not data and not self._has_terminal:
-                self._end_input()
-                return
-            view = memoryview(data or END_OF_INPUT)
-            while view and self._input >= 0 and not self._is_closed:
-                if self._woken in select.select([self._woken], [self._input], [])[0]:
-                    return
-                try:
-                    view = view[os.write(self._input, view) :]
-                except BlockingIOError:
-                    continue
-                except OSError:  # it reads no more
-                    return
+            if self._input < 0 or self._is_closed:
+                return len(data)
+            try:
+                return os.write(self._input, data)
+            except BlockingIOError:
+                return 0
+            except OSError:  # it reads no more
+                return len(data)
+
+    def end_input(self) -> bool:
+        if self._has_terminal:
+            return self.write(END_OF_INPUT) > 0
+        with self._writing:
+            if self._input >= 0:
+                os.close(self._input)
+                self._input = -1
+        return True
 
     def resize(self, size: TerminalSize) -> None:
         with self._writing:
@@ -121,11 +125,6 @@ class LocalChannel(Channel):
             except OSError:  # EIO: nobody holds the other side of the terminal any more
                 return b""
         return b""
-
-    def _end_input(self) -> None:
-        if self._input >= 0:
-            os.close(self._input)
-            self._input = -1
 
 
 def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:

@@ -105,12 +105,14 @@ def read_answer(text: bytes) -> Answer:
 
 
 def knock(folder: str, request: Request, files: list[int]) -> socket.socket:
-    """Ask for a command in a task. Raise OSError when nobody is there to hear it."""
+    """Ask for a command in a task. Raise OSError when nobody is there to hear it, or not soon."""
     asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        asking.settimeout(_ASK_SECONDS)
         with _short(folder) as short:
             asking.connect(f"{short}/{DOOR}")
         socket.send_fds(asking, [json.dumps(encode(request)).encode()], files)
+        asking.settimeout(None)
     except OSError:
         asking.close()
         raise

@@ -12,12 +12,13 @@ from danlu.content.packs import pack
 from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.artifacts import service, uploads
 from danlu.server.artifacts.view import version_out
+from danlu.server.packs import read_pack
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
 from danlu.store.objects.blobs import Blobs
 from danlu.store.queries import artifacts
 from danlu.store.sql.artifact_tables import ArtifactVersionRow
-from danlu.wire.artifacts import VersionOut
+from danlu.wire.artifacts import MAX_PACK_BYTES, VersionOut
 
 
 def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
@@ -65,14 +66,14 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
     return len(named)
 
 
-def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
-    """Store chunks, each by its digest. All of them are checked before the first is stored."""
-    chunks = uploads.unpack_chunks(body)
+def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+    """Store chunks, each by its digest, which is checked."""
+    chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
         project_id = uploads.find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, [digest for digest, _ in chunks], state.now())
-    problems = state.blobs.put_many(chunks)
-    stored = [chunk for chunk, problem in zip(chunks, problems, strict=True) if problem is None]
+        blobs.expect(session, project_id, chunks, state.now())
+    problems = state.blobs.put_many(list(chunks.items()))
+    stored = [chunk for chunk, problem in zip(chunks.items(), problems, strict=True) if problem is None]
     with state.database.writing() as session:
         uploads.find(session, who, upload_id).seen_at = state.now()
         for digest, data in stored:
@@ -83,7 +84,7 @@ def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) 
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = uploads.read_commit(body)
     data = manifest.to_json()

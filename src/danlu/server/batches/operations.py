@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
-from danlu.content.packs import pack, unpack
+from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
 from danlu.server.objects.located import Located, readable_all, writable_all
 from danlu.server.objects.operations import record_put
@@ -16,7 +16,6 @@ from danlu.server.state import ServerState
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
-    SMALL_BYTES,
     BatchFile,
     BatchOut,
     RefusedFile,
@@ -25,7 +24,7 @@ from danlu.wire.batches import (
 _FILES = TypeAdapter(list[BatchFile])
 
 
-def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
+def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes | bytearray) -> BatchOut:
     files, rest = _parse(body)
     places = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
@@ -36,7 +35,7 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
             problems[file.key] = where
         else:
             allowed.append(where)
-            wanted.append((where.stored, bytes(data), file.sha256))
+            wanted.append((where.stored, data, file.sha256))
     for where, problem in zip(allowed, state.objects.put_many(wanted), strict=True):
         if problem is not None:
             problems[where.path.key] = problem
@@ -74,7 +73,7 @@ def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) 
     return pack(header, pieces)
 
 
-def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:
+def _parse(body: bytes | bytearray) -> tuple[list[BatchFile], memoryview]:
     try:
         header, rest = unpack(body)
         files = _FILES.validate_python(header)

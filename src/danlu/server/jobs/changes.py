@@ -41,5 +41,5 @@ def _follow(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
 
 
 async def _once(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
-    for event in await hub.read(recent_jobs, hub.state, follower.who):
+    for event in await hub.read(follower, recent_jobs, hub.state, follower.who):
         yield event

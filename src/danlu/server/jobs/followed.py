@@ -149,7 +149,7 @@ class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
                 new.add(job_id)
             elif saw and not sees:
                 gone.append(_gone(job_id, project_id, event_id).event)
-        rows = await hub.read(self._rows_now, new, event_id)
+        rows = await hub.read(reader.follower, self._rows_now, new, event_id)
         return in_pieces([*_seen(rows.values(), reader.projects), *gone])
 
     def _rows_now(self, ids: set[str], event_id: int) -> dict[str, Change]:

@@ -55,7 +55,8 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     project_id = project_of(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     access = check_access(session, who, spec, project_id=project_id)
-    try_plan(session, spec, output=access.output, owner=Owner(user=who.name, project=project), now=state.now())
+    owner = Owner(user=who.name, project=project, project_id=project_id)
+    try_plan(session, spec, output=access.output, owner=owner, now=state.now())
     return Checked(spec, project_id, project, access, terms)
 
 
@@ -105,7 +106,7 @@ def plan(
     spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
     project_id = project_of(session, who, spec)
     output = output_folder(session, spec, project_id)
-    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])
+    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
     made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")

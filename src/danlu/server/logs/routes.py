@@ -99,7 +99,7 @@ async def _to_the_end(
     hub: Hub, follower: Follower, place: LogPlace, pattern: Optional[Pattern]
 ) -> AsyncGenerator[bytes, None]:
     """What is stored now, at the reader's pace, a piece of each rank in turn."""
-    look = partial(hub.read, hub.state.database.read, service.status, place.key)
+    look = partial(hub.read, follower, hub.state.database.read, service.status, place.key)
     if (found := await look()) is None:
         return
     project_id = found.project_id
@@ -107,7 +107,7 @@ async def _to_the_end(
     offsets = dict(place.offsets)
     while offsets and not follower.is_ended:
         for rank, offset in list(offsets.items()):
-            text, event = await hub.read(next_event, hub.state.logs, place.key, rank, offset, pattern=pattern)
+            text, event = await hub.read(follower, next_event, hub.state.logs, place.key, rank, offset, pattern=pattern)
             if text is None:
                 del offsets[rank]
                 continue

@@ -133,6 +133,7 @@ class FollowedLogs(Board[Wanted, Found]):
         key, reader = place.key, Reader(follower, dict(place.offsets), pattern)
         subject = self._join(key, reader)
         try:
+            yield sse.KEEP_ALIVE.plain  # says that the stream is open: lines may be long in coming
             await self.poller.fresh()
             while not follower.is_ended and (status := subject.status) is not None:
                 if key.attempt == 0 and status.newest_attempt > 0:  # the first attempt has begun
@@ -212,6 +213,7 @@ class FollowedLogs(Board[Wanted, Found]):
             reader.offsets[rank] = piece.text.next_offset
             return piece.frame.plain
         text, event = await hub.read(
+            reader.follower,
             next_event,
             self.state.logs,
             key,

@@ -15,7 +15,7 @@ from danlu.server.objects import service
 from danlu.server.objects.located import Located, readable, still_writable, writable
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.store.objects.base import Listing, ObjectInfo, Writer
+from danlu.store.objects.base import Bytes, Listing, ObjectInfo, Writer
 from danlu.store.queries import buckets
 from danlu.wire.store import ListingOut
 
@@ -33,7 +33,7 @@ class _CheckedWriter(Writer):
     def __init__(self, state: ServerState, who: Identity, where: Located, inner: Writer) -> None:
         self._state, self._who, self._where, self._inner = state, who, where, inner
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Bytes) -> None:
         self._inner.write(data)
 
     def commit(self, sha256: str | None = None) -> ObjectInfo:

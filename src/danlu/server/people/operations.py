@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import Origin, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, Origin, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotSignedIn
 from danlu.server.identity import browser_session
 from danlu.server.invalid import bad_field
@@ -58,8 +58,10 @@ def check_password(state: ServerState, name: str, password: str, origin: Origin)
     return user_id
 
 
-def me(state: ServerState, who: UserIdentity, cookie: str) -> MeOut:
+def me(state: ServerState, who: Identity, cookie: str) -> MeOut:
     """The own account; for a browser with the word that goes with what it changes."""
+    if isinstance(who, JobIdentity):
+        return state.database.read(service.job_itself, who)
     found = state.database.read(service.me, who)
     if not who.origin.via.startswith("session"):
         return found

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from danlu.server.identity import COOKIE, CurrentUser, RequestOrigin
+from danlu.server.identity import COOKIE, CurrentIdentity, CurrentUser, RequestOrigin
 from danlu.server.paging import Cursor, Limit
 from danlu.server.people import operations, service, sign_in
 from danlu.server.same_site import SameSite
@@ -35,7 +35,7 @@ def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
 
 
 @router.get("/me")
-def me(request: Request, who: CurrentUser, state: State) -> MeOut:
+def me(request: Request, who: CurrentIdentity, state: State) -> MeOut:
     return operations.me(state, who, request.cookies.get(COOKIE, ""))
 
 

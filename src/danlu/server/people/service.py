@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import UserIdentity
+from danlu.auth.identity import JobIdentity, UserIdentity
 from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
@@ -15,7 +15,7 @@ from danlu.server.paging import page_of
 from danlu.server.projects.members import add_member
 from danlu.server.scope import project_to_use
 from danlu.spec.audit import Action
-from danlu.store.queries import buckets, people
+from danlu.store.queries import buckets, jobs, people
 from danlu.store.sql.tables import ApiKeyRow
 from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SetDefaultProject
 from danlu.wire.base import Page
@@ -81,6 +81,21 @@ def me(session: Session, who: UserIdentity) -> MeOut:
         email=user.email,
         has_password=user.password_hash is not None,
         default_project=None if default is None or not rights.can_see_project(who, default) else names.get(default),
+    )
+
+
+def job_itself(session: Session, who: JobIdentity) -> MeOut:
+    """Who a job is: itself, and whose."""
+    job = jobs.get_job(session, who.job_id)
+    assert job is not None, "its token was valid a moment ago"
+    owner = people.get_user(session, job.owner_id)
+    project = people.projects_by_id(session)[who.project_id]
+    return MeOut(
+        name=owner.name if owner is not None else "",
+        is_admin=False,
+        projects=[project],
+        job=who.job_id,
+        attempt=who.attempt,
     )
 
 

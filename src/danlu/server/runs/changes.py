@@ -30,8 +30,8 @@ def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns
     # a filter that cannot be read is an error, not a stream
     state.database.read(service.list_runs, wanted, before=None, limit=1)
 
-    async def once(hub: Hub, _follower: Follower) -> AsyncGenerator[bytes, None]:
-        for event in await hub.read(listed_runs, state, wanted):
+    async def once(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
+        for event in await hub.read(follower, listed_runs, state, wanted):
             yield event
 
     return Stream(streams, who, (lambda hub, one: hub.board(RunLists).tell(hub, one, wanted)) if follow else once)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
+from danlu.auth import rights
 from danlu.server.identity import CurrentUser
 from danlu.server.openapi import BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor, is_number
@@ -14,6 +16,9 @@ from danlu.server.runs import operations, service
 from danlu.server.runs.export import Format, csv_rows, parquet
 from danlu.server.runs.points import PointsQuery
 from danlu.server.state import State
+from danlu.server.streams.follower import Follower
+from danlu.server.streams.hub import Hub, Streams
+from danlu.server.streams.response import Stream, in_turn
 from danlu.store.metrics.points import Axis
 from danlu.wire.base import Page
 from danlu.wire.runs import MediaOut, MetricOut, PointsOut
@@ -81,13 +86,22 @@ def read_output(
 
 @router.get("/{run}/export", response_class=StreamingResponse, responses=BYTES)
 def export(
-    run: str, who: CurrentUser, state: State, file_format: Annotated[Format, Query(alias="format")] = Format.CSV
-) -> StreamingResponse:
+    run: str,
+    who: CurrentUser,
+    state: State,
+    streams: Streams,
+    file_format: Annotated[Format, Query(alias="format")] = Format.CSV,
+) -> Stream:
     """Every point of a run, in the order it was logged: CSV, or Parquet where the server has pyarrow."""
     row = state.database.read(service.find, who, run)
     headers = {"Content-Disposition": f'attachment; filename="{row.id}.{file_format}"'}
-    body = csv_rows(state, row) if file_format is Format.CSV else parquet(state, row)
-    return StreamingResponse(body, media_type="application/octet-stream", headers=headers)
+    pieces = csv_rows(state, row) if file_format is Format.CSV else parquet(state, row)
+
+    def tell(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
+        follower.may_go_on = lambda now: rights.can_see_project(now, row.project_id)
+        return in_turn(hub, follower, pieces)
+
+    return Stream(streams, who, tell, slots=streams.exports, media_type="application/octet-stream", headers=headers)
 
 
 def _media_id(text: str) -> Optional[tuple[str, int]]:

@@ -80,7 +80,7 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
             while not follower.is_ended:
                 await self.poller.fresh()
                 reader.number = subject.rounds.number
-                for piece in await self._difference(hub, told, subject.versions):
+                for piece in await self._difference(hub, follower, told, subject.versions):
                     yield piece
                 yield sse.KEEP_ALIVE.plain  # says that the stream is open
                 async for piece in _until_rights_change(follower, asked, wanted, subject, reader):
@@ -126,9 +126,11 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
                 _tell_all(subject, subject.rounds.add(changes))
         return False
 
-    async def _difference(self, hub: Hub, told: Mapping[str, int], now: Mapping[str, int]) -> Iterable[bytes]:
+    async def _difference(
+        self, hub: Hub, follower: Follower, told: Mapping[str, int], now: Mapping[str, int]
+    ) -> Iterable[bytes]:
         moved = [run_id for run_id, version in now.items() if told.get(run_id) != version]
-        rows = await hub.read(_rows_of, self.state, moved)
+        rows = await hub.read(follower, _rows_of, self.state, moved)
         gone = (_gone(run_id) for run_id in sorted(told.keys() - now.keys()))
         return in_pieces([*(change.event for change in rows.values()), *(change.event for change in gone)])
 

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.server.identity import SESSION_ID_CHARS
-from danlu.server.state import ServerState
 from danlu.store.queries import followed, projects
 
 Person = tuple[int, str]
 """A user's id, and by which key or session they came (`Origin.via`)."""
 
 
-def look_at_all(state: ServerState, people: Collection[Person]) -> dict[Person, UserIdentity | None]:
+def identity_now(session: Session, person: Person, now: datetime) -> UserIdentity | None:
+    """Somebody with today's rights; None when they would not be let in any more."""
+    return identities_now(session, [person], now)[person]
+
+
+def identities_now(session: Session, people: Collection[Person], now: datetime) -> dict[Person, UserIdentity | None]:
     """Everybody with today's rights; None for whoever would not be let in any more."""
     user_ids = {user_id for user_id, _ in people}
     keys = {via.partition(" ")[2] for _, via in people if via.startswith("key ")}
     with_session = {user_id for user_id, via in people if via.startswith("session ")}
-    with state.database.reading() as session:
-        users = followed.active_users(session, user_ids)
-        roles = followed.roles_of(session, user_ids)
-        archived = projects.archived_ids(session)
-        valid_keys = followed.keys_valid_at(session, keys, state.now())
-        sessions = followed.sessions_valid_at(session, with_session, state.now())
-    known = {(user_id, digest[:SESSION_ID_CHARS]) for user_id, digest in sessions}
+    users = followed.active_users(session, user_ids)
+    roles = followed.roles_of(session, user_ids)
+    archived = projects.archived_ids(session)
+    valid_keys = followed.keys_valid_at(session, keys, now)
+    sessions = {
+        (user_id, digest[:SESSION_ID_CHARS])
+        for user_id, digest in followed.sessions_valid_at(session, with_session, now)
+    }
 
-    def now(user_id: int, via: str) -> UserIdentity | None:
+    def identity(user_id: int, via: str) -> UserIdentity | None:
         kind, _, name = via.partition(" ")
         user = users.get(user_id)
         if user is None or (kind == "key" and name not in valid_keys):
             return None
-        if kind == "session" and (user_id, name) not in known:
+        if kind == "session" and (user_id, name) not in sessions:
             return None
         return UserIdentity(
             user_id=user_id,
@@ -42,4 +50,4 @@ def look_at_all(state: ServerState, people: Collection[Person]) -> dict[Person, 
             origin=Origin(via=via),
         )
 
-    return {person: now(*person) for person in people}
+    return {(user_id, via): identity(user_id, via) for user_id, via in people}

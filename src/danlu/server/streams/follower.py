@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from danlu.auth.identity import UserIdentity
+from danlu.server.identity import person_of
 from danlu.server.sse import Frame
 
 CONNECTION = "danlu.connection"
@@ -31,6 +32,9 @@ class Follower:
     def __init__(self, who: UserIdentity, connection: Connection | None) -> None:
         self.who = who
         """With the rights of the last look at them."""
+
+        self.person = person_of(who)
+        """Whose share of the server it takes."""
 
         self.may_go_on: Callable[[UserIdentity], bool] = lambda _who: True
         """Asked whenever the rights were looked at."""

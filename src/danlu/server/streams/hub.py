@@ -15,15 +15,17 @@ from fastapi import Depends, Request
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError
 from danlu.server import sse
+from danlu.server.admission.fair_pool import FairPool
+from danlu.server.admission.slots import Slots
 from danlu.server.state import ServerState
-from danlu.server.streams.audience import look_at_all
+from danlu.server.streams.audience import identities_now
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.poller import Board
 
 T = TypeVar("T")
 AnyBoard = TypeVar("AnyBoard", bound=Board[Any, Any])
 
-NUM_LOOKING, NUM_READING = 3, 4
+NUM_LOOKING, NUM_READING = 3, 2
 """Threads for what everybody follows, and for those who are behind. Requests have others."""
 
 TICK_SECONDS = 0.25
@@ -38,7 +40,9 @@ class Hub:
         self._boards: dict[type[Board[Any, Any]], Board[Any, Any]] = {}
         self._followers: set[Follower] = set()
         self._looking = ThreadPoolExecutor(NUM_LOOKING, thread_name_prefix="streams")
-        self._reading = ThreadPoolExecutor(NUM_READING, thread_name_prefix="stream-readers")
+        self._reading = FairPool(NUM_READING, "stream-readers")
+        self.streams = Slots("streams", state.settings.max_streams_per_person)
+        self.exports = Slots("exports", state.settings.max_exports_per_person)
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_news_on_its_way = False
@@ -49,9 +53,9 @@ class Hub:
             found = self._boards[kind] = kind(self.state, self._look)
         return cast("AnyBoard", found)
 
-    async def read(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call in a thread for those who are behind: each of them has one call at a time under way."""
-        return await asyncio.get_running_loop().run_in_executor(self._reading, lambda: function(*args, **kwargs))
+    async def read(self, follower: Follower, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call in a thread for a follower that is behind: one call of each person at a time, in turn."""
+        return await self._reading.run(follower.person, function, *args, **kwargs)
 
     @contextmanager
     def joined(self, follower: Follower) -> Iterator[None]:
@@ -100,7 +104,7 @@ class Hub:
         """Who is disabled, or whose key or role is gone, is not told any more."""
         people = {(follower.who.user_id, follower.who.origin.via) for follower in self._followers}
         try:
-            found = await self._look(look_at_all, self.state, people)
+            found = await self._look(self.state.database.read, identities_now, people, self.state.now())
         except DanluError:  # the database does not answer: boards say so, and nothing is told meanwhile
             return
         for follower in list(self._followers):

@@ -10,9 +10,10 @@ from fastapi.responses import Response, StreamingResponse
 
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
-from danlu.server.request_body import receive
+from danlu.server.request_body import HEADER_BYTES, receive, receive_whole
 from danlu.server.state import State
 from danlu.server.trees import operations
+from danlu.wire.batches import MAX_BATCH_BYTES, BlobsOut, ReadBlobs
 from danlu.wire.store import Tree, TreeOut
 
 router = APIRouter(tags=["trees"])
@@ -28,6 +29,21 @@ def put_tree(body: Tree, who: CurrentUser, state: State, project: Project = None
 @router.get("/trees/{digest}")
 def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
     return operations.read_tree(state, who, digest)
+
+
+@router.post("/blobs/batches", openapi_extra=TAKES_BYTES)
+async def put_blobs(request: Request, who: CurrentUser, state: State, project: Project = None) -> BlobsOut:
+    """Store many small files of trees: a header that names them, and their bytes."""
+    body = await receive_whole(request, MAX_BATCH_BYTES + HEADER_BYTES)
+    num_stored = await run_in_threadpool(operations.put_blobs, state, who, body, project=project)
+    return BlobsOut(num_stored=num_stored)
+
+
+@router.post("/blobs/reads", response_class=Response, responses=BYTES)
+def read_blobs(body: ReadBlobs, who: CurrentIdentity, state: State) -> Response:
+    """Fetch many small files of a tree: a header that names them, and their bytes. As many as an answer holds."""
+    packed = operations.read_blobs(state, who, body.digests)
+    return Response(packed, media_type="application/octet-stream", headers={"X-Content-Type-Options": "nosniff"})
 
 
 @router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)

@@ -87,11 +87,19 @@ class Reader:
         return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
 
     def all_points(self, session: Session, run: RunRow, series: SeriesRow) -> Iterator[tuple[int, Points, np.ndarray]]:
-        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides."""
+        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides.
+
+        The session is not used any more once this returns; points are read as they are asked for.
+        """
         limits = _limits(session, run.number) if series.type != SYSTEM else {}
-        for piece in self._pieces(session, run, series):
-            full = self._read(run.id, piece, is_thin=False)
-            yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+        pieces = self._pieces(session, run, series)
+
+        def read() -> Iterator[tuple[int, Points, np.ndarray]]:
+            for piece in pieces:
+                full = self._read(run.id, piece, is_thin=False)
+                yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+
+        return read()
 
     def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
         """Of all journals, branch by branch, each in the order it was logged."""

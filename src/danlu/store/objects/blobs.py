@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import DanluError, InvalidInput
 from danlu.spec.paths import StorePath
-from danlu.store.objects.base import Objects, Writer
+from danlu.store.objects.base import Bytes, Objects, Writer
 from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import BlobOwnerRow
 
@@ -42,7 +42,7 @@ class Blobs:
         writer.write(data)
         writer.commit(digest)
 
-    def put_many(self, blobs: Sequence[tuple[str, bytes]]) -> list[DanluError | None]:
+    def put_many(self, blobs: Sequence[tuple[str, Bytes]]) -> list[DanluError | None]:
         """Store several; say of each why it is not stored."""
         return list(self._objects.put_many([(_path(digest), data, digest) for digest, data in blobs]))
 
