@@ -44,8 +44,8 @@ class TestModels:
         danlu("models", "alias", "cli-digits:1", "champion")
         assert "aliases    champion" in danlu("models", "show", "cli-digits:champion").out
         danlu("models", "tag", "cli-digits:1", "stage=trial", "seen=yes")
-        assert "tags      seen=yes" in danlu("models", "tag", "cli-digits:1", "stage=").out
-        assert "about     Digits" in danlu("models", "tag", "cli-digits", "-d", "Digits").out
+        assert "tags       seen=yes" in danlu("models", "tag", "cli-digits:1", "stage=").out
+        assert "about      Digits" in danlu("models", "tag", "cli-digits", "-d", "Digits").out
         assert danlu("models", "download", "default/cli-digits:2", "out").out == "1 file in out\n"
         assert (alone / "out" / "weights.pt").read_text() == "w"
 

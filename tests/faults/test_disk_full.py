@@ -26,6 +26,7 @@ class TestFoldersOfTasks:
         self, hurt: RunningServer, footprint: Footprint, small_disk: Mount
     ) -> None:
         small_disk(hurt.data_dir / "work", "6m")
+        hurt.env["DANLU_SERVER_MAX_DISK_BYTES"] = str(1 << 30)  # the disk is full before the task's share is used up
         with hurt.start().client() as client:
             calm = client.jobs.submit(name="calm", command=f"echo begun; {HOLD}; echo over")
             wait_until(lambda: calm.refresh().state is JobState.RUNNING)

@@ -269,7 +269,6 @@ class TestJobToken:
         "POST /jobs/OWN/stop",
         "GET /jobs/OWN/logs",
         "GET /nodes",
-        "GET /me",
         "GET /keys",
         "POST /keys",
         "PUT /me/password",

@@ -13,7 +13,7 @@ from tests.support.world import Api, World
 from danlu.auth.identity import JobIdentity, StoreGrant
 from danlu.server.runs import service as run_service
 from danlu.server.runs.pushed import own_run_id
-from danlu.store.queries import projects
+from danlu.store.queries import jobs, projects
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import Tree
 
@@ -55,7 +55,10 @@ def with_token(world: World, api: Api, job_id: str) -> Api:
 def make_run(world: World, job_id: str, name: str = "inside") -> str:
     made = JournalMaker(name=name).log("train", {"loss": [1.0]}, [1])
     with world.database.writing() as session:
-        who = JobIdentity(job_id, 1, 0, (), None, StoreGrant("", ""))
+        row = jobs.get_job(session, job_id)
+        assert row is not None
+        # as its first attempt would, whether or not it has begun
+        who = JobIdentity(job_id, 1, row.project_id, reads=(), tree=None, writes=StoreGrant(row.output, ""))
         return run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).id
 
 

@@ -232,7 +232,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/health"): Rule(OPEN),
     ("POST", "/session"): Rule({"any": "401 401 401 401 401 401 401"}, body(name="max", password="wrong")),
     ("DELETE", "/session"): Rule(everybody("2 2 2 2 2")),
-    ("GET", "/me"): Rule({"any": "2 2 2 2 2 2 2"}),
+    ("GET", "/me"): Rule({"own": "2 2 2 2 2 2 2"}),
     ("PUT", "/me/password"): Rule(everybody("2 2 2 2 2"), body(password=PASSWORD)),
     ("PUT", "/me/default-project"): Rule(everybody("2 2 2 403 404"), body(project="vision")),
     ("POST", "/keys"): Rule(everybody("2 2 2 2 2"), body()),

@@ -16,6 +16,7 @@ from danlu import journal
 from danlu.client.files.code import build_tree
 from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import HANG_SECONDS
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
 from danlu.transfer.artifact_upload import Source, send_artifact
@@ -156,7 +157,7 @@ class TestLines:
         line.idle_seconds = 0.02
 
         def pause() -> None:
-            assert line.closed.acquire(timeout=60)
+            assert line.closed.acquire(timeout=HANG_SECONDS)
 
         move(api, tmp_path, lambda: Listener(pause))
 

@@ -157,7 +157,6 @@ class TestJobTokens:
         ("method", "path"),
         [
             ("POST", "/keys"),
-            ("GET", "/me"),
             ("GET", "/invitations"),
             ("PUT", "/me/default-project"),
             ("POST", "/projects/vision/invitations"),

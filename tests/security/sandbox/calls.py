@@ -66,7 +66,7 @@ def tries(name, what):
         what(); print(name, 'works', flush=True)
     except Exception as error:
         print(name, repr(error), flush=True)
-tries('threads', lambda: threading.Thread(target=print, args=('in a thread',)).start())
+tries('threads', lambda: threading.Thread(target=int).start())
 tries('subprocess', lambda: subprocess.run(['true'], check=True))
 tries('multiprocessing', lambda: multiprocessing.get_context('fork').Pool(2).map(abs, [1, -2]))
 tries('spawn', lambda: multiprocessing.get_context('spawn').Process(target=print).start())

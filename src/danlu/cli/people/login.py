@@ -80,7 +80,9 @@ def logout() -> None:
 
 
 def whoami(as_json: AsJson = False) -> None:
-    """Show who you are, and where. Inside a job: which job it is.
+    """Show who you are, and where.
+
+    Inside a job it says which job it is.
 
     \b
     Examples:
