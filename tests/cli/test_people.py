@@ -124,3 +124,32 @@ def test_times_for_the_audit_trail(danlu: Danlu) -> None:
     wrong = danlu("audit", "--since", "yesterday")
     assert wrong.code == 2
     assert "is no time; 2h, 3d, 2026-11-15 or 2026-11-15T08:00" in " ".join(wrong.err.split())
+
+
+def test_an_invitation_is_made_listed_accepted_and_the_default_project_stays(
+    danlu: Danlu, monkeypatch: pytest.MonkeyPatch, server: Any
+) -> None:
+    with server.client() as admin:
+        for project in ("home", "lab"):
+            admin.projects.make(project)
+        invited = admin.people.invite("grace", project="home")
+    assert "if there is a grace, they are invited to lab as viewer" in danlu(
+        "projects", "invite", "lab", "grace", "--role", "viewer"
+    ).out
+    assert "if there is a nobody-such, they are" in danlu("projects", "invite", "lab", "nobody-such").out
+    asked = parsed(danlu("projects", "invitations", "lab", "--json"))
+    assert {one["user"] for one in asked} == {"grace", "nobody-such"}
+    assert danlu("projects", "withdraw", "lab", "nobody-such").out == "nobody-such is not invited to lab any more\n"
+
+    monkeypatch.delenv("DANLU_API_KEY")
+    assert danlu("login", invited.url).code == 0
+    listed = danlu("projects", "invitations").out.splitlines()
+    assert [line.split()[:4] for line in listed[1:]] == [["lab", "grace", "viewer", "admin"]]
+    assert danlu("projects", "accept", "lab").out.startswith("you are viewer of lab;")
+    again = danlu("projects", "accept", "lab")
+    assert (again.code, again.err.partition(";")[0]) == (1, "danlu: you are not invited to 'lab'")
+    assert danlu("projects", "default").out == "home\n"
+    assert "  default  home\n" in danlu("whoami").out
+    refused = danlu("projects", "default", "lab")
+    told = "danlu: you may look at project 'lab' but not add to it; ask an owner of it\n"
+    assert (refused.code, refused.err) == (1, told)

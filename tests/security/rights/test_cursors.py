@@ -25,6 +25,16 @@ class TestListsOfObjects:
                 assert "secret" not in (cursor or "")
         assert keys == ["data/a/1", "data/a/2"]
 
+    @pytest.mark.parametrize("delimiter", ["", "/"])
+    def test_an_input_that_is_one_object_is_listed_alone(self, sides: Sides, delimiter: str) -> None:
+        for key in ("data/a", "data/a-secret", "data/ab"):
+            put_object(sides.ada, f"vision/{key}", b"x")
+        job = sides.started("ada", data={"store://vision/data/a": "a"})
+        with sides.token(job) as token:
+            query = {"prefix": "data/a", "delimiter": delimiter, "limit": 1}
+            found = token.json("GET", "/buckets/vision/objects", params=query)
+        assert ([one["key"] for one in found["objects"]], found["folders"]) == (["data/a"], [])
+
     def test_with_a_delimiter_it_sees_its_folder(self, sides: Sides) -> None:
         for key in ("data/a-secret/x", "data/a/1", "data/ab"):
             put_object(sides.ada, f"vision/{key}", b"x")

@@ -15,7 +15,7 @@ from danlu.spec.models import model_node
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.store.queries import buckets, flow, flow_paths, models
 from danlu.store.sql.run_tables import RunRow
-from danlu.store.sql.tables import JobRow
+from danlu.store.sql.tables import BucketRow, JobRow
 
 
 def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | None = None) -> None:
@@ -24,12 +24,12 @@ def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | N
     job = job_node(row.id)
     flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
     for source in spec.data:
-        _connect_path(session, source, job, Relation.DATA, row.project_id, at)
+        _connect_path(session, source, row, Relation.DATA, at)
         path = parse_store_path(source)
-        for version in models.copies_around(session, path, (row.bucket_ids or {}).get(path.bucket, "")):
+        for version in models.copies_around(session, path, _bucket_id(row, path)):
             flow.connect(session, model_node(version.id), job, Relation.DATA, at)
     if spec.code is not None and spec.code.store is not None:
-        _connect_path(session, spec.code.store, job, Relation.CODE, row.project_id, at)
+        _connect_path(session, spec.code.store, row, Relation.CODE, at)
     if spec.code is not None and spec.code.tree is not None:
         # the same bytes in two projects are two nodes: nobody learns that others have them too
         code = NodeRef(NodeKind.CODE, f"{row.project_id}/{spec.code.tree}")
@@ -98,12 +98,27 @@ def paths_emptied(session: Session, paths: Sequence[StorePath], at: datetime) ->
         flow.bury(session, store_node(str(path)), at)
 
 
-def _connect_path(
-    session: Session, source: str, target: NodeRef, relation: Relation, project_id: int, at: datetime
-) -> None:
-    found = store_node(str(parse_store_path(source)))
-    flow.node(session, found, project_id=_project_of(session, found, project_id), label=_path(found), at=at)
-    flow.connect(session, found, target, relation, at)
+def _connect_path(session: Session, source: str, row: JobRow, relation: Relation, at: datetime) -> None:
+    """A path that a job reads. It belongs to its bucket's project."""
+    path = parse_store_path(source)
+    bucket = buckets.get_bucket(session, path.bucket)
+    if bucket is None or not _is_meant(row, bucket):
+        return  # deleted since, or somebody else's by now
+    found = store_node(str(path))
+    flow.node(session, found, project_id=bucket.project_id, label=_path(found), at=at)
+    flow.connect(session, found, job_node(row.id), relation, at)
+
+
+def _is_meant(row: JobRow, bucket: BucketRow) -> bool:
+    """Whether a job meant this bucket by its name. Jobs of older servers do not say: then an older bucket is it."""
+    if row.bucket_ids is None:
+        return bucket.created_at <= row.created_at
+    return bucket.id == row.bucket_ids.get(bucket.name)
+
+
+def _bucket_id(row: JobRow, path: StorePath) -> str:
+    """Of the bucket that a path of the job meant when it was submitted."""
+    return str((row.bucket_ids or {}).get(path.bucket, ""))
 
 
 def _project_of(session: Session, node: NodeRef, otherwise: int) -> int:
