@@ -6,8 +6,8 @@ import pytest
 from tests.support.steps import held_devices, lose_output, want
 from tests.support.world import World
 
-from danlu.scheduler.retention import remove_leftovers
 from danlu.scheduler.loop import Scheduler
+from danlu.scheduler.retention import remove_leftovers
 from danlu.spec.states import AttemptState, JobState, TaskState
 from danlu.store.queries import jobs
 
