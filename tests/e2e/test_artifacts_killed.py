@@ -12,7 +12,7 @@ from danlu.client.tracking.artifacts import Draft
 from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
 
-SIZE = 16 << 20
+SIZE = 64 << 20
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from danlu.client import Client
-from danlu.client.files.transfer import Progress
+from danlu.client import Client, Progress
 from danlu.errors import BadChecksum
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
@@ -63,7 +62,7 @@ def test_a_piece_cannot_leave_a_gap(server: RunningServer, offset: int) -> None:
 def test_a_job_brings_a_large_checkpoint_to_the_store(client: Client, tmp_path: Path) -> None:
     script = "head -c 70000000 /dev/zero > $DANLU_MODEL_DIR/big.pt; echo x >> $DANLU_MODEL_DIR/big.pt"
     job = client.jobs.submit(name="large", command=script)
-    assert job.wait(timeout=120).state is JobState.SUCCEEDED
+    assert job.wait().state is JobState.SUCCEEDED
     client.store.download(f"{job.output}model/big.pt", tmp_path / "big.pt")
     assert (tmp_path / "big.pt").read_bytes() == bytes(70_000_000) + b"x\n"
 

@@ -58,7 +58,7 @@ def submit(client: Client, folder: Path) -> str:
         output="store://main/output/",
         env={"PYTHONPATH": SOURCE},
     )
-    assert job.wait(timeout=90).state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
+    assert job.wait().state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
     return job.id
 
 
@@ -110,7 +110,7 @@ def check_command(server: RunningServer, job: str, model: str) -> None:
     shown = run_command(server, "show", job)
     assert "models     classifier:1 (danlu models show classifier:1)" in shown
     drawn = run_command(server, "flow", "model:classifier:champion", "--up").splitlines()
-    assert [line.split()[1] for line in drawn if line.split()[0] in "□■★"][-1] == "model"
+    assert drawn[0].split()[0] == "model"
     assert [sum(word in line for line in drawn) for word in (job, model, "demo-classification/code/")] == [2, 1, 1]
     found = json.loads(run_command(server, "flow", job, "--json", "--down"))
     assert {node["kind"] for node in found["nodes"]} == {"job", "run", "store", "model"}
@@ -118,8 +118,6 @@ def check_command(server: RunningServer, job: str, model: str) -> None:
 
 def run_command(server: RunningServer, *words: str) -> str:
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": SOURCE, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
-    done = subprocess.run(
-        [sys.executable, "-m", "danlu", *words], capture_output=True, text=True, env=env, check=False, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-m", "danlu", *words], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -10,7 +10,7 @@ import pytest
 from danlu.engines.base import Channel, Engine, Handle, TerminalSize
 from danlu.errors import NotFound, Unsupported
 from danlu.gateway.terminals import KEPT_BYTES, Guest, Task, Terminals
-from danlu.testing.engines import wait_until
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 HERE = Task("train-1", 1, 0, "node")
 
@@ -56,7 +56,7 @@ class Door:
         return self.opened[-1]
 
 
-def make(patience_seconds: float = 60.0) -> tuple[Terminals, Door]:
+def make(patience_seconds: float = HANG_SECONDS) -> tuple[Terminals, Door]:
     door = Door()
     return Terminals({"local": cast("Engine", door)}, patience_seconds=patience_seconds), door
 

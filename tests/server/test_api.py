@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from danlu.server.logs.pattern import compile_pattern
 from danlu.spec.states import JobState
 from danlu.store.queries import jobs
 from danlu.store.sql.tables import JobRow
+from danlu.testing.waiting import wait_until
 
 
 def submit(api: Api, **spec: Any) -> dict[str, Any]:
@@ -203,10 +203,8 @@ class TestObjects:
         with socket.create_connection((host, port)) as connection:
             head = f"PUT /api/v1/buckets/main/objects/half HTTP/1.1\r\nHost: {host}\r\nAuthorization: {key}\r\n"
             connection.sendall(f"{head}Content-Length: 1000\r\n\r\n".encode() + b"x" * 500)
-        num_clean, deadline = 0, time.monotonic() + 20
-        while num_clean < 10 and time.monotonic() < deadline:  # the server may not have begun with it yet
-            num_clean = 0 if any(world.settings.objects_dir.rglob("*.partial*")) else num_clean + 1
-            time.sleep(0.05)
+            wait_until(lambda: list(world.settings.objects_dir.rglob("*.partial*")))
+        wait_until(lambda: not list(world.settings.objects_dir.rglob("*.partial*")))
         assert api("GET", "/buckets/main/objects/half").status_code == 404
         assert list(world.settings.objects_dir.rglob("*.partial*")) == []
 

@@ -87,7 +87,7 @@ class TestUpload:
             (pack([{"sha256": digest(b"a")}], [b"a"]), "cannot be read"),
             (pack([{"sha256": "x", "size": 1}], [b"a"]), "64 hexadecimal digits"),
             (pack([{"sha256": digest(b"a"), "size": 2}], [b"a"]), "2 bytes by its header, and 1 came"),
-            (pack([{"sha256": digest(b"a"), "size": 0}], []), "a chunk has 1 to"),
+            (pack([{"sha256": digest(b"a"), "size": 0}], []), "expected 1 to"),
             (pack([{"sha256": digest(b"b"), "size": 1}], [b"a"]), "was announced"),
         ],
     )

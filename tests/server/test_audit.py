@@ -15,7 +15,7 @@ from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 
 from danlu.spec.audit import Action
-from danlu.store.sql.tables import AuditRow
+from danlu.store.sql.audit_tables import AuditRow
 
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",
@@ -37,6 +37,8 @@ NOT_NOTED = {
     ("POST", "/artifacts/versions/{version}/chunks"): "changes nothing",
     ("POST", "/trees"): "named by its content; the job that uses it is noted",
     ("PUT", "/blobs/{digest}"): "named by its content; the job that uses it is noted",
+    ("POST", "/blobs/batches"): "as PUT /blobs/{digest}",
+    ("POST", "/blobs/reads"): "reads only",
     ("POST", "/session"): "the matrix tries a wrong password; signing in is tested below",
     ("DELETE", "/session"): "the matrix has keys and no sessions; signing out is tested below",
 }

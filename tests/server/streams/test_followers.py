@@ -16,8 +16,8 @@ from danlu.server.logs.reading import LogKey
 from danlu.server.logs.tails import FollowedLogs, Reader
 from danlu.server.streams.follower import Follower
 from danlu.store.queries import people, projects
-from danlu.testing.engines import wait_until
 from danlu.testing.raw_http import RawConnection, unchunked
+from danlu.testing.waiting import wait_until
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def _join(world: World, name: str, project: str) -> None:
         user, where = people.user_by_name(session, name), projects.project_by_name(session, project)
         assert user is not None
         assert where is not None
-        people.add_member(session, where.id, user.id, "viewer")
+        projects.set_member(session, where.id, user.id, "viewer")
 
 
 def _leave(world: World, name: str, project: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from danlu.cli.terminal import echo, progress_bar
+
 if TYPE_CHECKING:
     from danlu.track.address import Address
     from danlu.track.syncing import SyncedArtifact
@@ -12,16 +14,15 @@ if TYPE_CHECKING:
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
     """Send them one after the other, with a bar where somebody looks. One that is refused keeps no other back."""
-    from danlu.cli.cluster.store import progress_bar
-    from danlu.client.files.transfer import Meter
+    from danlu.client.files.progress import Meter
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
     from danlu.spec.units import show_size
     from danlu.track.address import connected
-    from danlu.track.syncing import AWAY, sync_artifact
+    from danlu.track.syncing import ServerAway, sync_artifact
 
     done: list[SyncedArtifact] = []
-    with connected(address) as server:
+    with connected(address) as api:
         for folder in folders:
             draft = read_draft(folder)
             if draft is None:
@@ -30,8 +31,8 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
                 with progress_bar() as listener:
                     total = sum(draft.files.values())
                     meter = Meter(None if is_quiet else listener, total_bytes=total, num_files=len(draft.files))
-                    found = sync_artifact(server, folder, moved=meter.moved)
-            except AWAY as error:
+                    found = sync_artifact(api, folder, moved=meter.moved)
+            except ServerAway as error:
                 told = (
                     f"no server answers at {address.url} ({error}); {len(done)} of {len(folders)} artifacts are there"
                 )
@@ -42,5 +43,5 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
             if not is_quiet:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
                 version = f":{found.version}" if found.version is not None else ""
-                print(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
+                echo(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
     return done

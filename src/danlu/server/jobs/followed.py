@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from danlu.auth.identity import UserIdentity
 from danlu.server import sse
 from danlu.server.jobs.view import job_out, rows_out
-from danlu.server.people.service import project_ids_for
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.hub import Hub
@@ -187,5 +187,5 @@ def _sees(projects: Projects, project_id: int) -> bool:
 
 
 def _projects(who: UserIdentity) -> Projects:
-    ids = project_ids_for(who)
+    ids = visible_project_ids(who)
     return None if ids is None else frozenset(ids)

@@ -9,18 +9,15 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.auth.identity import UserIdentity
-from danlu.errors import InvalidInput
 from danlu.server.identity import CurrentUser
-from danlu.server.jobs import service
-from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
+from danlu.server.invalid import bad_field
+from danlu.server.jobs import operations, service
 from danlu.server.jobs.why import why as why_out
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.paging import Cursor, Limit, bad_cursor, number_in
 from danlu.server.state import ServerState, State
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState
-from danlu.store.queries import jobs
 from danlu.wire.base import Page
 from danlu.wire.jobs import (
     EventOut,
@@ -41,12 +38,9 @@ reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
 
 @router.post("", status_code=201)
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
-    checked = state.database.read(service.check, state, who, body.spec)
-    row = state.database.write(service.submit, state, who, checked, body.request_id)
+    submitted = operations.submit(state, who, body)
     state.wake_scheduler(only_queue=True)
-    if row.attempt:  # a repeated request for a job that has gone on since
-        return state.database.read(job_out, row, state.now())
-    return new_job_out(row, project=checked.project, owner=who.name)
+    return submitted
 
 
 @router.post("/plan")
@@ -81,19 +75,13 @@ def list_jobs(
 ) -> Page[JobSummary]:
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
-    wanted = jobs.JobFilter(
-        project_ids=project_ids_for(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
-    )
-    with state.database.reading() as session:
-        rows = jobs.list_jobs(session, wanted, before=cursor, limit=limit + 1)
-        items = rows_out(session, rows[:limit], state.now())
-    return Page(items=items, next=items[-1].id if len(rows) > limit else None)
+    wanted = service.wanted(who, states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()])
+    return state.database.read(service.list_jobs, wanted, before=cursor, limit=limit, now=state.now())
 
 
 @router.get("/{job}")
 def get(job: str, who: CurrentUser, state: State) -> JobOut:
-    with state.database.reading() as session:
-        return job_out(session, service.find(session, who, job), state.now())
+    return state.database.read(service.get, state, who, job)
 
 
 @router.delete("/{job}", status_code=204)
@@ -131,13 +119,7 @@ def why(job: str, who: CurrentUser, state: State) -> WhyOut:
 
 @router.get("/{job}/events")
 def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    with state.database.reading() as session:
-        row = service.find(session, who, job)
-        found = jobs.list_events(session, row.id, after=int(cursor or 0), limit=limit + 1)
-    items = [event_out(event) for event in found[:limit]]
-    return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
+    return state.database.read(service.list_events, who, job, after=number_in(cursor) or 0, limit=limit)
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
@@ -156,6 +138,5 @@ def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key or any(ord(char) < 32 for char in text):
-        problem = f"{text!r} is not a tag; key=value would be right"
-        raise InvalidInput(f"tag: {problem}", fields={"tag": problem})
+        raise bad_field("tag", f"expected key=value, got {text!r}")
     return key, value

@@ -16,7 +16,6 @@ from danlu.server.state import State
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.hub import Hub, Streams
 from danlu.server.streams.response import Stream
-from danlu.store.queries import runs
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -28,8 +27,8 @@ def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns
     Takes what the list of runs takes. Looks at those that are running and at the newest; begins with all of these, and
     goes on for ever with `follow`.
     """
-    with state.database.reading() as session:  # a filter that cannot be read is an error, not a stream
-        runs.list_runs(session, wanted, before=None, limit=1)
+    # a filter that cannot be read is an error, not a stream
+    state.database.read(service.list_runs, wanted, before=None, limit=1)
 
     async def once(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
         for event in await hub.read(follower, listed_runs, state, wanted):
@@ -40,7 +39,7 @@ def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns
 
 @router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
 def watch(run: str, who: CurrentUser, state: State, streams: Streams) -> Stream:
-    """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
+    """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
     with state.database.reading() as session:
         run_id = service.find(session, who, run).id
     return Stream(streams, who, lambda hub, follower: hub.board(FollowedRuns).tell(run_id, follower))

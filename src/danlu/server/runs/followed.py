@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from danlu.server import sse
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs.view import rows_out, run_out
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.hub import Hub
@@ -176,7 +176,7 @@ def _tell_all(subject: Subject, made: Round) -> None:
 
 
 def _as_seen_by(follower: Follower, asked: runs.RunFilter) -> runs.RunFilter:
-    ids = project_ids_for(follower.who)
+    ids = visible_project_ids(follower.who)
     return replace(asked, project_ids=None if ids is None else tuple(sorted(ids)))
 
 

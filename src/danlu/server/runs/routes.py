@@ -11,15 +11,12 @@ from fastapi.responses import Response
 from danlu.errors import TooLarge
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import TAKES_BYTES
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.runs import service
-from danlu.server.runs.view import rows_out, run_out
+from danlu.server.paging import Cursor, Limit, number_in
+from danlu.server.runs import operations, service
+from danlu.server.runs.view import run_out
 from danlu.server.runs.wanted import WantedRuns
-from danlu.server.state import ServerState, State
-from danlu.spec.runs import is_journal_name
+from danlu.server.state import State
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
-from danlu.store.queries import runs
-from danlu.store.sql.run_tables import RunRow
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
 
@@ -44,12 +41,7 @@ def list_runs(
 
     `below=false` leaves out the folders below `folder`; `deleted=true` lists the bin.
     """
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    with state.database.reading() as session:
-        found = runs.list_runs(session, wanted, before=None if cursor is None else int(cursor), limit=limit + 1)
-        items = rows_out(session, found[:limit])
-    return Page(items=items, next=str(found[limit - 1].number) if len(found) > limit else None)
+    return state.database.read(service.list_runs, wanted, before=number_in(cursor), limit=limit)
 
 
 @router.get("/{run}")
@@ -84,8 +76,7 @@ def restore(run: str, who: CurrentUser, state: State) -> RunOut:
 @router.get("/{run}/journals/{journal}")
 def journal_offset(run: str, journal: str, who: CurrentIdentity, state: State) -> OffsetOut:
     """How much of a journal has arrived; 0 for one that is not known."""
-    row = _to_write(state, who, run, journal)
-    return OffsetOut(offset=state.metrics.journals.offset(row.number, row.id, journal))
+    return OffsetOut(offset=operations.journal_offset(state, who, run, journal))
 
 
 @router.put("/{run}/journals/{journal}", openapi_extra=TAKES_BYTES)
@@ -106,18 +97,7 @@ async def append(
         data += piece
         if len(data) > MAX_PIECE_BYTES:
             raise TooLarge(f"more than {MAX_PIECE_BYTES} bytes at a time; send a journal in pieces of 4 MiB")
-    return OffsetOut(offset=await run_in_threadpool(_append, state, who, run, journal, offset, bytes(data)))
-
-
-def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, offset: int, data: bytes) -> int:
-    row = _to_write(state, who, run, journal)
-    return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
-
-
-def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRow:
-    if not is_journal_name(journal):
-        raise service.bad(
-            "journal", f"{journal[:80]!r} is not the name of a journal; letters, digits, - and _ would be right"
-        )
-    with state.database.reading() as session:
-        return service.find_to_change(session, who, run)
+    end = await run_in_threadpool(
+        operations.append_to_journal, state, who, run, journal, offset=offset, data=bytes(data)
+    )
+    return OffsetOut(offset=end)

@@ -17,7 +17,8 @@ from danlu.gateway.terminals import Guest, Terminal
 from danlu.server.admission.middleware import END_TURN
 from danlu.server.identity import CurrentUser
 from danlu.server.state import State
-from danlu.server.terminals.service import enter, opened
+from danlu.server.terminals.operations import opened
+from danlu.server.terminals.service import enter
 from danlu.wire.terminals import OpenTerminal, TerminalInput, TerminalOut, TerminalOutput, TerminalSizeIn
 
 router = APIRouter(prefix="/jobs/{job}/terminals", tags=["terminals"])
