@@ -57,7 +57,7 @@ class TestTurns:
             turns = Turns()
             await turns.take("bob")
             await turns.take("eve")  # takes for ever
-            await asyncio.wait_for(turns.take("eve"), 30)
+            await turns.take("eve")
 
         run(work())
 
@@ -166,7 +166,7 @@ class TestFairPool:
                 task.cancel()
             blocked.set()
             await first
-            assert await asyncio.wait_for(pool.run("eve", lambda: 7), 30) == 7
+            assert await pool.run("eve", lambda: 7) == 7
 
         run(work())
 
@@ -185,7 +185,7 @@ class TestMemory:
             tasks = [asyncio.create_task(take(size)) for size in (50, 10)]
             await settle()
             assert order == []  # 10 would fit, and does not overtake
-            await asyncio.wait_for(memory.reserve("bob", 100), 30)
+            await memory.reserve("bob", 100)
             memory.release("eve", 60)
             await asyncio.gather(*tasks)
             assert order == [50, 10]

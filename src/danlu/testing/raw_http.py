@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-WAIT_SECONDS = 120.0
-"""So long an answer is waited for that has to come; a test that needs it all has failed."""
+from danlu.testing.waiting import HANG_SECONDS
 
 
 TCP_ESTABLISHED = 1
@@ -27,7 +26,7 @@ class RawConnection:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         if source is not None:
             self._socket.bind((source, 0))
-        self._socket.settimeout(WAIT_SECONDS)
+        self._socket.settimeout(HANG_SECONDS)
         self._socket.connect((address.hostname or "127.0.0.1", address.port or 80))
         self._rest = b""
 

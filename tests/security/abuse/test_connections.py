@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,8 +10,8 @@ import pytest
 from tests.support.abuse import Scene, serving
 from tests.support.world import Api, World
 
-from danlu.testing.engines import wait_until
 from danlu.testing.raw_http import RawConnection
+from danlu.testing.waiting import wait_until
 
 HEAD = b"GET /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 
@@ -78,7 +78,7 @@ class TestBodies:
             connection.ask("PUT", "/api/v1/buckets/eves/objects/slow", scene.eve, Content_Length=str(size))
             for _ in range(8):
                 connection.send(b"x" * (32 << 10))
-                time.sleep(0.5)
+                threading.Event().wait(0.5)
             assert connection.answer()[0] == 200
 
 

@@ -26,9 +26,9 @@ class TestWithoutLines:
         with server.client() as client:
             big = client.jobs.submit(name="big", command="truncate -s 500M /dev/stdout; exit 3")
             small = client.jobs.submit(name="small", command="echo done")
-            assert small.wait(timeout=300).state is JobState.SUCCEEDED
+            assert small.wait().state is JobState.SUCCEEDED
             assert [line.text for line in small.logs()] == ["done"]
-            assert big.wait(timeout=300).state is JobState.FAILED
+            assert big.wait().state is JobState.FAILED
             assert big.details.attempts[0].tasks[0].log_bytes == 500 * MIB
             assert [line.offset for line in big.logs(tail=5)] == [500 * MIB - TAIL_BYTES]
 
@@ -63,7 +63,7 @@ class TestManyBytes:
         """A look asks for the copy and goes on: what another person wants happens in the same look."""
         chatty = world.started()
         world.engine.task(chatty).log += b"x" * (64 * MIB)
-        hasty = Scheduler(world.parts("server-1"), queue_share=1.0, patience_seconds=0.0)
+        hasty = Scheduler(world.context("server-1"), queue_share=1.0, patience_seconds=0.0)
         other = world.submit()
         world.tick(scheduler=hasty)
         assert world.job(other).state is JobState.STARTING
@@ -73,7 +73,7 @@ class TestManyBytes:
         jobs = [world.started(), world.started()]
         world.engine.task(jobs[0]).log += b"x" * (200 * MIB)
         world.engine.task(jobs[1]).log += b"short\n"
-        hasty = Scheduler(world.parts("server-1"), queue_share=1.0, patience_seconds=0.0)
+        hasty = Scheduler(world.context("server-1"), queue_share=1.0, patience_seconds=0.0)
         while world.job(jobs[1]).attempts[0].tasks[0].log_bytes < 6:
             world.tick(scheduler=hasty)
         assert world.job(jobs[0]).attempts[0].tasks[0].log_bytes < 200 * MIB

@@ -17,8 +17,8 @@ from danlu.client.jobs.terminals import Size
 from danlu.client.people.keys import parse_link, sign_in
 from danlu.errors import DanluError, NotAllowed, NotFound, TooManyRequests
 from danlu.spec.states import JobState
-from danlu.testing.engines import wait_until
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 from danlu.wire.auth import SignIn
 
 BLOCK = base64.b64encode(b"x" * (64 << 10)).decode()
@@ -38,13 +38,13 @@ class Team:
     def bob_works(self) -> None:
         job = self.bob.jobs.submit(name="bob", command="echo done")
         assert [line.text for line in job.logs(follow=True)] == ["done"]
-        assert job.wait(timeout=120).state is JobState.SUCCEEDED
+        assert job.wait().state is JobState.SUCCEEDED
 
     def raw(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.eves_key}"}
         limits = httpx.Limits(max_connections=200)
         return httpx.Client(
-            base_url=f"{self.server.url}/api/v1/jobs/{self.job.id}", headers=headers, timeout=120, limits=limits
+            base_url=f"{self.server.url}/api/v1/jobs/{self.job.id}", headers=headers, timeout=None, limits=limits
         )
 
 

@@ -9,8 +9,8 @@ from tests.support.abuse import Scene, big_run, serving
 from tests.support.world import Api, World
 
 from danlu.store.queries import people, projects
-from danlu.testing.engines import wait_until
 from danlu.testing.raw_http import RawConnection
+from danlu.testing.waiting import wait_until
 
 
 def statuses(connections: list[RawConnection]) -> list[int]:
