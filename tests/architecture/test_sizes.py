@@ -43,8 +43,6 @@ MANY_ARGUMENTS: dict[str, int] = {
     "launch/plain.py: task_plan": 8,
     "scheduler/policy/eviction.py: _place_all": 7,
     "scheduler/reconcile.py: _settle": 7,
-    "server/logs/reading.py: next_event": 7,
-    "server/logs/tails.py: read_tail": 7,
     "server/objects/operations.py: list_objects": 7,
     "store/logs/index.py: _record_piece": 7,
     "store/metrics/journals.py: _advance": 7,

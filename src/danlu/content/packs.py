@@ -29,7 +29,10 @@ def unpack(data: Union[bytes, bytearray]) -> tuple[list[dict[str, Any]], memoryv
     end = _LENGTH.size + length
     if len(data) < end:
         raise ValueError(f"the batch's header should have {length} bytes, and ends early")
-    header = json.loads(data[_LENGTH.size : end])
+    try:
+        header = json.loads(data[_LENGTH.size : end])
+    except RecursionError as error:
+        raise ValueError("the batch's header should be a list of objects, and is deeper than that") from error
     if not isinstance(header, list) or not all(isinstance(item, dict) for item in header):
         raise ValueError("the batch's header should be a list of objects")
     return header, memoryview(data)[end:]

@@ -184,7 +184,7 @@ def _check_rows(frame: Frame, num_values: int) -> int:
 def _object(text: bytes) -> dict[str, Any]:
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadJournal(f"a frame has JSON that cannot be read: {error}") from error
     if not isinstance(values, dict):
         raise BadJournal("a frame has JSON that is no object")

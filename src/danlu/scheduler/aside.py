@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
 
 class Aside:
-    """One thread, which begins with the first piece of work."""
+    """One thread, which is there while there is something to do."""
 
     def __init__(self) -> None:
-        self._work: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._work: deque[Callable[[], object]] = deque()
+        self._lock = threading.Lock()
+        self._is_at_work = False
 
     def do(self, work: Callable[[], object]) -> None:
         """Have it done after what was asked for before. Returns at once."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="scheduler-aside", daemon=True)
-            self._thread.start()
-        self._work.put(work)
+        with self._lock:
+            self._work.append(work)
+            if self._is_at_work:
+                return
+            self._is_at_work = True
+        threading.Thread(target=self._run, name="scheduler-aside", daemon=True).start()
 
     def finish(self) -> None:
         """Wait until all that was asked for is done."""
@@ -32,7 +35,11 @@ class Aside:
 
     def _run(self) -> None:
         while True:
-            work = self._work.get()
+            with self._lock:
+                if not self._work:
+                    self._is_at_work = False
+                    return
+                work = self._work.popleft()
             try:
                 work()
             except Exception:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -152,7 +154,7 @@ class HttpProtocol(H11Protocol):
         if self.transport.is_closing():
             self._unread_since = self._unread_since or now
         if self._unread_since is not None and now - self._unread_since > self.limits.reading_seconds:
-            self.transport.abort()  # what it does not read is not kept for it
+            self._cut()
             return
         if self._is_late(now):
             self._give_up()
@@ -183,6 +185,13 @@ class HttpProtocol(H11Protocol):
         head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
         self.transport.close()
+
+    def _cut(self) -> None:
+        """End the connection, and have the kernel forget what the client did not read."""
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _linger(self) -> None:
         """The answer is complete and the request is not: let the client read it before the connection ends."""

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sized
 from difflib import get_close_matches
 from typing import Any, Optional
 
-LONGEST_VALUE = 60
+LONGEST_VALUE, LONGEST_NAME = 60, 200
+MAX_FIELDS = 50
+"""So many are told of at a time. Somebody may send a hundred thousand."""
+
 PRIVATE = ("secrets", "password", "new_password", "current", "token")
 """Fields whose values are never shown."""
 
@@ -37,7 +40,11 @@ def field_errors(
     """One message per invalid field of pydantic's errors. `known`: the fields at each dotted path."""
     fields: dict[str, str] = {}
     for item in errors:
-        place = [str(part) for part in item["loc"] if part != "[key]"] or ["[key]"]  # a field may have this name
+        if len(fields) == MAX_FIELDS:
+            fields["..."] = "there are more; correct these first"
+            break
+        place = [str(part)[:LONGEST_NAME] for part in item["loc"] if part != "[key]"]
+        place = place or ["[key]"]  # a field may be called so
         if item["type"] == "extra_forbidden":
             told = f"unknown field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
         else:

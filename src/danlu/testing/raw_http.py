@@ -8,21 +8,25 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-WAIT_SECONDS = 120.0
-"""So long an answer is waited for that has to come; a test that needs it all has failed."""
+from danlu.testing.waiting import HANG_SECONDS
+
+
+TCP_ESTABLISHED = 1
 
 
 class RawConnection:
     """One connection to a server, whose bytes the test writes."""
 
-    def __init__(self, url: str, *, receive_bytes: int | None = None) -> None:
-        """`receive_bytes`: what the kernel takes for this side while nobody reads."""
+    def __init__(self, url: str, *, receive_bytes: int | None = None, source: str | None = None) -> None:
+        """`receive_bytes`: what the kernel takes for this side while nobody reads. `source`: an address of ours."""
         address = urlsplit(url)
         self._host = address.netloc
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if receive_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        self._socket.settimeout(WAIT_SECONDS)
+        if source is not None:
+            self._socket.bind((source, 0))
+        self._socket.settimeout(HANG_SECONDS)
         self._socket.connect((address.hostname or "127.0.0.1", address.port or 80))
         self._rest = b""
 
@@ -40,6 +44,15 @@ class RawConnection:
     def send_chunk(self, data: bytes) -> None:
         """A piece of a body whose length was not announced; an empty one ends it."""
         self.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def wait_seconds(self, seconds: float) -> None:
+        """How long to wait for an answer from now on; then TimeoutError is raised."""
+        self._socket.settimeout(seconds)
+
+    def is_cut(self) -> bool:
+        """Whether the server has given the connection up, which is known without reading what it sent before."""
+        state = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        return state != TCP_ESTABLISHED
 
     def status(self) -> int:
         """Read the head of the answer. Raise ConnectionError when there is none."""

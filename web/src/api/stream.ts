@@ -62,7 +62,7 @@ export function follow(options: StreamOptions): () => void {
         say("live");
       });
       if (stopped) return;
-      if (outcome.problem && outcome.problem.status >= 400 && outcome.problem.status < 500) {
+      if (outcome.problem && isFinal(outcome.problem.status)) {
         say("broken", outcome.problem); // it will not get better by asking again
         return;
       }
@@ -83,6 +83,11 @@ export function follow(options: StreamOptions): () => void {
     current?.abort();
     wake();
   };
+}
+
+/** Too late (408) and too many (429) may be fine another time. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 type Outcome = { isClean: boolean; problem?: ApiProblem };

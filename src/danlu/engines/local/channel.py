@@ -117,7 +117,10 @@ class LocalChannel(Channel):
             self._asking.close()
 
     def _read(self, limit: int) -> bytes:
-        while not self._is_closed and self._woken not in select.select([self._output, self._woken], [], [])[0]:
+        waiting = select.poll()  # select would not take the files of a server with a thousand connections
+        for file in (self._output, self._woken):
+            waiting.register(file, select.POLLIN)
+        while not self._is_closed and self._woken not in {file for file, _ in waiting.poll()}:
             try:
                 return os.read(self._output, limit)
             except BlockingIOError:

@@ -27,7 +27,7 @@ LONG_SECONDS = 0.05
 ACTIVE_SECONDS = 1.0
 """Somebody who asked something in this time is active."""
 
-MAX_WAITING = 64
+MAX_WAITING = 200
 MAX_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from danlu.server import sse
@@ -31,59 +32,65 @@ class LogText(NamedTuple):
     text: str
 
 
-def read_text(
-    logs: Logs, key: LogKey, rank: int, offset: int, *, end: int | None = None, may_wait: bool = False
-) -> LogText | None:
-    """Read on from an offset, up to `end` at most; None when there is nothing, or only a line that may wait."""
-    limit = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - offset)
-    if limit <= 0:
-        return None
-    data = logs.read(*key, rank, offset, limit)
-    if not data:
-        return _over_a_cut(logs, key, rank, offset)
-    if len(data) < limit and (offset + len(data)) % SEGMENT_BYTES == 0:  # lines go on in the next segment
-        data += logs.read(*key, rank, offset + len(data), limit - len(data))
-    whole = whole_lines(data, can_wait=may_wait and len(data) < CHUNK_BYTES)
-    if not whole:
-        return None
-    return LogText(rank, offset, offset + len(whole), whole.decode("utf-8", errors="replace"))
+@dataclass(frozen=True, slots=True)
+class RankLog:
+    """The log of one rank. What reads it is for threads: it grows with the bytes of a user."""
 
+    logs: Logs
+    key: LogKey
+    rank: int
 
-def next_event(
-    logs: Logs,
-    key: LogKey,
-    rank: int,
-    offset: int,
-    *,
-    end: int | None = None,
-    known: LogText | None = None,
-    pattern: Pattern | None = None,
-) -> tuple[LogText | None, bytes]:
-    """The text at an offset, read unless it is `known`, and the event that tells of it; no event when no line matches.
+    def read_text(self, offset: int, *, end: int | None = None, may_wait: bool = False) -> LogText | None:
+        """Read on from an offset, up to `end` at most; None when there is nothing, or only a line that may wait."""
+        limit = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - offset)
+        if limit <= 0:
+            return None
+        data = self._read(offset, limit)
+        if not data:
+            return self._over_a_cut(offset)
+        if len(data) < limit and (offset + len(data)) % SEGMENT_BYTES == 0:  # lines go on in the next segment
+            data += self._read(offset + len(data), limit - len(data))
+        whole = whole_lines(data, can_wait=may_wait and len(data) < CHUNK_BYTES)
+        if not whole:
+            return None
+        return LogText(self.rank, offset, offset + len(whole), whole.decode("utf-8", errors="replace"))
 
-    For threads: this grows with the bytes of a user.
-    """
-    text = known or read_text(logs, key, rank, offset, end=end)
-    if text is None:
-        return None, b""
-    shown = text if pattern is None else text._replace(text=pattern.lines_of(text.text))
-    return text, event_of(key, shown) if shown.text else b""
+    def next_event(
+        self, offset: int, *, end: int | None = None, known: LogText | None = None, pattern: Pattern | None = None
+    ) -> tuple[LogText | None, bytes]:
+        """The text at an offset, read unless it is `known`, and the event that tells of it; empty when no line matches."""
+        text = known or self.read_text(offset, end=end)
+        if text is None:
+            return None, b""
+        shown = text if pattern is None else text._replace(text=pattern.lines_of(text.text))
+        return text, event_of(self.key, shown) if shown.text else b""
+
+    def line_begin(self, end: int) -> int:
+        """Where the unfinished line at `end` begins; `end` when the line before is whole or very long."""
+        first = max(0, end - CHUNK_BYTES)
+        data = b"".join(self.logs.read_until(*self.key, self.rank, first, end))
+        if first + len(data) != end:  # removed meanwhile
+            return end
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if cut:
+            return first + cut
+        return first if first == 0 else first + len(_whole_characters(data))
+
+    def _read(self, offset: int, limit: int) -> bytes:
+        return self.logs.read(*self.key, self.rank, offset, limit)
+
+    def _over_a_cut(self, offset: int) -> LogText | None:
+        """Say that a part of the log was removed, and go on behind it; None when this is the log's end."""
+        after = self.logs.next_stored(*self.key, self.rank, offset)
+        if after == offset:
+            return None
+        kept = show_size(self.logs.max_bytes)
+        text = f"[danlu: {show_size(after - offset)} of this log were removed here; {kept} are kept of each rank]\n"
+        return LogText(self.rank, offset, after, text)
 
 
 def event_of(key: LogKey, text: LogText) -> bytes:
     return sse.event("log", LogChunk(attempt=key.attempt, **text._asdict()))
-
-
-def line_begin(logs: Logs, key: LogKey, rank: int, end: int) -> int:
-    """Where the unfinished line at `end` begins; `end` when the line before is whole or very long."""
-    first = max(0, end - CHUNK_BYTES)
-    data = b"".join(logs.read_until(*key, rank, first, end))
-    if first + len(data) != end:  # removed meanwhile
-        return end
-    cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-    if cut:
-        return first + cut
-    return first if first == 0 else first + len(_whole_characters(data))
 
 
 def whole_lines(data: bytes, *, can_wait: bool) -> bytes:
@@ -106,13 +113,3 @@ def _whole_characters(data: bytes) -> bytes:
         if byte < 0x80:
             break
     return data
-
-
-def _over_a_cut(logs: Logs, key: LogKey, rank: int, offset: int) -> LogText | None:
-    """Say that a part of the log was removed, and go on behind it; None when this is the log's end."""
-    after = logs.next_stored(*key, rank, offset)
-    if after == offset:
-        return None
-    kept = show_size(logs.max_bytes)
-    text = f"[danlu: {show_size(after - offset)} of this log were removed here; {kept} are kept of each rank]\n"
-    return LogText(rank, offset, after, text)

@@ -14,8 +14,9 @@ from danlu.auth import rights
 from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
+from danlu.server.logs.operations import locate, read_raw
 from danlu.server.logs.pattern import Pattern, compile_pattern
-from danlu.server.logs.reading import next_event
+from danlu.server.logs.reading import RankLog
 from danlu.server.logs.service import LogPlace, LogQuery
 from danlu.server.logs.tails import FollowedLogs
 from danlu.server.openapi import BYTES, EVENTS
@@ -49,18 +50,13 @@ def read(
     `X-Danlu-Next-Offset` is where to go on; `X-Danlu-Complete` says if that is the end.
     """
     query = LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",))
-    key = service.locate(state, who, job, query).key
-    found = state.database.read(service.status, key)
-    first = state.logs.next_stored(*key, rank, offset)
-    data = state.logs.read(*key, rank, first, limit)
-    done = found is not None and (found.is_over or rank in found.ended)
-    at_end = first + len(data) >= state.logs.length(*key, rank)
+    piece = read_raw(state, who, job, query, limit=limit)
     headers = {
-        "X-Danlu-Offset": str(first),
-        "X-Danlu-Next-Offset": str(first + len(data)),
-        "X-Danlu-Complete": "true" if done and at_end else "false",
+        "X-Danlu-Offset": str(piece.offset),
+        "X-Danlu-Next-Offset": str(piece.offset + len(piece.data)),
+        "X-Danlu-Complete": "true" if piece.is_last else "false",
     }
-    return Response(data, media_type="application/octet-stream", headers=headers)
+    return Response(piece.data, media_type="application/octet-stream", headers=headers)
 
 
 @router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)
@@ -85,7 +81,7 @@ def lines(
         tail=tail,
         since=None if since is None else datetime.fromtimestamp(since, timezone.utc),
     )
-    place, pattern = service.locate(state, who, job, query), compile_pattern(grep)
+    place, pattern = locate(state, who, job, query), compile_pattern(grep)
 
     def tell(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
         if follow:
@@ -107,7 +103,8 @@ async def _to_the_end(
     offsets = dict(place.offsets)
     while offsets and not follower.is_ended:
         for rank, offset in list(offsets.items()):
-            text, event = await hub.read(follower, next_event, hub.state.logs, place.key, rank, offset, pattern=pattern)
+            log = RankLog(hub.state.logs, place.key, rank)
+            text, event = await hub.read(follower, log.next_event, offset, pattern=pattern)
             if text is None:
                 del offsets[rank]
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,6 +35,9 @@ class LogPlace:
     offsets: dict[int, int]
     """Rank -> where to read on."""
 
+    is_given: Set[int] = frozenset()
+    """Ranks of which somebody said where to read on."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogStatus:
@@ -53,27 +56,24 @@ class LogStatus:
     """Whether nothing more will be written to the logs of this attempt."""
 
 
-def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
-    """Resolve what somebody wants to read."""
-    with state.database.reading() as session:
-        row = find(session, who, job)
-        number = row.attempt if query.attempt is None else query.attempt
-        if not 0 <= number <= row.attempt or (query.attempt is not None and number == 0):
-            had = f"its attempts are 1 to {row.attempt}" if row.attempt else "it has not been started yet"
-            raise NotFound(f"{row.id} has no attempt {number}; {had}")
-        known = tuple(range(row.spec["nodes"]))
-        made = attempts.get_attempt(session, row.id, number)
-        if made is not None and not made.has_logs:
-            days = state.settings.log_days
-            raise NotFound(f"the logs of attempt {number} of {row.id} were removed: they are kept for {days} days")
-    ranks = tuple(query.ranks) or known
-    for rank in ranks:
+def resolve(session: Session, state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
+    """Find the attempt and the ranks that somebody wants to read, each from where they say, or from its beginning."""
+    row = find(session, who, job)
+    number = row.attempt if query.attempt is None else query.attempt
+    if not 0 <= number <= row.attempt or (query.attempt is not None and number == 0):
+        had = f"its attempts are 1 to {row.attempt}" if row.attempt else "it has not been started yet"
+        raise NotFound(f"{row.id} has no attempt {number}; {had}")
+    made = attempts.get_attempt(session, row.id, number)
+    if made is not None and not made.has_logs:
+        days = state.settings.log_days
+        raise NotFound(f"the logs of attempt {number} of {row.id} were removed: they are kept for {days} days")
+    known = range(row.spec["nodes"])
+    for rank in query.ranks:
         if rank not in known:
             have = f"its ranks are 0 to {known[-1]}" if len(known) > 1 else "its only rank is 0"
             raise NotFound(f"{row.id} has no rank {rank}; {have}")
     starts = dict(_start(text) for text in query.starts)
-    key = LogKey(row.id, number)
-    return LogPlace(key, {rank: _first(state, key, rank, query, starts) for rank in ranks})
+    return LogPlace(LogKey(row.id, number), {rank: starts.get(rank, 0) for rank in query.ranks or known}, set(starts))
 
 
 def statuses(session: Session, keys: Sequence[LogKey]) -> dict[LogKey, LogStatus]:
@@ -102,19 +102,9 @@ def status(session: Session, key: LogKey) -> LogStatus | None:
     return statuses(session, [key]).get(key)
 
 
-def _first(state: ServerState, key: LogKey, rank: int, query: LogQuery, starts: dict[int, int]) -> int:
-    if rank in starts:
-        return starts[rank]
-    first = 0 if query.since is None else state.logs.offset_at(*key, rank, query.since)
-    if query.tail is not None:
-        end = state.logs.length(*key, rank)
-        first = max(first, state.logs.tail_offset(*key, rank, query.tail, end))
-    return first
-
-
 def _start(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,6}):(\d{1,18})", text, re.ASCII)
     if found is None:
-        problem = f"{text!r} is not a place in a log; RANK:OFFSET would be right"
+        problem = f"expected RANK:OFFSET, got {text!r}"
         raise InvalidInput(f"from: {problem}", fields={"from": problem})
     return int(found.group(1)), int(found.group(2))

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
@@ -15,10 +16,8 @@ from danlu.server.logs.reading import (
     HOLD_SECONDS,
     LogKey,
     LogText,
+    RankLog,
     event_of,
-    line_begin,
-    next_event,
-    read_text,
 )
 from danlu.server.logs.service import LogPlace, LogStatus, statuses
 from danlu.server.streams.follower import Follower
@@ -107,8 +106,15 @@ class Subject:
         )
 
 
-Wanted = Mapping[LogKey, Mapping[int, tuple[int | None, float | None]]]
-"""Of each attempt and rank: position and since when a line is held."""
+class Stand(NamedTuple):
+    """Where the followers of a log stand together."""
+
+    position: int | None
+    held_since: float | None
+
+
+Wanted = Mapping[LogKey, Mapping[int, Stand]]
+"""Of each attempt and rank."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,7 @@ class FollowedLogs(Board[Wanted, Found]):
         keys = list(self._subjects)
         first = self._num_looks % len(keys) if keys else 0
         return {
-            key: {rank: (tail.position, tail.held_since) for rank, tail in self._subjects[key].tails.items()}
+            key: {rank: Stand(tail.position, tail.held_since) for rank, tail in self._subjects[key].tails.items()}
             for key in keys[first:] + keys[:first]
         }
 
@@ -178,11 +184,11 @@ class FollowedLogs(Board[Wanted, Found]):
             if key not in found:
                 continue
             tails[key] = {}
-            for rank, (position, held_since) in ranks.items():
-                if left <= 0 and position is not None:
+            for rank, stand in ranks.items():
+                if left <= 0 and stand.position is not None:
                     has_more = True
                     continue
-                news = read_tail(self.state.logs, key, rank, found[key], position, held_since, now=now)
+                news = read_tail(RankLog(self.state.logs, key, rank), found[key], stand=stand, now=now)
                 left -= sum(piece.text.next_offset - piece.text.offset for piece in news.pieces)
                 has_more = has_more or (bool(news.pieces) and news.position < found[key].lengths.get(rank, 0))
                 tails[key][rank] = news
@@ -214,10 +220,7 @@ class FollowedLogs(Board[Wanted, Found]):
             return piece.frame.plain
         text, event = await hub.read(
             reader.follower,
-            next_event,
-            self.state.logs,
-            key,
-            rank,
+            RankLog(self.state.logs, key, rank).next_event,
             offset,
             end=position,
             known=None if piece is None else piece.text,
@@ -250,32 +253,24 @@ class FollowedLogs(Board[Wanted, Found]):
             del self._subjects[key]
 
 
-def read_tail(
-    logs: Logs,
-    key: LogKey,
-    rank: int,
-    status: LogStatus,
-    position: int | None,
-    held_since: float | None,
-    *,
-    now: float,
-) -> TailNews:
+def read_tail(log: RankLog, status: LogStatus, *, stand: Stand, now: float) -> TailNews:
     """Read on from where the followers of a log stand together."""
-    length = status.lengths.get(rank, 0)
-    is_complete = status.is_over or rank in status.ended
+    length = status.lengths.get(log.rank, 0)
+    is_complete = status.is_over or log.rank in status.ended
+    position, held_since = stand
     if position is None:
-        position = length if is_complete else line_begin(logs, key, rank, length)
+        position = length if is_complete else log.line_begin(length)
     pieces: list[Piece] = []
     begin = position
     while position < length and position - begin < TAIL_BYTES:
         may_wait = not is_complete and (held_since is None or now - held_since < HOLD_SECONDS)
-        text = read_text(logs, key, rank, position, end=length, may_wait=may_wait)
+        text = log.read_text(position, end=length, may_wait=may_wait)
         if text is None and may_wait:
             return TailNews(position, held_since or now, pieces)
         held_since = None
         if text is None:  # what was there is not any more
             return TailNews(length, None, pieces)
-        pieces.append(Piece(text, sse.Frame(event_of(key, text))))
+        pieces.append(Piece(text, sse.Frame(event_of(log.key, text))))
         position = text.next_offset
     return TailNews(position, None, pieces)
 

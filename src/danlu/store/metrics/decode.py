@@ -25,6 +25,7 @@ from danlu.store.metrics.points import Points, join
 
 MAX_TYPE, MAX_NAME = 60, 300
 MAX_PARTS = 1 << 10
+MAX_DEPTH = 50
 
 
 class SeriesKey(NamedTuple):
@@ -114,16 +115,19 @@ def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]]
     return made
 
 
-def clean(value: Any) -> Any:
-    """A value that every database takes: no half surrogate pairs, no NUL, nothing that is not finite."""
+def clean(value: Any, *, depth: int = 0) -> Any:
+    """A value that every database takes and every answer can hold: no half surrogate pairs, no NUL, nothing that is
+    not finite. What is nested too deep is left out."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode().replace("\x00", "")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if depth > MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+        return "..."
     if isinstance(value, dict):
-        return {clean(str(key)): clean(inner) for key, inner in value.items()}
+        return {clean(str(key)): clean(inner, depth=depth + 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [clean(inner) for inner in value]
+        return [clean(inner, depth=depth + 1) for inner in value]
     return value
 
 
