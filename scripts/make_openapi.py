@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import create_app
 from danlu.server.settings import ServerSettings
@@ -34,8 +34,10 @@ def openapi() -> str:
         database = Database(sqlite_url(home / "unused.db"))
         sealer = Sealer(home / "key")
         logs, usage = Logs(database, LogFiles(home)), UsageFiles(home)
-        parts = Parts(database=database, logs=logs, use=usage, engines={}, sealer=sealer, server_url="", server_id="")
-        scheduler = Scheduler(parts)
+        context = Context(
+            database=database, logs=logs, usage=usage, engines={}, sealer=sealer, server_url="", server_id=""
+        )
+        scheduler = Scheduler(context)
         state = ServerState(
             settings=ServerSettings(data_dir=home),
             database=database,

@@ -15,7 +15,7 @@ const ACTIONS = (JSON.parse(readFileSync(API, "utf8")) as Described).components.
 
 export default defineConfig({
   define: { __ACTIONS__: JSON.stringify(ACTIONS) },
-  plugins: [react(), compress(OUT)],
+  plugins: [react({ jsxImportSource: "@/foreign" }), compress(OUT)],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: OUT,

@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 from danlu import journal
-from danlu.transfer.http import Server
+from danlu.transfer.api import Api
+from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.journals import announce, send_journal
+from danlu.transfer.retrying import Retry
 
 ROWS_PER_FRAME = 500
 """About what 50 ms of a busy script's logging are."""
@@ -20,15 +22,15 @@ ROWS_PER_FRAME = 500
 
 def main() -> None:
     url, api_key, folder, num_points, repeats = sys.argv[1:]
-    server = Server(url, api_key, patience_seconds=60.0, say=lambda _: None)
+    api = Api(HttpCarrier(url, api_key), Retry(60.0))
     for _ in range(int(repeats)):
         run = journal.new_run_id()
         header = {"run": run, "name": "bench", "created_at": time.time(), "branch": 1, "writer": "process"}
         path = write(Path(folder), header, int(num_points))
-        announce(server, header)
+        announce(api, header)
         print("ready", flush=True)
         sys.stdin.readline()
-        send_journal(server, run, str(path))
+        send_journal(api, run, str(path))
         print(json.dumps({"ended": time.time(), "run": run}), flush=True)
         path.unlink()
 

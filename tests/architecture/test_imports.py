@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "track": {"client", "wire", "spec", "errors", "journal", "content", "transfer"},
     "bench": {"track", "client", "wire", "spec", "errors"},
     "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
-    "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors"},
+    "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors", "content"},
     "__init__": {"client", "spec", "errors", "preemption"},
     "__main__": {"cli"},
 }

@@ -223,7 +223,7 @@ class TestLook:
             assert f"by admin: broken fan ({said.out.rpartition('(')[2]}" in said.out
             job = client.jobs.submit(name="waits-for-a-node", command="true")
             wait_until(lambda: job.refresh().reason.code != "submitted")
-            assert f"the opening of a node (node {name} is drained: broken fan)" in danlu("why", job.id).out
+            assert f"reopening a node (node {name} is drained: broken fan)" in danlu("why", job.id).out
         finally:
             assert danlu("nodes", "open", name).out == f"{name} is open\n"
         assert job.wait().state is JobState.SUCCEEDED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import threading
@@ -10,14 +9,17 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from tests.support.recording_carrier import RecordingCarrier
 
 from danlu import Client
 from danlu.client import Progress
 from danlu.client.files.code import upload_tree
-from danlu.client.files.transfer import RESUME_BYTES, put_file
 from danlu.client.http import Http
 from danlu.errors import AlreadyExists, BadChecksum, InvalidInput, NotFound
 from danlu.testing.serving import RunningServer
+from danlu.transfer.api import Api
+from danlu.transfer.object_upload import RESUMABLE_BYTES
+from danlu.transfer.retrying import Retry
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -67,18 +69,20 @@ class TestUpload:
             client.store.upload(tmp_path / "up", "main/bad-names/")
         assert not client.store.exists("main/bad-names/")
 
-    def test_a_file_that_changes_on_the_way_is_not_stored(
-        self, server: RunningServer, client: Client, tmp_path: Path
-    ) -> None:
-        write(tmp_path, a="now other bytes")
-        http = Http(server.url, server.api_key)
-        then = hashlib.sha256(b"then").hexdigest()
-        with pytest.raises(BadChecksum):
-            put_file(http, "/buckets/main/objects/changed", tmp_path / "a", sha256=then, size=4)
-        assert not client.store.exists("main/changed")
-        http.close()
+    @pytest.mark.parametrize("size", [3 << 20, RESUMABLE_BYTES + (1 << 20)], ids=["whole", "resumable"])
+    def test_a_file_that_changes_on_the_way_is_not_stored(self, client: Client, tmp_path: Path, size: int) -> None:
+        (tmp_path / "a").write_bytes(bytes(size))
 
-    @pytest.mark.parametrize("size", [3 << 20, RESUME_BYTES + (1 << 20)], ids=["whole", "in pieces"])
+        def change(progress: Progress) -> None:
+            with (tmp_path / "a").open("r+b") as file:
+                file.seek(size - 5)
+                file.write(b"other")
+
+        with pytest.raises(BadChecksum, match="a changed while it was sent; send it again when nobody writes to it"):
+            client.store.upload(tmp_path / "a", "main/changed", progress=change)
+        assert not client.store.exists("main/changed")
+
+    @pytest.mark.parametrize("size", [3 << 20, RESUMABLE_BYTES + (1 << 20)], ids=["whole", "resumable"])
     def test_a_file_that_shrinks_on_the_way_is_not_stored(self, client: Client, tmp_path: Path, size: int) -> None:
         (tmp_path / "a").write_bytes(bytes(size))
 
@@ -89,7 +93,7 @@ class TestUpload:
             client.store.upload(tmp_path / "a", "main/shrunk", progress=shrink)
         assert not client.store.exists("main/shrunk")
 
-    @pytest.mark.parametrize("size", [3 << 20, RESUME_BYTES + (1 << 20)], ids=["whole", "in pieces"])
+    @pytest.mark.parametrize("size", [3 << 20, RESUMABLE_BYTES + (1 << 20)], ids=["whole", "resumable"])
     def test_a_file_that_grows_on_the_way_is_stored_as_it_was(self, client: Client, tmp_path: Path, size: int) -> None:
         (tmp_path / "a").write_bytes(bytes(size))
 
@@ -207,27 +211,30 @@ class TestOthers:
 class TestCode:
     def test_the_same_bytes_never_travel_twice(self, server: RunningServer, tmp_path: Path) -> None:
         write(tmp_path / "code", train="unique to this test", lib__a="also")
-        http = _Counting(server.url, server.api_key)
+        http = Http(server.url, server.api_key)
+        carrier = RecordingCarrier(http.carrier)
+        http.api = Api(carrier, Retry(0.0))
         first = upload_tree(http, tmp_path / "code")
-        assert http.num_puts == 2
+        num_bytes = carrier.num_bytes("/blobs")
+        assert num_bytes > len("unique to this test" + "also")
         assert upload_tree(http, tmp_path / "code") == first
-        assert http.num_puts == 2
+        assert carrier.num_bytes("/blobs") == num_bytes
         write(tmp_path / "code", more="a third file")
         assert upload_tree(http, tmp_path / "code") != first
-        assert http.num_puts == 3
+        assert carrier.num_bytes("/blobs") == num_bytes + len("a third file")
+        http.close()
+
+    def test_small_and_large_files_arrive(self, server: RunningServer, tmp_path: Path) -> None:
+        write(tmp_path / "code", **{f"file{number}": f"text {number}" for number in range(300)})
+        (tmp_path / "code" / "large").write_bytes(os.urandom(1 << 20))
+        (tmp_path / "code" / "empty").touch()
+        http = Http(server.url, server.api_key)
+        digest = upload_tree(http, tmp_path / "code")
+        found = http.api.get(f"/trees/{digest}")["files"]
+        assert len(found) == 302
         http.close()
 
     def test_an_empty_folder_is_a_tree_too(self, server: RunningServer, tmp_path: Path) -> None:
         http = Http(server.url, server.api_key)
         assert len(upload_tree(http, tmp_path)) == 64
         http.close()
-
-
-class _Counting(Http):
-    """Counts uploads on their way to the real server."""
-
-    num_puts = 0
-
-    def stream(self, method: str, path: str, **more: object):  # type: ignore[no-untyped-def]
-        self.num_puts += method == "PUT"
-        return super().stream(method, path, **more)  # type: ignore[arg-type]

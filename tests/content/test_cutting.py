@@ -7,21 +7,18 @@ import hashlib
 import os
 import random
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from danlu.content.cutting import MAX_BYTES, MIN_BYTES, Cutter, Piece, next_cut
+from danlu.content.cutting import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Cutter, Hashers, Piece, next_cut
 
 
-def cut(path: Path, *, with_executor: bool = False) -> list[Piece]:
+def cut(path: Path) -> list[Piece]:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        if not with_executor:
-            return _checked(Cutter(descriptor), path)
-        with ThreadPoolExecutor(1) as executor:
-            return _checked(Cutter(descriptor, executor), path)
+        with Hashers() as hashers:
+            return _checked(Cutter(descriptor, hashers), path)
     finally:
         os.close(descriptor)
 
@@ -61,11 +58,13 @@ class TestCutting:
     @pytest.mark.parametrize("kind", KINDS)
     def test_sizes(self, tmp_path: Path, kind: str) -> None:
         (tmp_path / "x").write_bytes(made(kind))
-        sizes = [piece.size for piece in cut(tmp_path / "x", with_executor=True)]
+        sizes = [piece.size for piece in cut(tmp_path / "x")]
         assert all(MIN_BYTES < size <= MAX_BYTES for size in sizes[:-1])
         assert 150_000 < sum(sizes) / len(sizes) < 1_200_000
 
-    @pytest.mark.parametrize("size", [0, 1, MIN_BYTES, MIN_BYTES + 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 1])
+    @pytest.mark.parametrize(
+        "size", [0, 1, MIN_BYTES, MIN_BYTES + 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES]
+    )
     def test_whatever_the_size_all_bytes_are_there_once(self, tmp_path: Path, size: int) -> None:
         (tmp_path / "x").write_bytes(random.Random(size).randbytes(size))
         assert bool(cut(tmp_path / "x")) == (size > 0)

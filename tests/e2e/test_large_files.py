@@ -10,8 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from danlu.client import Client
-from danlu.client.files.transfer import Progress
+from danlu.client import Client, Progress
 from danlu.errors import BadChecksum
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer

@@ -59,7 +59,7 @@ def test_a_rank_that_dies_ends_the_job_which_names_it(client: Client) -> None:
     ended = job.wait()
     assert ended.state is JobState.FAILED, said(job.id, client)
     assert ended.reason.code == "killed_by_signal"
-    assert "MPI rank 3 on 10.88.0.2 was ended by signal 9 (Killed)" in ended.reason.message
+    assert "MPI rank 3 on 10.88.0.2 was killed by signal 9 (Killed)" in ended.reason.message
     assert ended.details.attempts[-1].first_failed_rank == 0
 
 

@@ -71,8 +71,8 @@ def test_the_newest_makes_room_and_resumes_at_its_checkpoint(
         assert story == [
             "submitted", "starting", "running", "preempted", "stopped", "queued", "starting", "running", "succeeded"
         ]  # fmt: skip
-        assert f"makes room for {urgent.id}" in next(e.message for e in newer.events() if e.kind == "preempted")
+        assert f"resources for {urgent.id}" in next(e.message for e in newer.events() if e.kind == "preempted")
         assert [event.message for event in urgent.events() if event.kind == "making_room"] == [
-            f"{newer.id} makes room for it"
+            f"{newer.id} is being preempted for it"
         ]
         older.stop().wait()

@@ -33,7 +33,7 @@ def test_the_example_shakes_hands_and_its_servers_are_ended_politely(client: Cli
         "ps 1 of 2 was told to end after 30 pushes",
         *(f"worker {index} of 3 talked to {servers} and pulled [60.0, 60.0]" for index in range(3)),
     ]
-    assert ended.reason.message == "worker ended with 0, which is this job's success; the other tasks were ended"
+    assert ended.reason.message == "worker succeeded, which completes this job; the other tasks were stopped"
     tasks = ended.details.attempts[-1].tasks
     assert [(task.role, str(task.state), task.exit_code) for task in tasks] == [
         *[("worker", "succeeded", 0)] * 3,

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from danlu.node.stage import image as image_script
-from danlu.node.stage.image import FETCHED, ImageProblem, _registries
+from danlu.node.stage.image import ImageProblem, _registries
+from danlu.node.supervise.records import IMAGE
 from danlu.node.task import TaskImage
 
 PODMAN = """#!/bin/bash
@@ -57,7 +58,7 @@ def fetch(registry: Path, name: str, *, username: str = "", password: str = "") 
         root="",
     )
     image_script.fetch(str(folder), image, password)
-    found: dict[str, Any] = json.loads((folder / FETCHED).read_text())
+    found: dict[str, Any] = json.loads((folder / IMAGE).read_text())
     return {**found, "root": (folder / "image").resolve(), "passwd": (folder / "etc" / "passwd").read_text()}
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.tasks import make_task
 
 from danlu.node.stage import stager
-from danlu.node.task import TASK, TaskInput, TaskOutput, to_json
+from danlu.node.task import TASK, TaskCache, TaskInput, TaskOutput, to_json
 from danlu.testing.store_server import StoreServer, running_store
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
@@ -152,6 +154,79 @@ class TestIn:
         failure = run.finish()
         assert b"very-secret-token" not in line
         assert "very-secret-token" not in run.said + json.dumps(failure)
+
+
+class TestMany:
+    """Small files travel together, large ones in ranges of their own."""
+
+    def test_small_inputs_come_in_batches(self, tmp_path: Path, store: StoreServer) -> None:
+        store.objects = {f"b/set/{number:04d}": b"x" * number for number in range(1000)}
+        assert fetch(tmp_path, store, "store://b/set/") is None
+        assert tree(tmp_path / "ml/data") == {f"{number:04d}": b"x" * number for number in range(1000)}
+        assert len(store.requests) < 30
+
+    def test_small_files_of_a_tree_come_in_batches(self, tmp_path: Path, store: StoreServer) -> None:
+        files = {f"lib/{number}.py": b"# %d" % (number // 2) for number in range(1000)}
+        assert fetch(tmp_path, store, f"tree:{store.add_tree({**files, 'big': BIG})}") is None
+        assert tree(tmp_path / "ml/data") == {"big": BIG, **files}
+        assert len(store.requests) < 10
+
+    def test_small_outputs_go_in_batches(self, tmp_path: Path, store: StoreServer) -> None:
+        out = tmp_path / "ml/output"
+        out.mkdir(parents=True)
+        for number in range(1000):
+            (out / str(number)).write_bytes(b"x" * number)
+        assert Stager(tmp_path, store, "out").finish() is None
+        assert store.objects == {f"out/job/{number}": b"x" * number for number in range(1000)}
+        assert len(store.requests) < 30
+
+
+class TestCache:
+    def stage(self, folder: Path, store: StoreServer, cache: Path, source: str, **task: Any) -> dict[str, bytes]:
+        folder.mkdir(exist_ok=True)
+        assert fetch(folder, store, source, cache=TaskCache(str(cache), 1 << 30), **task) is None
+        return tree(folder / "ml/data")
+
+    def test_the_second_task_fetches_nothing(self, tmp_path: Path, store: StoreServer) -> None:
+        cache = tmp_path / "cache"
+        cache.mkdir()
+        store.objects = {"b/set/big": BIG}
+        store.tells_digests = True
+        code = store.add_tree({"run": b"#!/bin/sh", "a/b.py": b"x", "weights": BIG + b"x"}, executable=("run",))
+        for source, content in (
+            ("store://b/set/", {"big": BIG}),
+            (f"tree:{code}", {"run": b"#!/bin/sh", "a/b.py": b"x", "weights": BIG + b"x"}),
+        ):
+            assert self.stage(tmp_path / "first", store, cache, source) == content
+            store.requests.clear()
+            assert self.stage(tmp_path / "second", store, cache, source) == content
+            moved = [
+                one for one in store.requests if "reads" in one or ("GET" in one and ("/big" in one or "blobs" in one))
+            ]
+            assert moved == []
+            for one in ("first", "second"):
+                shutil.rmtree(tmp_path / one)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs root")
+    def test_as_the_user_of_the_job_who_may_not_pass_the_folders_above(
+        self, tmp_path: Path, store: StoreServer
+    ) -> None:
+        uid = 1_000_000_001
+        work = tmp_path / "work"
+        cache = work / ".cache" / str(uid)
+        cache.mkdir(parents=True)
+        os.chown(cache, uid, uid)
+        for closed in (cache, cache.parent):
+            closed.chmod(0o700)
+        code = store.add_tree({"a": b"x", "big": BIG})
+        for name in ("first", "second"):
+            (work / name / "ml").mkdir(parents=True)
+            os.chown(work / name / "ml", uid, uid)
+            for folder in (work / name, *(work / name).parents[:-2]):
+                folder.chmod(folder.stat().st_mode | 0o011)
+            store.requests.clear()
+            assert self.stage(work / name, store, cache, f"tree:{code}", uid=uid) == {"a": b"x", "big": BIG}
+        assert [one for one in store.requests if "blobs" in one] == []
 
 
 class TestOut:

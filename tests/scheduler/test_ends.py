@@ -124,7 +124,7 @@ class TestEnds:
         job_id = world.started()
         world.engine.task(job_id).log += b"x" * (40 << 20)
         world.engine.finish(job_id)
-        hasty = Scheduler(world.parts("server-1"), queue_share=1.0, patience_seconds=0.0)
+        hasty = Scheduler(world.context("server-1"), queue_share=1.0, patience_seconds=0.0)
         looks = 0
         while world.job(job_id).state is not JobState.SUCCEEDED:
             assert world.job(job_id).attempts[0].tasks[0].state is TaskState.RUNNING
@@ -140,10 +140,10 @@ class TestEnds:
         world.engine.end(job_id, 1, code=0)
         world.tick()
         assert world.job(job_id).reason.code == code
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.engine.forgotten == []
         want(world, job_id, "delete")
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.engine.forgotten == [(job_id, 1)]
 
     def test_files_of_an_attempt_stay_while_another_is_made(self, world: World) -> None:
@@ -156,7 +156,7 @@ class TestEnds:
         world.engine.run(job_id, 2)
         world.engine.finish(job_id, 2)
         world.tick(2)
-        remove_leftovers(world.parts("server-1"))
+        remove_leftovers(world.context("server-1"))
         assert world.job(job_id).state is JobState.SUCCEEDED
         assert world.engine.forgotten == [(job_id, 2)]
 

@@ -28,7 +28,7 @@ def test_what_was_just_started_is_looked_at_soon(world: World) -> None:
 
 
 def test_however_long_the_queue_it_is_served_again_within_a_second(world: World) -> None:
-    slow = Scheduler(world.parts("server-1"), queue_share=1e-9)
+    slow = Scheduler(world.context("server-1"), queue_share=1e-9)
     slow.wake()
     slow.tick()
     late = world.submit()

@@ -10,9 +10,8 @@ import pytest
 from tests.support.stores import KINDS, S3Servers, make_objects
 from tests.support.world import Api, World
 
-from danlu.content.packs import pack, unpack
+from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.spec.paths import StorePath
-from danlu.wire.batches import SMALL_BYTES
 
 
 @pytest.fixture(params=[kind for kind in KINDS if kind != "virtual-host"])

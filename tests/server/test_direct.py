@@ -14,10 +14,16 @@ import pytest
 from tests.support.stores import S3Servers, make_objects
 from tests.support.world import Api, World
 
-from danlu.client import Client
+from danlu.client import Client, Progress
+from danlu.errors import BadChecksum
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import Objects
 from danlu.store.objects.s3 import S3Objects
+from danlu.transfer.api import Api as Api_
+from danlu.transfer.http_carrier import HttpCarrier
+from danlu.transfer.object_download import Incoming, fetch_objects
+from danlu.transfer.object_upload import OneProblem, Outgoing, send_objects
+from danlu.transfer.retrying import Retry
 
 DATA = random.Random(3).randbytes(40 << 20)
 
@@ -106,6 +112,53 @@ def test_a_server_that_gives_no_grants(
     assert went_through_the_server(world)
     (back,) = client.store.download("main/big.bin", tmp_path / "back.bin")
     assert back.read_bytes() == DATA
+
+
+class TestJobs:
+    """The same with the token of a job, by the carrier that nodes have."""
+
+    def move(self, world: World, file: Path, to: Path) -> HttpCarrier:
+        job_id = world.started()
+        with world.serving() as url:
+            carrier = HttpCarrier(url, world.job_token(job_id))
+            api = Api_(carrier, Retry(30.0))
+            output = Outgoing(str(file), "main", f"jobs/{job_id}/big.bin", len(DATA))
+            fates: list[OneProblem | None] = []
+            send_objects(api, [output], done=lambda _, problem: fates.append(problem))
+            assert fates == [None]
+            reader = HttpCarrier(url, world.api_key())
+            fetch_objects(Api_(reader, Retry(30.0)), [Incoming("main", output.key, str(to), len(DATA))])
+            for one in (carrier, reader):
+                one.close()
+        assert to.read_bytes() == DATA
+        assert carrier.reaches_services == reader.reaches_services
+        return carrier
+
+    def test_parts_go_there_and_ranges_come_back(
+        self, world: World, objects: Objects, file: Path, tmp_path: Path
+    ) -> None:
+        assert self.move(world, file, tmp_path / "back.bin").reaches_services
+        assert not went_through_the_server(world)
+
+    def test_through_the_server_where_the_service_is_out_of_reach(
+        self, world: World, s3_servers: S3Servers, file: Path, tmp_path: Path
+    ) -> None:
+        with_objects(world, make_objects("virtual-host", s3_servers, tmp_path))
+        assert not self.move(world, file, tmp_path / "back.bin").reaches_services
+        assert went_through_the_server(world)
+
+
+def test_a_file_that_changes_is_not_stored(world: World, objects: Objects, client: Client, file: Path) -> None:
+    """The server does not see the bytes, so it could not notice."""
+
+    def change(_: Progress) -> None:
+        with file.open("r+b") as opened:
+            opened.seek(len(DATA) - 100)
+            opened.write(b"other")
+
+    with pytest.raises(BadChecksum, match=r"big\.bin changed while it was sent"):
+        client.store.upload(file, "main/big.bin", progress=change)
+    assert not client.store.exists("main/big.bin")
 
 
 def test_only_who_may_read_gets_a_grant(world: World, objects: Objects) -> None:

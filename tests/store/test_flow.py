@@ -126,7 +126,9 @@ class TestDeleting:
     def test_a_deleted_project_leaves_nodes_that_only_admins_see(self, session: Session) -> None:
         draw(session, "run:a > run:b", project_id=2)
         session.flush()
-        projects.delete_project(session, 2)
+        project = projects.get_project(session, 2)
+        assert project is not None
+        projects.delete_project(session, project, at=LATER)
         session.expire_all()
         assert flow.neighbourhood(session, ref("run:a"), Reach("both", depth=1, limit=9), project_ids=[1, 2]) is None
         assert look(session, "run:a")[0] == {"a": 0, "b": 1}

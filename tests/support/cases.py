@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tests.support.scene import PEOPLE, Scene, digest_of
+from tests.support.scene import CODE, NO_DIGEST, PEOPLE, Scene, digest_of
 
 from danlu.content.packs import pack
 from danlu.journal import Kind, scan
@@ -70,6 +70,12 @@ def key_of(case: Case, key: str) -> str:
     if case.relation != "own":
         return "data/secret"
     return f"jobs/{case.scene.running['job']}/model.pt" if key == "OUTPUT" else "data/train/1"
+
+
+def blob_of(case: Case) -> str:
+    """A file of the project's code."""
+    project = project_of(case, "")
+    return digest_of(CODE + project.encode()) if project in case.scene.tree else NO_DIGEST
 
 
 def batch_of(case: Case) -> bytes:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from tests.support.cases import (
     Case,
     artifact_of,
+    blob_of,
     job_of,
     key_of,
     media_of,
@@ -80,8 +81,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
     keys = {"own": scene.key_ids.get(case.role, "x"), "others": scene.key_ids["colleague"], "none": "x"}
     project = project_of(case, "")
     tree = scene.tree.get(project, NO_DIGEST)
-    blob = digest_of(CODE + project.encode()) if project in scene.tree else NO_DIGEST
-    digest = tree if path.startswith("/trees") else digest_of(CODE) if relation == "any" else blob
+    digest = tree if path.startswith("/trees") else digest_of(CODE) if relation == "any" else blob_of(case)
     uploads = {"own": scene.uploads.get(case.role, "x"), "others": scene.uploads["colleague"]}
     values = {
         "example": "hello",
@@ -107,6 +107,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
+        "invitation": scene.invitations.get(user_of(case), "x"),
         "flavor": OFFERED if relation == "others" else "nothing",
         "framework": OFFERED if relation == "others" else "nothing",
     }

@@ -10,6 +10,7 @@ from tests.support.cases import (
     Case,
     artifact_of,
     batch_of,
+    blob_of,
     folder_of,
     job_of,
     key_of,
@@ -58,6 +59,7 @@ SEND_ARTIFACT = {
     "foreign": "404 404 404 404 404 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+INVITATION = {"own": "2 2 2 2 2", "others": "404 404 404 404 404", "none": "404 404 404 404 404"}
 LOOK_UP = {"others": "2 2 2 2 2", "none": "404 404 404 404 404"}
 OFFER = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
@@ -210,6 +212,15 @@ RULES: dict[tuple[str, str], Rule] = {
         }
     ),
     ("PUT", "/blobs/{digest}"): Rule(everybody("2 2 2 403 2"), lambda _case: {"content": CODE}),
+    ("POST", "/blobs/batches"): Rule(everybody("2 2 2 403 2"), lambda _case: {"content": pack_of_chunk()}),
+    ("POST", "/blobs/reads"): Rule(
+        {
+            "others": "2 2 2 2 404 2 403",
+            "foreign": "2 404 404 404 2 403 2",
+            "none": "404 404 404 404 404 403 403",
+        },
+        lambda case: {"json": {"digests": [blob_of(case)]}},
+    ),
     ("GET", "/blobs/{digest}"): Rule(
         {
             "others": "2 2 2 2 404 2 403",
@@ -223,6 +234,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/session"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/me"): Rule({"any": "2 2 2 2 2 2 2"}),
     ("PUT", "/me/password"): Rule(everybody("2 2 2 2 2"), body(password=PASSWORD)),
+    ("PUT", "/me/default-project"): Rule(everybody("2 2 2 403 404"), body(project="vision")),
     ("POST", "/keys"): Rule(everybody("2 2 2 2 2"), body()),
     ("GET", "/keys"): Rule(
         {"own": "2 2 2 2 2", "others": "2 403 403 403 403", "none": "404 403 403 403 403"},
@@ -271,12 +283,20 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/projects/{project}/members/{user}"): Rule(
         {**OWN_PROJECT, "own": "404 409 2 2 404"}  # everybody may leave, but the last owner; others are no members
     ),
+    ("POST", "/projects/{project}/invitations"): Rule(OWN_PROJECT, body(user="newcomer")),
+    ("GET", "/projects/{project}/invitations"): Rule(OWN_PROJECT),
+    ("DELETE", "/projects/{project}/invitations/{user}"): Rule(OWN_PROJECT),
+    ("GET", "/invitations"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/invitations/{invitation}/accept"): Rule(INVITATION),
+    ("DELETE", "/invitations/{invitation}"): Rule(INVITATION),
     ("GET", "/projects/{project}/quotas"): Rule(
         {"others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
     ),
     ("PUT", "/projects/{project}/quotas"): Rule(
         {"own": "2 403 403 403 404", **OWN_PROJECT},
-        lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
+        lambda case: {
+            "json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {user_of(case): {"npu": 1}}}
+        },
     ),
     # flavors and frameworks
     ("GET", "/flavors"): Rule(everybody("2 2 2 2 2")),

@@ -19,17 +19,19 @@ from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
 from tests.support.databases import copy_sqlite
 
-from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
-from danlu.server.identity import user_identity
+from danlu.server.identity import job_identity, user_identity
+from danlu.server.jobs import operations as job_operations
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
+from danlu.server.projects.members import add_member
 from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
@@ -43,12 +45,13 @@ from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
-from danlu.store.queries import people
+from danlu.store.queries import buckets, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
 from danlu.testing.waiting import wait_until
 from danlu.wire.auth import MakeKey
-from danlu.wire.jobs import JobOut
+from danlu.wire.jobs import JobOut, SubmitJob
+from danlu.wire.people import RoleName
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 """Passwords that take no time; those of a real server take a core for a moment."""
@@ -123,11 +126,11 @@ class World:
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
 
-    def parts(self, server_id: str) -> Parts:
-        return Parts(
+    def context(self, server_id: str) -> Context:
+        return Context(
             database=self.database,
             logs=self.logs,
-            use=UsageFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -136,7 +139,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id), queue_share=1.0, patience_seconds=60.0)
+        return Scheduler(self.context(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 
@@ -154,13 +157,17 @@ class World:
                 known = {title: number for number, title in people.projects_by_id(session).items()}
                 if project not in known:
                     known[project] = people.add_project(session, project).id
-                    people.add_bucket(session, project, known[project], self.clock())
-                people.add_member(session, known[project], user.id, role.value)
+                    buckets.add_bucket(session, project, project_id=known[project], at=self.clock())
+                add_member(session, known[project], user, RoleName(role.value))
         return self.identity(name)
 
     def api_key(self, who: UserIdentity | None = None, **options: Any) -> str:
         made = self.database.write(people_service.make_key, who or self.admin, MakeKey(**options), self.clock())
         return made.api_key
+
+    def job_identity(self, job_id: str) -> JobIdentity:
+        """A running job as its token shows it."""
+        return self.database.read(job_identity, self.job_token(job_id))
 
     def job_token(self, job_id: str, attempt: int = 1) -> str:
         return self.sealer.token(job_id, attempt)
@@ -171,8 +178,7 @@ class World:
         """Submit a job and return its id. Ids grow with the clock, so it moves a little."""
         self.clock.pass_seconds(0.01)
         values = {"name": "job", "command": "train", **spec}
-        checked = self.database.read(job_service.check, self.state, who or self.admin, values)
-        return self.database.write(job_service.submit, self.state, who or self.admin, checked).id
+        return job_operations.submit(self.state, who or self.admin, SubmitJob(spec=values)).id
 
     def job(self, job_id: str) -> JobOut:
         with self.database.reading() as session:

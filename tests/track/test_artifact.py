@@ -14,7 +14,7 @@ import pytest
 from danlu import track
 from danlu.content.drafts import Link, add_line, parse, read_draft
 from danlu.content.manifest import Reference
-from danlu.track.copying import copy
+from danlu.transfer.copying import copy
 
 
 def contents(artifact: track.Artifact) -> dict[str, bytes]:

@@ -19,18 +19,18 @@ from danlu.testing.waiting import wait_until
 from danlu.track.address import Address, connected
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
-from danlu.track.syncing import AWAY, Synced, sync_all
-from danlu.transfer.http import Server
+from danlu.track.syncing import ServerAway, Synced, sync_all
+from danlu.transfer.api import Api
 from danlu.transfer.journals import send_journal
 
 
-def server_of(minded: RunServer) -> AbstractContextManager[Server]:
+def api_of(minded: RunServer) -> AbstractContextManager[Api]:
     return connected(Address(minded.url, "key"))
 
 
 def sync_once(minded: RunServer, folder: str = ".danlu") -> list[Synced]:
-    with server_of(minded) as server:
-        return sync_all(server, folder)
+    with api_of(minded) as api:
+        return sync_all(api, folder)
 
 
 def make_run(name: str, num_steps: int = 300) -> track.Run:
@@ -49,7 +49,7 @@ def sync_until_done(minded: RunServer, folder: str) -> list[Synced]:
     for _ in range(2000):
         try:
             return sync_once(minded, folder)
-        except AWAY:
+        except ServerAway:
             continue
     raise AssertionError("never got through")
 
@@ -198,10 +198,10 @@ def test_copies_cut_at_any_byte_sync_to_the_whole(
         def send(path: str) -> None:
             while True:
                 try:
-                    with server_of(minded) as server:
-                        send_journal(server, "run-x", path)
+                    with api_of(minded) as api:
+                        send_journal(api, "run-x", path)
                     return
-                except AWAY:
+                except ServerAway:
                     continue
 
         workers = [threading.Thread(target=send, args=(path,)) for path in copies]

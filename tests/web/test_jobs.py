@@ -221,7 +221,7 @@ class TestMakingRoom:
             wait_until(lambda: patient.refresh().state is JobState.RUNNING)
             page = admin.go(f"/jobs/{patient.id}/events")
             urgent = client.jobs.submit(name="urgent", command=HOLD, resources={"device": "npu:4"})
-            expect(page.get_by_text(f"makes room for {urgent.id}", exact=False).first).to_be_visible()
+            expect(page.get_by_text(f"resources for {urgent.id}", exact=False).first).to_be_visible()
             page.get_by_role("link", name="Overview", exact=True).last.click()
             expect(page.locator("header .badge").first).to_have_text("Queued")
             expect(page.get_by_text("What would help")).to_be_visible()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from danlu.client.client import Client as Client
-from danlu.client.files.transfer import Progress as Progress
+from danlu.client.files.progress import Progress as Progress
 from danlu.client.jobs.job import Job as Job
 from danlu.client.jobs.logs import LogLine as LogLine
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import random
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Optional, TypeVar, Union
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
 from danlu import __version__
+from danlu.client.carrier import HttpxCarrier, disconnected
 from danlu.client.config import is_loopback
-from danlu.errors import DanluError, ServerUnreachable, Unavailable, from_wire
+from danlu.errors import BadChecksum, Conflict, DanluError, ServerUnreachable, Unavailable, from_wire
+from danlu.transfer.api import Api
+from danlu.transfer.carrier import CONNECT_SECONDS, IDLE_SECONDS, MAX_ERROR_BYTES, PREFIX, READ_SECONDS, refusal
+from danlu.transfer.errors import Changed, Damaged, NotConnected, Refused, Replaced, ServerAway
+from danlu.transfer.retrying import PASSING, Retry
 
-PREFIX = "/api/v1"
-READ_SECONDS = 60.0
-_CONNECT_SECONDS = 10.0
-_PAUSES_SECONDS = (0.1, 0.3, 0.8)
-_TRY_AGAIN = (502, 503, 504)
-_MAX_ERROR_BYTES = 1 << 20
+PATIENCE_SECONDS = 2.0
+"""How long a server that does not answer is waited for: people look on."""
 
 Primitive = Union[str, int, float, bool, None]
 Query = Mapping[str, Union[str, int, float, bool, Sequence[Union[str, int]], None]]
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 
 
 class ComesBack(Exception):
@@ -46,59 +43,25 @@ class Http:
 
     def __init__(self, url: str, api_key: Optional[str]) -> None:
         self.url = url
-        self.is_direct = True
-        """Whether object services that a server sends us to were in reach so far."""
-
-        self._services: Optional[httpx.Client] = None
-        self._lock = threading.Lock()
         headers = {"User-Agent": f"danlu/{__version__}"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
         self._client = httpx.Client(
             base_url=url + PREFIX,
             headers=headers,
-            timeout=httpx.Timeout(READ_SECONDS, connect=_CONNECT_SECONDS),
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
             # a proxy of the environment has no business between this machine and itself
             trust_env=not is_loopback(url),
-            limits=httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30),
+            limits=httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=IDLE_SECONDS),
         )
+        self._retry = Retry(PATIENCE_SECONDS)
+        self.carrier = HttpxCarrier(self._client)
+        self.api = Api(self.carrier, self._retry)
+        """For what moves bytes. It raises other errors: use it in a `with plain_errors()`."""
 
     def close(self) -> None:
         self._client.close()
-        if self._services is not None:
-            self._services.close()
-
-    @property
-    def services(self) -> httpx.Client:
-        """For object services: nothing of ours is sent to them but what a grant says."""
-        with self._lock:
-            if self._services is None:
-                self._services = httpx.Client(timeout=httpx.Timeout(READ_SECONDS, connect=_CONNECT_SECONDS))
-            return self._services
-
-    @contextmanager
-    def stream_directly(self, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
-        """Open an object for reading, at the object service when the server sends us there and it is in reach."""
-        if not self.is_direct:
-            with self.stream("GET", path, headers=headers) as response:
-                yield response
-            return
-        with self.stream("GET", path, headers={**headers, "X-Danlu-Direct": "yes"}, may_lead_on=True) as response:
-            place = response.headers["Location"] if response.status_code == 307 else None
-            if place is None:
-                yield response
-                return
-        try:
-            answer = self.services.send(self.services.build_request("GET", place, headers=headers), stream=True)
-        except (httpx.ConnectError, httpx.ConnectTimeout):
-            self.is_direct = False  # not in reach from here; the server passes the bytes on
-            raise
-        try:
-            if answer.is_error:
-                raise httpx.ReadError(f"the object service answered {answer.status_code}")
-            yield answer
-        finally:
-            answer.close()
+        self.carrier.close()
 
     def get(self, path: str, into: type[M], *, query: Optional[Query] = None) -> M:
         return self._read(self.send("GET", path, query=query), into)
@@ -117,10 +80,6 @@ class Http:
     def delete(self, path: str, into: type[M], *, query: Optional[Query] = None) -> M:
         return self._read(self.send("DELETE", path, query=query), into)
 
-    def send_bytes(self, method: str, path: str, data: bytes, into: type[M]) -> M:
-        """Send bytes that may be sent twice."""
-        return self._read(self.send(method, path, body=data, is_repeatable=True), into)
-
     def send(
         self,
         method: str,
@@ -137,29 +96,25 @@ class Http:
         kind = "application/json" if isinstance(body, BaseModel) else "application/octet-stream"
         all_headers = {**(headers or {}), **({"Content-Type": kind} if content is not None else {})}
 
-        timeout = httpx.Timeout(read_seconds, connect=_CONNECT_SECONDS)
+        timeout = httpx.Timeout(read_seconds, connect=CONNECT_SECONDS)
 
         def once() -> httpx.Response:
-            response = self._client.request(
-                method, path, params=_params(query), content=content, headers=all_headers, timeout=timeout
-            )
-            raise_for_error(response)
+            try:
+                response = self._client.request(
+                    method, path, params=_params(query), content=content, headers=all_headers, timeout=timeout
+                )
+            except httpx.TransportError as error:
+                raise disconnected(error) from error
+            if response.is_error:
+                raise refusal(response.status_code, response.reason_phrase, response.content)
             return response
 
-        return self.retry(once, is_repeatable=method != "POST" if is_repeatable is None else is_repeatable)
-
-    def retry(self, once: Callable[[], T], *, is_repeatable: bool = True) -> T:
-        """Call it, again after a pause when the connection broke; the last failure is raised as ServerUnreachable."""
-        for pause in (*_PAUSES_SECONDS, None):
-            try:
-                return once()
-            except BROKEN as error:
-                # a connection that never came about has done nothing, so even a POST may be sent again
-                is_safe = is_repeatable or isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
-                if pause is None or not is_safe:
-                    raise self.unreachable(error) from error
-            time.sleep(pause * random.uniform(0.7, 1.3))
-        raise AssertionError("the last round returns or raises")
+        may_repeat = method != "POST" if is_repeatable is None else is_repeatable
+        with self.plain_errors():
+            response = self._retry.call(f"{method} {path}", once, is_repeatable=may_repeat)
+        if not response.is_success:
+            raise _not_ours(response)
+        return response
 
     @contextmanager
     def stream(
@@ -169,30 +124,42 @@ class Http:
         *,
         query: Optional[Query] = None,
         headers: Optional[Mapping[str, str]] = None,
-        content: Optional[Iterator[bytes]] = None,
         read_seconds: float = READ_SECONDS,
-        may_lead_on: bool = False,
     ) -> Iterator[httpx.Response]:
         """Open an answer that is read in pieces; httpx.TransportError comes out as it is. Never tried again here."""
-        timeout = httpx.Timeout(read_seconds, connect=_CONNECT_SECONDS)
-        request = self._client.build_request(
-            method, path, params=_params(query), headers=headers, content=content, timeout=timeout
-        )
+        timeout = httpx.Timeout(read_seconds, connect=CONNECT_SECONDS)
+        request = self._client.build_request(method, path, params=_params(query), headers=headers, timeout=timeout)
         response = self._client.send(request, stream=True)
         try:
             if response.is_error:
-                _read_error_body(response)
-            if not (may_lead_on and response.status_code == 307):
-                raise_for_error(response)
+                error = _plain(refusal(response.status_code, response.reason_phrase, _read_error_body(response)))
+                raise ComesBack(error) if response.status_code in PASSING else error
+            if not response.is_success:
+                raise _not_ours(response)
             yield response
         finally:
             response.close()
+
+    @contextmanager
+    def plain_errors(self) -> Iterator[None]:
+        """Turn what `transfer` raises into what people of the SDK know."""
+        try:
+            yield
+        except Refused as refused:
+            raise _plain(refused) from refused
+        except ServerAway as away:
+            raise self.unreachable(away) from away
+        except Replaced as replaced:
+            raise Conflict(str(replaced)) from replaced
+        except (Changed, Damaged) as error:
+            raise BadChecksum(str(error)) from error
 
     def unreachable(self, error: BaseException) -> DanluError:
         """Say in one sentence what kept us from the server."""
         if isinstance(error, ComesBack):
             return error.answer
-        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+        problem = disconnected(error) if isinstance(error, httpx.TransportError) else error.__cause__
+        if isinstance(problem, NotConnected):
             return ServerUnreachable(
                 f"no server answers at {self.url} ({_brief(error)}); `danlu up` starts one, DANLU_URL names another"
             )
@@ -213,24 +180,19 @@ class Http:
             ) from error
 
 
-def raise_for_error(response: httpx.Response) -> None:
-    """Raise what the server meant. The body of a streamed error must have been read."""
-    if response.is_success:
-        return
-    if not response.is_error:
-        raise Unavailable(f"{response.url} answered {response.status_code}: it is not the address of a Danlu server")
-    try:
-        body: object = response.json()
-    except ValueError:
-        body = None
-    error = from_wire(body, response.status_code)
-    raise ComesBack(error) if response.status_code in _TRY_AGAIN else error
+def _plain(refused: Refused) -> DanluError:
+    """The same error as on the server's side."""
+    body = {"error": refused.error, "message": refused.message, "fields": refused.fields}
+    return from_wire(body if refused.error else None, refused.status)
 
 
-def _read_error_body(response: httpx.Response) -> None:
+def _not_ours(response: httpx.Response) -> Unavailable:
+    return Unavailable(f"{response.url} answered {response.status_code}: it is not the address of a Danlu server")
+
+
+def _read_error_body(response: httpx.Response) -> bytes:
     length = response.headers.get("Content-Length", "")
-    if not length.isdigit() or int(length) <= _MAX_ERROR_BYTES:
-        response.read()
+    return response.read() if not length.isdigit() or int(length) <= MAX_ERROR_BYTES else b""
 
 
 def _params(query: Optional[Query]) -> Optional[httpx.QueryParams]:

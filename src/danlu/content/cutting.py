@@ -11,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Optional
 
 MIN_BYTES, NORMAL_BYTES, MAX_BYTES = 128 << 10, 512 << 10, 2 << 20
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
+BLOCKS_AHEAD = 2
+NUM_HASHERS = 2
 _WINDOW = 32
 _RARE, _COMMON = (1 << 11) - 1, (1 << 9) - 1
 """Up to the normal size few places count, behind it more: sizes lie close together."""
@@ -54,48 +57,75 @@ def next_cut(data: bytes, begin: int, end: int) -> int:
     return stop
 
 
+class Hashers:
+    """Threads that make digests beside the one that cuts. Use it in a `with`."""
+
+    def __init__(self) -> None:
+        self.of_pieces = ThreadPoolExecutor(NUM_HASHERS)
+        self.of_whole = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Hashers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.of_pieces.shutdown()
+        self.of_whole.shutdown()
+
+
 class Cutter:
     """Reads one file in blocks. After the last piece, `whole` says what was read."""
 
-    def __init__(self, descriptor: int, executor: Optional[Executor] = None) -> None:
-        """With an executor the digest of the whole file is made beside those of the pieces."""
+    def __init__(self, descriptor: int, hashers: Hashers) -> None:
         self._descriptor = descriptor
-        self._executor = executor
+        self._hashers = hashers
         self._digest = hashlib.sha256()
-        self._pending: Optional[Future[None]] = None
         self._size = 0
+        self._only: Optional[Piece] = None
 
     def pieces(self) -> Iterator[Piece]:
-        rest, offset = b"", 0
-        is_last = False
-        while not is_last:
+        block = os.pread(self._descriptor, BLOCK_BYTES, 0)
+        if len(block) <= MIN_BYTES:  # one piece at most: its digest is that of the whole
+            self._size = len(block)
+            if block:
+                self._only = Piece(hashlib.sha256(block).hexdigest(), len(block), 0)
+                yield self._only
+            return
+        waiting: deque[tuple[Future[list[Piece]], Future[None]]] = deque()
+        while block:
+            ends = _cut_block(block, is_last=len(block) < BLOCK_BYTES)
+            view = memoryview(block)[: ends[-1]]
+            of_pieces = self._hashers.of_pieces.submit(_hash_pieces, view, ends, self._size)
+            waiting.append((of_pieces, self._hashers.of_whole.submit(self._digest.update, view)))
+            self._size += len(view)
+            if len(waiting) > BLOCKS_AHEAD:
+                yield from _done(*waiting.popleft())
+            if len(block) < BLOCK_BYTES:
+                break
             block = os.pread(self._descriptor, BLOCK_BYTES, self._size)
-            is_last = len(block) < BLOCK_BYTES
-            self._add(block)
-            data = rest + block if rest else block
-            begin, end = 0, len(data)
-            view = memoryview(data)
-            while begin < end and (is_last or end - begin >= MAX_BYTES):
-                until = next_cut(data, begin, end)
-                yield Piece(hashlib.sha256(view[begin:until]).hexdigest(), until - begin, offset + begin)
-                begin = until
-            rest, offset = data[begin:], offset + begin
+        while waiting:
+            yield from _done(*waiting.popleft())
 
     def whole(self) -> Cut:
-        if self._pending is not None:
-            self._pending.result()
-        return Cut(self._size, self._digest.hexdigest())
+        return Cut(self._size, self._digest.hexdigest() if self._only is None else self._only.sha256)
 
-    def _add(self, block: bytes) -> None:
-        self._size += len(block)
-        if self._executor is None or len(block) < BLOCK_BYTES:
-            self._wait()
-            self._digest.update(block)
-            return
-        self._wait()  # in order, and one block ahead at most
-        self._pending = self._executor.submit(self._digest.update, block)
 
-    def _wait(self) -> None:
-        if self._pending is not None:
-            self._pending.result()
-            self._pending = None
+def _cut_block(block: bytes, *, is_last: bool) -> list[int]:
+    """Where the pieces end; what is left behind the last one begins the next block."""
+    ends, begin, end = [], 0, len(block)
+    while begin < end and (is_last or end - begin >= MAX_BYTES):
+        begin = next_cut(block, begin, end)
+        ends.append(begin)
+    return ends
+
+
+def _hash_pieces(view: memoryview, ends: list[int], offset: int) -> list[Piece]:
+    pieces, begin = [], 0
+    for end in ends:
+        pieces.append(Piece(hashlib.sha256(view[begin:end]).hexdigest(), end - begin, offset + begin))
+        begin = end
+    return pieces
+
+
+def _done(of_pieces: Future[list[Piece]], of_whole: Future[None]) -> list[Piece]:
+    of_whole.result()
+    return of_pieces.result()

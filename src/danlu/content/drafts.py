@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional
 
 from danlu.content.manifest import Reference, check_path
@@ -52,7 +51,7 @@ class Draft(NamedTuple):
     """Whether nothing will be added any more."""
 
     uploaded: Optional[dict[str, Any]]
-    """`url`, `version`, `name` once the server has it."""
+    """`version`, `name` and `at` (Unix seconds) once the server has it."""
 
     @property
     def id(self) -> str:
@@ -155,25 +154,6 @@ def find_drafts(folder: str) -> Iterator[str]:
         if RECORD in names:
             inner.clear()
             yield parent
-
-
-@contextmanager
-def alone(folder: str) -> Iterator[bool]:
-    """Try to be the only one on this machine who sends this artifact; False when another one is at it."""
-    with open(os.path.join(folder, RECORD), "rb") as file:
-        yield _lock(file.fileno())
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        return True  # no locks here: both send, and the server keeps one
-    return True
 
 
 def _line(data: bytes) -> Optional[dict[str, Any]]:

@@ -24,6 +24,15 @@ class EngineOptions(BaseModel):
     own_network: bool = True
     """Give every attempt a network of its own where that works."""
 
+    seccomp: bool = True
+    """Refuse system calls that jobs have no use for (mounts, namespaces, tracing). Off: debuggers work in jobs."""
+
+    max_processes: int = Field(default=16384, ge=16)
+    """Most processes and threads of a task."""
+
+    max_disk_bytes: int = Field(default=0, ge=0)
+    """Most bytes that a task may hold on the disk, inputs included; 0: nine tenths of what is free when it starts."""
+
     simulate: tuple[str, ...] = ()
     """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
 

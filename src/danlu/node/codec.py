@@ -42,7 +42,7 @@ def parse(text: Union[str, bytes]) -> dict[str, object]:
     """Read one JSON object."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed(f"expected a JSON object: {error}") from error
     if not isinstance(found, dict):
         raise Malformed(f"expected a JSON object, got {_show(found)}")

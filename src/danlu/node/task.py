@@ -77,6 +77,12 @@ class TaskImage(NamedTuple):
     root: str
     """Where its files are in the sandbox."""
 
+    folders: tuple[str, ...] = ()
+    """Folders that it must have, for something to be mounted there."""
+
+    laid: Mapping[str, str] = {}
+    """Path in the task -> what is laid there, a folder or a file of the node."""
+
     username: str = ""
     secret: str = ""
     """Name of the secret that is the password."""
@@ -90,6 +96,13 @@ class TaskLogCopy(NamedTuple):
 
     path: str
     """Relative to it; everything on the way belongs to the job's owner."""
+
+
+class TaskCache(NamedTuple):
+    """Where the tasks of this node that have one owner keep what they fetched."""
+
+    folder: str
+    max_bytes: int
 
 
 class TaskUsage(NamedTuple):
@@ -107,6 +120,26 @@ class TaskUsage(NamedTuple):
 
     device_reader: tuple[str, ...] = ()
     """The command that writes that file."""
+
+
+class TaskLimits(NamedTuple):
+    """How much of the node a task may take; 0: no limit, unless it says otherwise."""
+
+    memory_bytes: Optional[int] = None
+    cpus: Optional[float] = None
+    """A share: more is given when nobody else wants it."""
+
+    max_processes: int = 0
+    """Threads are counted too."""
+
+    max_disk_bytes: int = 0
+    """0: nine tenths of what is free on the disk when the task starts."""
+
+    kept_folders: tuple[str, ...] = ()
+    """Folders that outlive it; what it adds there counts as well."""
+
+    disk_reader: tuple[str, ...] = ()
+    """The command that measures what it holds on the disk."""
 
 
 class Task(NamedTuple):
@@ -146,12 +179,15 @@ class Task(NamedTuple):
     runs: str = ""
     """Folder of the journals of its runs; empty: none."""
 
-    memory_bytes: Optional[int] = None
-    cpus: Optional[float] = None
+    limits: TaskLimits = TaskLimits()
+    filters_calls: bool = True
+    """Whether system calls that jobs have no use for are refused. Needs the sandbox."""
+
     cgroups: Mapping[str, str] = {}
     """Controller -> how the paths of the node's control groups begin."""
 
     usage: TaskUsage = TaskUsage()
+    cache: Optional[TaskCache] = None
 
 
 class Gang(NamedTuple):

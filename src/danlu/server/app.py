@@ -32,6 +32,7 @@ from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
 from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
+from danlu.server.projects.invitation_routes import router as invitations_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.runs.changes import router as run_changes_router
@@ -76,6 +77,7 @@ ROUTERS = (
     runs_router,
     folders_router,
     projects_router,
+    invitations_router,
     quotas_router,
     templates_router,
     reasons_router,

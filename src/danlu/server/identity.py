@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Annotated, Optional, cast
+from typing import Annotated, Optional, cast, overload
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -12,13 +13,14 @@ from sqlalchemy.orm import Session
 from starlette.requests import HTTPConnection
 
 from danlu.auth import secrets
-from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, Origin, Role, StoreGrant, UserIdentity
 from danlu.errors import DanluError, NotAllowed, NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
 from danlu.server.state import ServerState
 from danlu.spec.job import stored_job
+from danlu.spec.paths import parse_store_path
 from danlu.store.queries import attempts, jobs, people, projects
-from danlu.store.sql.tables import UserRow
+from danlu.store.sql.tables import JobRow, UserRow
 
 COOKIE = "danlu_session"
 WHO = "danlu.who"
@@ -87,7 +89,7 @@ def person_of(who: Identity) -> str:
 
 def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     if credentials.startswith(secrets.TOKEN_PREFIX):
-        return replace(state.database.read(_job_identity, credentials), origin=replace(origin, via="token"))
+        return replace(state.database.read(job_identity, credentials), origin=replace(origin, via="token"))
     parts = secrets.split_api_key(credentials)
     if parts is None:
         raise NotSignedIn(f"this is not an API key; {_HINT}")
@@ -105,7 +107,7 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
         who = identity_of(session, user)
     if key.last_used_at is None or now - key.last_used_at > TOUCH_EVERY:
         state.database.write(people.touch_key, key_id, now)
-    return replace(who, origin=replace(origin, via=f"key {key_id}"))
+    return replace(who, origin=replace(origin, via=f"key {key_id}"), key_ends_at=key.expires_at)
 
 
 def _session(state: ServerState, cookie: str, request: HTTPConnection) -> UserIdentity:
@@ -134,7 +136,47 @@ def identity_of(session: Session, user: UserRow | None) -> UserIdentity:
         raise NotSignedIn("the account is not active; ask an admin")
     roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
     archived = projects.archived_ids(session)
-    return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles, archived=archived)
+    return UserIdentity(
+        user_id=user.id,
+        name=user.name,
+        is_admin=user.is_admin,
+        roles=roles,
+        default_project=user.default_project_id,
+        archived=archived,
+    )
+
+
+@overload
+def identity_now(session: Session, state: ServerState, who: UserIdentity) -> UserIdentity: ...
+
+
+@overload
+def identity_now(session: Session, state: ServerState, who: Identity) -> Identity: ...
+
+
+def identity_now(session: Session, state: ServerState, who: Identity) -> Identity:
+    """The same person or job with today's rights, after something that took long. Raise NotSignedIn when they are shut
+    out."""
+    if isinstance(who, JobIdentity):
+        return replace(job_identity(session, state.sealer.token(who.job_id, who.attempt)), origin=who.origin)
+    if not _is_still(session, who, state.now()):
+        raise NotSignedIn("you were signed out meanwhile; nothing was changed")
+    now = user_identity(session, who.user_id)
+    return replace(now, origin=who.origin, key_ends_at=who.key_ends_at)
+
+
+def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
+    """Whether somebody who was signed in a while ago still is."""
+    user = people.get_user(session, who.user_id)
+    if user is None or not user.is_active:
+        return False
+    kind, _, name = who.origin.via.partition(" ")
+    if kind == "session":
+        return people.has_session(session, who.user_id, name)
+    found = people.get_key(session, name) if kind == "key" else None
+    if found is None:
+        return kind != "key"
+    return found[0].expires_at is None or found[0].expires_at > now
 
 
 def session_id(digest: str) -> str:
@@ -142,23 +184,37 @@ def session_id(digest: str) -> str:
     return f"session {digest[:SESSION_ID_CHARS]}"
 
 
-def _job_identity(session: Session, token: str) -> JobIdentity:
+def job_identity(session: Session, token: str) -> JobIdentity:
+    """Whose token it is, and what the job may use now."""
     attempt = attempts.by_token(session, secrets.digest(token))
     job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
-    spec = stored_job(job.spec)
-    reads = (f"{job.output}{CHECKPOINTS}", *spec.data)
+    spec, ids = stored_job(job.spec), job.bucket_ids or {}
+    reads = [f"{job.output}{CHECKPOINTS}", *spec.data]
     if spec.code is not None and spec.code.store:
-        reads = (*reads, spec.code.store)
+        reads.append(spec.code.store)
     return JobIdentity(
         job_id=job.id,
         attempt=attempt.number,
         project_id=job.project_id,
-        reads=reads,
+        reads=tuple(_grant(path, ids) for path in reads),
         tree=spec.code.tree if spec.code is not None else None,
-        writes=job.output,
+        writes=_grant(job.output, ids),
+        projects=_projects_of_job(session, job),
     )
+
+
+def _grant(path: str, bucket_ids: Mapping[str, str]) -> StoreGrant:
+    return StoreGrant(path, bucket_ids.get(parse_store_path(path).bucket, ""))
+
+
+def _projects_of_job(session: Session, job: JobRow) -> frozenset[int] | None:
+    """The job's own project, and those that its owner sees now. A disabled owner's jobs go on."""
+    owner = people.get_user(session, job.owner_id)
+    if owner is not None and owner.is_admin:
+        return None
+    return frozenset({job.project_id, *people.roles_of(session, job.owner_id)})
 
 
 def session_end(now: datetime) -> datetime:

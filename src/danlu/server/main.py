@@ -23,7 +23,7 @@ from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, Unavailable
 from danlu.gateway.terminals import Terminals
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
@@ -31,6 +31,7 @@ from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
+from danlu.server.shared_folders import name_by_id
 from danlu.server.state import ServerState
 from danlu.server.stores import (
     cleaning_places,
@@ -44,7 +45,7 @@ from danlu.server.stores import (
 )
 from danlu.server.terminals.operations import guard
 from danlu.store.metrics.usage import UsageFiles
-from danlu.store.queries import facts
+from danlu.store.queries import facts, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 
@@ -126,11 +127,14 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
     # all servers on this folder have its name: each finds the tasks of the others
-    engine = load_engine(settings.engine).create(settings.for_engine(folder_id))
-    parts = Parts(
+    engine_settings = settings.for_engine(folder_id)
+    for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
+        log.warning("%s", sentence)
+    engine = load_engine(settings.engine).create(engine_settings)
+    parts = Context(
         database=database,
         logs=logs,
-        use=usage,
+        usage=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from danlu.errors import DanluError
+from danlu.errors import DanluError, NotAllowed
 from danlu.server.console.route import console_page
 from danlu.server.identity import COOKIE, browser_session, origin_of
 from danlu.server.page_style import HEADERS, page
 from danlu.server.people import operations
 from danlu.server.people.routes import set_cookie
+from danlu.server.same_site import check_same_site
 from danlu.server.state import ServerState, State
 from danlu.wire.auth import SignIn
 
@@ -41,6 +42,10 @@ def sign_in_form(request: Request, state: State, token: Annotated[str, Query(max
 
 @router.post("/signin")
 async def use_link(request: Request, state: State) -> Response:
+    try:
+        await check_same_site(request, state)
+    except NotAllowed as error:
+        return page(f"<p>{escape(error.message)}.</p>", status=error.status)
     form = await _form(request)
     try:
         asked = SignIn(token=form.get("token", ""), new_password=form.get("new_password"))

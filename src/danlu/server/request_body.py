@@ -1,4 +1,4 @@
-"""Taking a request's body into the store: streamed, whole or not at all."""
+"""Taking a request's body: into the store, streamed, whole or not at all; or into memory, up to a limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Optional
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
+from danlu.errors import InvalidInput, TooLarge
 from danlu.store.objects.base import CHUNK_BYTES, ObjectInfo, Writer
+
+HEADER_BYTES = 4 << 20
+"""What the header of a pack may have, beside the bytes in it."""
 
 
 async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> ObjectInfo:
@@ -28,3 +32,25 @@ async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> Ob
     finally:
         if not done:
             writer.abort()
+
+
+async def receive_whole(request: Request, max_bytes: int) -> bytearray:
+    """Read a body into memory, each byte copied once."""
+    too_large = TooLarge(f"more than {max_bytes} bytes at a time; send several")
+    length = request.headers.get("Content-Length", "")
+    if not length.isdigit():  # sent in chunks
+        data = bytearray()
+        async for piece in request.stream():
+            data += piece
+            if len(data) > max_bytes:
+                raise too_large
+        return data
+    if len(length) > 18 or int(length) > max_bytes:
+        raise too_large
+    data, end = bytearray(int(length)), 0
+    async for piece in request.stream():
+        data[end : end + len(piece)] = piece
+        end += len(piece)
+    if end != len(data):
+        raise InvalidInput(f"a body of {len(data)} bytes was announced, {end} came")
+    return data

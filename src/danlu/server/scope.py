@@ -38,15 +38,32 @@ def find_project_to_own(session: Session, who: UserIdentity, name: str) -> Proje
 
 
 def project_to_use(session: Session, who: UserIdentity, name: str | None = None) -> int:
-    """The project that a job, a bucket, a run or a file goes to: the named one, or the first that somebody may use."""
+    """The project that a job, a bucket, a run or a file goes to: the named one, or their default one.
+
+    When that cannot be used (any more) there is no other in its place: whoever could bring that about, by archiving a
+    project or removing a member, would decide where somebody's jobs go.
+    """
     if name is not None:
         return _named_to_use(session, who, name)
-    usable = [project_id for project_id in sorted(who.roles) if rights.can_use_project(who, project_id)]
-    if not usable and who.is_admin:
-        usable = sorted(set(people.projects_by_id(session)) - who.archived)
+    if who.default_project is None:
+        raise NotAllowed(f"you have no default project; {_choose(session, who)}")
+    row = projects.get_project(session, who.default_project)
+    if row is None or not rights.can_use_project(who, row.id):
+        told = (
+            "is gone"
+            if row is None or not rights.can_see_project(who, row.id)
+            else f"{row.name!r} is not for you to use"
+        )
+        raise NotAllowed(f"your default project {told}; {_choose(session, who)}")
+    return row.id
+
+
+def _choose(session: Session, who: UserIdentity) -> str:
+    usable = [project_id for project_id in who.roles if rights.can_use_project(who, project_id)]
     if not usable:
-        raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
-    return usable[0]
+        return "you are a member of no project that you may add to; ask an owner of one to invite you"
+    names = sorted(name for project_id, name in people.projects_by_id(session).items() if project_id in usable)
+    return f"name one ({', '.join(names[:10])}), or choose one for good: danlu projects default {names[0]}"
 
 
 def _named_to_use(session: Session, who: UserIdentity, name: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu.engines.base import Credentials, Engine, Handle, NodeInfo, Observation
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.spec.job import parse_job
 from danlu.spec.states import TASK_ENDS, TaskState
 from danlu.testing.gates import let_go
@@ -73,6 +73,7 @@ class Starter:
     server_url: str = "http://127.0.0.1:9"
     token: str = "a-token"
     owner_id: int = 1
+    owner: Owner = field(default_factory=Owner)
     started: list[Started] = field(default_factory=list)
 
     def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
@@ -81,7 +82,8 @@ class Starter:
         job = parse_job({"name": "test", "command": command, **fields})
         job_id = f"train-{next(_ids)}"
         placement = place(self.engine.nodes()[0], job_id=job_id, num_tasks=job.nodes)
-        return make_plan(job, job_id=job_id, attempt=1, placement=placement, output=f"{OUTPUT}{job_id}/")
+        output = f"{OUTPUT}{job_id}/"
+        return make_plan(job, job_id=job_id, attempt=1, placement=placement, output=output, owner=self.owner)
 
     def start(self, command: str | Sequence[str], *, secrets: dict[str, str] | None = None, **fields: Any) -> Started:
         return self.start_plan(self.plan(command, **fields), secrets=secrets)

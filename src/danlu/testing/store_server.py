@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from danlu.content.packs import pack, unpack
 from danlu.spec.paths import check_key
 from danlu.wire.store import Tree, TreeFile
 
@@ -31,6 +32,9 @@ class StoreServer:
     requests: list[str] = field(default_factory=list)
     fail_after_bytes: int | None = None
     """Break off an answer after so many bytes, once."""
+
+    tells_digests: bool = False
+    """Whether answers tell the SHA-256 of objects."""
 
     refused: set[str] = field(default_factory=set)
     """`bucket/key` of objects that it does not take."""
@@ -117,6 +121,46 @@ class _Handler(BaseHTTPRequestHandler):
             found = self.state.objects.get(_object_name(path))
             self._answer(404 if found is None else 200, found)
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        path = self._checked()
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if path is None:
+            return
+        bucket = path.split("/")[2]
+        if path == "/blobs/reads":
+            found = {digest: self.state.blobs[digest] for digest in json.loads(body)["digests"]}
+            header = [{"sha256": digest, "size": len(data)} for digest, data in found.items()]
+            self._answer(200, pack(header, found.values()))
+        elif path.endswith("/reads"):
+            self._answer(200, self._read_batch(bucket, json.loads(body)["keys"]))
+        else:
+            self._answer(200, self._put_batch(bucket, body))
+
+    def _read_batch(self, bucket: str, keys: list[str]) -> bytes:
+        pieces, header = [], []
+        for key in keys:
+            data = self.state.objects.get(f"{bucket}/{key}")
+            header.append({"key": key, "is_missing": True} if data is None else {"key": key, "size": len(data)})
+            pieces.append(data or b"")
+        return pack(header, pieces)
+
+    def _put_batch(self, bucket: str, body: bytes) -> bytes:
+        header, rest = unpack(body)
+        refused, begin = [], 0
+        for item in header:
+            name, data = f"{bucket}/{item['key']}", bytes(rest[begin : begin + item["size"]])
+            begin += item["size"]
+            if name in self.state.refused or not _is_key(item["key"]):
+                told = f"the test store says {422}"
+                refused.append({"key": item["key"], "status": 422, "error": "InvalidInput", "message": told})
+            else:
+                assert hashlib.sha256(data).hexdigest() == item["sha256"]
+                self.state.objects[name] = data
+        return json.dumps({"num_stored": len(header) - len(refused), "refused": refused}).encode()
+
     def do_PUT(self) -> None:
         path = self._checked()
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -124,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         wanted = self.headers.get("X-Danlu-SHA256")
         if wanted is not None and hashlib.sha256(body).hexdigest() != wanted:
-            self._answer(422, None)
+            self._answer(422, None, error="BadChecksum")
             return
         if _object_name(path) in self.state.refused or not _is_key(_object_name(path).partition("/")[2]):
             self._answer(422, None)
@@ -156,12 +200,16 @@ class _Handler(BaseHTTPRequestHandler):
         more = str(cursor + PAGE) if cursor + PAGE < len(names) else None
         self._answer(200, json.dumps({"objects": rows, "folders": [], "next": more}).encode())
 
-    def _answer(self, status: int, body: bytes | None) -> None:
+    def _answer(self, status: int, body: bytes | None, *, error: str = "Error") -> None:
         if body is None:
-            body = json.dumps({"error": "Error", "message": f"the test store says {status}", "fields": {}}).encode()
+            body = json.dumps({"error": error, "message": f"the test store says {status}", "fields": {}}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if self.state.tells_digests and status == 200:
+            self.send_header("X-Danlu-SHA256", hashlib.sha256(body).hexdigest())
         self.end_headers()
+        if self.command == "HEAD":
+            return
         cut, self.state.fail_after_bytes = self.state.fail_after_bytes, None
         if cut is not None and cut < len(body):
             self.wfile.write(body[:cut])

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Optional
 
-from danlu.transfer.http import Server
+from danlu.transfer.api import Api
+from danlu.transfer.http_carrier import HttpCarrier
+from danlu.transfer.retrying import Retry
 
-REQUEST_PATIENCE_SECONDS = 0.0
+PATIENCE_SECONDS = 30.0
+"""How long a server that has answered once is waited for, as while it is started anew."""
 
 
 class Address(NamedTuple):
@@ -32,20 +35,16 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
     return Address(found.url, found.api_key) if found.api_key else None
 
 
-def connect(address: Address) -> Server:
-    """A server that is asked once per call: who syncs decides when to try again."""
-    return Server(address.url, address.api_key, patience_seconds=REQUEST_PATIENCE_SECONDS, say=_quiet)
+def connect(address: Address) -> Api:
+    """A server that is asked once per call: for who has more to do than to wait for it."""
+    return Api(HttpCarrier(address.url, address.api_key), Retry(0.0))
 
 
 @contextmanager
-def connected(address: Address) -> Iterator[Server]:
-    """As `connect`; the connection is closed after it."""
-    server = connect(address)
+def connected(address: Address) -> Iterator[Api]:
+    """A server that is waited for once it has answered. The connections are closed at the end."""
+    carrier = HttpCarrier(address.url, address.api_key)
     try:
-        yield server
+        yield Api(carrier, Retry(PATIENCE_SECONDS, first_seconds=0.0))
     finally:
-        server.drop()
-
-
-def _quiet(_: str) -> None:
-    return
+        carrier.close()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from danlu.content import drafts
 from danlu.content.manifest import Reference, check_path, check_uri
 from danlu.track import ending
-from danlu.track.copying import copy
 from danlu.track.warn import warn_once
+from danlu.transfer.copying import copy
 
 if TYPE_CHECKING:
     from danlu.track.run import Run

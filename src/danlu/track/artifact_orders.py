@@ -6,41 +6,39 @@ import urllib.parse
 from typing import Any
 
 from danlu.track.address import Address, connected
-from danlu.track.syncing import AWAY
+from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
-from danlu.transfer.artifact_folders import ServerCarrier, send_folder
-from danlu.transfer.carrier import Damaged
-from danlu.transfer.http import Refused, Server
+from danlu.transfer.artifact_folders import send_folder
+from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
 
 
 def carry_out(address: Address, order: dict[str, Any]) -> dict[str, Any]:
     """What became of it: `is_there`, `message`, and what was asked for."""
     do = {"send": _send, "find": _find, "fetch": _fetch}[order["do"]]
     try:
-        with connected(address) as server:
-            return {"is_there": True, "message": "", **do(server, order)}
+        with connected(address) as api:
+            return {"is_there": True, "message": "", **do(api, order)}
     except Refused as refused:
         return {"is_there": False, "message": refused.message, "status": refused.status}
-    except (Damaged, ValueError) as error:
+    except (Damaged, LocalProblem, ValueError) as error:
         return {"is_there": False, "message": str(error)}
-    except AWAY as error:
+    except ServerAway as error:
         return {"is_there": False, "message": f"no server answers at {address.url} ({error})", "status": 0}
 
 
-def _send(server: Server, order: dict[str, Any]) -> dict[str, Any]:
-    done = send_folder(server, order["artifact"])
+def _send(api: Api, order: dict[str, Any]) -> dict[str, Any]:
+    done = send_folder(api, order["artifact"])
     if done is None:
         return {"is_there": False, "message": "another process is sending it"}
     return {"is_there": not done.problem, "message": done.problem, "version": done.version}
 
 
-def _find(server: Server, order: dict[str, Any]) -> dict[str, Any]:
+def _find(api: Api, order: dict[str, Any]) -> dict[str, Any]:
     query = {"ref": order["ref"], **({"project": order["project"]} if order.get("project") else {})}
-    return {"found": server.get_json(f"/artifacts/named?{urllib.parse.urlencode(query)}")}
+    return {"found": api.get(f"/artifacts/named?{urllib.parse.urlencode(query)}")}
 
 
-def _fetch(server: Server, order: dict[str, Any]) -> dict[str, Any]:
-    carrier = ServerCarrier(server)
-    version = server.get_json(f"/artifacts/versions/{order['artifact']}")
-    manifest = fetch_manifest(carrier, version["id"], version["manifest"])
-    return {"paths": fetch_files(carrier, version["id"], manifest.files, order["to"])}
+def _fetch(api: Api, order: dict[str, Any]) -> dict[str, Any]:
+    version = api.get(f"/artifacts/versions/{order['artifact']}")
+    manifest = fetch_manifest(api, version["id"], version["manifest"])
+    return {"paths": fetch_files(api, version["id"], manifest.files, order["to"])}

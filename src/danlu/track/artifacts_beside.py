@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -9,7 +10,8 @@ from typing import Callable, Optional
 
 from danlu.content.drafts import RECORD, find_drafts, read_draft
 from danlu.track.address import Address, connected
-from danlu.track.syncing import AWAY, sync_artifact
+from danlu.track.syncing import ServerAway, sync_artifact
+from danlu.transfer.retrying import Backoff
 
 LOOK_SECONDS = 2.0
 MAX_PAUSE_SECONDS = 30.0
@@ -23,7 +25,7 @@ class ArtifactsBeside:
         self._say = say
         self._done: dict[str, int] = {}
         self._is_last = threading.Event()
-        self._give_up_at: Optional[float] = None
+        self._last_patience_seconds = 0.0
         self._thread: Optional[threading.Thread] = None
 
     def start(self, address: Address) -> None:
@@ -32,31 +34,33 @@ class ArtifactsBeside:
 
     def finish(self, patience_seconds: float) -> None:
         """Return when all is sent, or the server has been away for so long. `danlu sync` does the rest."""
-        self._give_up_at = time.monotonic() + patience_seconds
+        self._last_patience_seconds = patience_seconds
         self._is_last.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run(self, address: Address) -> None:
-        pause = LOOK_SECONDS
-        while True:
-            is_last = self._is_last.is_set()
-            try:
-                self._send(address)
-                if is_last:
-                    return
-                pause = LOOK_SECONDS
-            except AWAY as error:
-                self._say(f"artifacts are not synced: {error}; trying again in {pause:.0f} s")
-                if self._give_up_at is not None and time.monotonic() > self._give_up_at:
-                    return
-                pause = min(MAX_PAUSE_SECONDS, pause * 2)
-            if is_last:
-                time.sleep(min(pause, LOOK_SECONDS))
-            else:
-                self._is_last.wait(pause)
+        """Look now and then until the end, and then until all is sent or patience is over."""
+        backoff = Backoff(math.inf, first_seconds=LOOK_SECONDS, longest_seconds=MAX_PAUSE_SECONDS)
+        while not self._is_last.is_set():
+            pause = self._send(address, backoff)
+            self._is_last.wait(LOOK_SECONDS if pause is None else pause)
+        backoff = Backoff(self._last_patience_seconds, longest_seconds=LOOK_SECONDS)
+        while (pause := self._send(address, backoff)) is not None:
+            time.sleep(pause)
 
-    def _send(self, address: Address) -> None:
+    def _send(self, address: Address, backoff: Backoff) -> Optional[float]:
+        """Send what is finished. Return the seconds until it is to be tried again; None when it is not."""
+        try:
+            self._send_finished(address)
+        except ServerAway as error:
+            pause = backoff.failed()
+            self._say(f"artifacts are not synced: {error}; trying again in {pause or 0.0:.0f} s")
+            return pause
+        backoff.reset()
+        return None
+
+    def _send_finished(self, address: Address) -> None:
         for folder in find_drafts(self._folder):
             size = os.path.getsize(os.path.join(folder, RECORD))
             if self._done.get(folder) == size:  # a link that comes later makes the record longer
@@ -64,8 +68,8 @@ class ArtifactsBeside:
             draft = read_draft(folder)
             if draft is None or not draft.is_sealed:
                 continue
-            with connected(address) as server:
-                done = sync_artifact(server, folder)
+            with connected(address) as api:
+                done = sync_artifact(api, folder)
             if done is not None:
                 self._done[folder] = os.path.getsize(os.path.join(folder, RECORD))
                 if done.problem:

@@ -9,6 +9,7 @@ its own and never to the training's.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -29,10 +30,11 @@ from danlu.track.artifacts_beside import ArtifactsBeside
 from danlu.track.machine_usage import Meter
 from danlu.track.processes import Watch, from_header
 from danlu.track.reading import open_journals
-from danlu.track.syncing import AWAY
 from danlu.track.writer import Rows, Writer
-from danlu.transfer.http import Refused, Server
+from danlu.transfer.api import Api
+from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.journals import announce, send_journal
+from danlu.transfer.retrying import Backoff
 
 LOOK_SECONDS = 0.5
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0
@@ -59,10 +61,10 @@ class Companion:
         self._has_end = False
         self._writer = self._open_own()
         self._layouts: dict[tuple[str, ...], Rows] = {}
-        self._server: Optional[Server] = None
+        self._api: Optional[Api] = None
         self._is_announced = False
         self._is_refused = False
-        self._try_at, self._pause = 0.0, LOOK_SECONDS
+        self._backoff, self._try_at = _backoff(), 0.0
         self._sent_bytes = -1
         self._search = search
         self._artifacts = ArtifactsBeside(os.path.join(os.path.dirname(folder), ARTIFACTS), _say)
@@ -132,13 +134,13 @@ class Companion:
         except Exception as error:  # a settings file that cannot be used
             _say(f"not syncing: {error}")
             return
-        self._server = connect(address) if address is not None else None
+        self._api = connect(address) if address is not None else None
         if address is not None:
             self._artifacts.start(address)
 
     def _sync(self) -> bool:
         """Send what is new, unless the server was away a moment ago. Say whether the server has everything."""
-        if self._server is None or self._is_refused:
+        if self._api is None or self._is_refused:
             return True
         if time.monotonic() < self._try_at:
             return False
@@ -148,32 +150,35 @@ class Companion:
             return True
         try:
             if not self._is_announced:
-                announce(self._server, self._header)
+                announce(self._api, self._header)
                 self._is_announced = True
             for path in paths:
-                send_journal(self._server, str(self._header["run"]), path)
+                send_journal(self._api, str(self._header["run"]), path)
         except Refused as refused:
-            self._server.drop()
             return self._put_off(f"{refused.status} {refused.message}", is_final=refused.status in (403, 404, 409, 422))
-        except AWAY as error:
-            self._server.drop()
-            return self._put_off(str(error) or type(error).__name__, is_final=False)
-        self._sent_bytes, self._pause = size, LOOK_SECONDS
+        except ServerAway as error:
+            return self._put_off(str(error), is_final=False)
+        self._sent_bytes = size
+        self._backoff.reset()
         return True
 
     def _put_off(self, why: str, *, is_final: bool) -> bool:
-        _say(f"not synced: {why}" + ("" if is_final else f"; trying again in {self._pause:.0f} s"))
+        pause = self._backoff.failed() or 0.0  # there is no end to its patience
+        _say(f"not synced: {why}" + ("" if is_final else f"; trying again in {pause:.0f} s"))
         self._is_refused = is_final
-        self._try_at = time.monotonic() + self._pause
-        self._pause = min(MAX_PAUSE_SECONDS, self._pause * 2)
+        self._try_at = time.monotonic() + pause
         return is_final
 
     def _sync_to_the_end(self) -> None:
         give_up_at = time.monotonic() + LAST_TRIES_SECONDS
-        self._try_at, self._pause = 0.0, LOOK_SECONDS
+        self._backoff, self._try_at = _backoff(), 0.0
         while not self._sync() and time.monotonic() < give_up_at:
             time.sleep(0.2)
         self._writer.close()
+
+
+def _backoff() -> Backoff:
+    return Backoff(math.inf, first_seconds=LOOK_SECONDS, longest_seconds=MAX_PAUSE_SECONDS)
 
 
 def _say(line: str) -> None:

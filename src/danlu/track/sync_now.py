@@ -19,7 +19,8 @@ if __name__ == "__main__":
 
 from danlu.track.address import connected, find_address
 from danlu.track.artifact_orders import carry_out
-from danlu.track.syncing import AWAY, Wish, sync_artifacts_of, sync_run
+from danlu.track.syncing import Wish, sync_artifacts_of, sync_run
+from danlu.transfer.errors import ServerAway
 
 
 def sync(order: dict[str, Any]) -> dict[str, Any]:
@@ -31,10 +32,10 @@ def sync(order: dict[str, Any]) -> dict[str, Any]:
         return carry_out(address, order)
     wish = Wish(order["folder"], order["make_folder"], order["conflict"])
     try:
-        with connected(address) as server:
-            done = sync_run(server, order["run"], wish)
-            problem = "" if done is None or done.problem or done.is_skipped else sync_artifacts_of(server, done)
-    except AWAY as error:
+        with connected(address) as api:
+            done = sync_run(api, order["run"], wish)
+            problem = "" if done is None or done.problem or done.is_skipped else sync_artifacts_of(api, done)
+    except ServerAway as error:
         return {"is_there": False, "message": f"no server answers at {address.url} ({error}); `danlu sync` later"}
     if done is None:
         return {"is_there": False, "message": f"there is no journal in {order['run']}"}

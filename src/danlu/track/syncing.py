@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import time
 from typing import Any, Callable, NamedTuple, Optional
@@ -13,12 +12,12 @@ from danlu.content.drafts import find_drafts, read_draft
 from danlu.track.folders import find_runs
 from danlu.track.processes import from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
+from danlu.transfer.api import Api
 from danlu.transfer.artifact_folders import SentArtifact, send_folder
-from danlu.transfer.carrier import Damaged
-from danlu.transfer.http import Refused, Server
+from danlu.transfer.errors import Refused
+from danlu.transfer.errors import ServerAway as ServerAway  # noqa: PLC0414 (for those who sync)
 from danlu.transfer.journals import announce, move, send_journal
 
-AWAY = (OSError, http.client.HTTPException)
 SyncedArtifact = SentArtifact
 
 
@@ -46,15 +45,15 @@ class Wish(NamedTuple):
     conflict: str = "new"
 
 
-def sync_all(server: Server, folder: str) -> list[Synced]:
+def sync_all(api: Api, folder: str) -> list[Synced]:
     """Sync every run at or below a folder. A run that the server refuses does not keep the others back.
 
-    Raises OSError or HTTPException when the server cannot be reached at all.
+    Raises ServerAway when the server cannot be reached.
     """
-    return [done for one in find_runs(folder) if (done := sync_run(server, one)) is not None]
+    return [done for one in find_runs(folder) if (done := sync_run(api, one)) is not None]
 
 
-def sync_run(server: Server, folder: str, wish: Optional[Wish] = None) -> Optional[Synced]:
+def sync_run(api: Api, folder: str, wish: Optional[Wish] = None) -> Optional[Synced]:
     """Sync one run; None when its folder has no journal with a beginning."""
     files = open_journals(folder)
     if not files:
@@ -64,44 +63,33 @@ def sync_run(server: Server, folder: str, wish: Optional[Wish] = None) -> Option
     run_id, name = str(header["run"]), str(header.get("name"))
     num_bytes = 0
     try:
-        known = announce(server, _announcement(header, wish))
+        known = announce(api, _announcement(header, wish))
         if known.get("id", run_id) != run_id:
             return Synced(folder, run_id, name, 0, "", is_skipped=True)
         if wish is not None and wish.folder is not None and known.get("folder", wish.folder) != wish.folder.strip("/"):
-            move(server, run_id, folder=wish.folder, make_folder=wish.make_folder)
+            move(api, run_id, folder=wish.folder, make_folder=wish.make_folder)
         for one in [*(file.path for file in files), *([dead] if dead else [])]:
-            num_bytes += send_journal(server, run_id, one)
+            num_bytes += send_journal(api, run_id, one)
     except Refused as refused:
         return Synced(folder, run_id, name, num_bytes, refused.message)
     return Synced(folder, run_id, name, num_bytes, "")
 
 
 def sync_artifact(
-    server: Server, folder: str, *, moved: Callable[[str, int], None] = lambda _file, _size: None
+    api: Api, folder: str, *, moved: Callable[[str, int], None] = lambda _file, _size: None
 ) -> Optional[SyncedArtifact]:
-    """Sync one artifact; None when its folder has no record, or another process is at it.
-
-    Raises OSError or HTTPException when the server cannot be reached.
-    """
-    try:
-        return send_folder(server, folder, told=lambda file, size, _: moved(file, size))
-    except Refused as refused:
-        problem = refused.message
-    except (Damaged, ValueError, TypeError) as error:
-        problem = str(error)
-    draft = read_draft(folder)
-    name, own_id = ("", "") if draft is None else (str(draft.header.get("name")), draft.id)
-    return SyncedArtifact(folder, own_id, name, None, 0, problem)
+    """Sync one artifact; None when its folder has no record, or another process is at it. Raises ServerAway."""
+    return send_folder(api, folder, told=lambda file, size, _: moved(file, size))
 
 
-def sync_artifacts_of(server: Server, run: Synced) -> str:
+def sync_artifacts_of(api: Api, run: Synced) -> str:
     """Sync the artifacts that a run has read or made; return why one is not there, empty when all are."""
     problem = ""
     for folder in find_drafts(os.path.join(os.path.dirname(os.path.abspath(run.folder)), ARTIFACTS)):
         draft = read_draft(folder)
         if draft is None or not draft.is_sealed or run.run_id not in [link.run for link in draft.links]:
             continue
-        done = sync_artifact(server, folder)
+        done = sync_artifact(api, folder)
         if done is not None and done.problem:
             problem = f"artifact {done.name}: {done.problem}"
     return problem

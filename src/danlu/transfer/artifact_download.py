@@ -10,16 +10,19 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from danlu.content.manifest import Chunk, File, Manifest, digest_of, read_manifest
-from danlu.content.packs import unpack
-from danlu.transfer.carrier import Carrier, Damaged, Told, quiet
+from danlu.transfer.api import Api
 from danlu.transfer.crew import Crew
+from danlu.transfer.errors import Damaged, LocalProblem
+from danlu.transfer.local_files import local_problems, make_folder, open_file, partial_path, sha256_of_file, write_at
+from danlu.transfer.progress import Told, quiet
+from danlu.transfer.trees import unpack_by_digest
 
 NUM_PARALLEL = 4
-PACK_BYTES, PACK_PIECES = 4 << 20, 1000
-_READ_BYTES = 1 << 20
+PACK_BYTES, PACK_CHUNKS = 4 << 20, 1000
 
 
 class _Place(NamedTuple):
@@ -34,37 +37,33 @@ class _Target:
     def __init__(self, file: File, path: str) -> None:
         self.file = file
         self.path = path
-        folder, name = os.path.split(path)
-        self.partial = os.path.join(folder, f".partial.{file.sha256[:12]}.{name}"[:250])
+        self.partial = partial_path(path, file.sha256[:12])
         self._left = len(file.chunks)
         self._lock = threading.Lock()
 
     def is_there(self) -> bool:
         try:
             return os.path.getsize(self.path) == self.file.size and _sha256(self.path) == self.file.sha256
-        except OSError:
+        except (OSError, LocalProblem):
             return False
 
     def begin(self) -> list[_Place]:
         """Make the partial file, and return what it lacks."""
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        with open(self.partial, "ab"):
-            pass
-        has = os.path.getsize(self.partial)
+        make_folder(os.path.dirname(self.path))
         lacking, offset = [], 0
-        with open(self.partial, "r+b") as file:
+        with self._writing() as descriptor:
+            has = os.fstat(descriptor).st_size
             for chunk in self.file.chunks:
-                if offset + chunk.size > has or hashlib.sha256(file.read(chunk.size)).hexdigest() != chunk.sha256:
+                if offset + chunk.size > has or _digest(os.pread(descriptor, chunk.size, offset)) != chunk.sha256:
                     lacking.append(_Place(self, chunk, offset))
                 offset += chunk.size
-                file.seek(offset)
-            file.truncate(self.file.size)
+            os.ftruncate(descriptor, self.file.size)
         self._left = len(lacking)
         return lacking
 
     def put(self, data: memoryview, offset: int) -> None:
-        with open(self.partial, "r+b", buffering=0) as file:
-            os.pwrite(file.fileno(), data, offset)
+        with self._writing() as descriptor:
+            write_at(descriptor, data, offset)
         with self._lock:
             self._left -= 1
             is_last = self._left == 0
@@ -77,21 +76,31 @@ class _Target:
             raise Damaged(
                 f"{self.path}: its chunks are right, and the whole of them is not; it was sent while it changed"
             )
-        if self.file.is_executable:
-            os.chmod(self.partial, stat.S_IMODE(os.stat(self.partial).st_mode) | 0o111)
-        os.replace(self.partial, self.path)
+        with local_problems(self.path):
+            if self.file.is_executable:
+                os.chmod(self.partial, stat.S_IMODE(os.stat(self.partial).st_mode) | 0o111)
+            os.replace(self.partial, self.path)
+
+    @contextmanager
+    def _writing(self) -> Iterator[int]:
+        with local_problems(self.path):
+            descriptor = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
 
 
-def fetch_manifest(carrier: Carrier, version_id: str, digest: str) -> Manifest:
+def fetch_manifest(api: Api, version_id: str, digest: str) -> Manifest:
     """Raise Damaged when it is not the one of that digest."""
-    data = carrier.fetch("GET", f"/artifacts/versions/{version_id}/manifest")
+    data = api.fetch("GET", f"/artifacts/versions/{version_id}/manifest")
     if digest_of(data) != digest:
         raise Damaged(f"the manifest of {version_id} arrived with other bytes than it has; try again")
     return read_manifest(data)
 
 
 def fetch_files(
-    carrier: Carrier,
+    api: Api,
     version_id: str,
     files: Sequence[File],
     folder: str,
@@ -101,15 +110,15 @@ def fetch_files(
 ) -> list[str]:
     """Bring files of a version below a folder, and return their paths. What else is in the folder stays.
 
-    Raise Damaged when other bytes arrive than were asked for, and what the carrier raises.
+    Raise Damaged when other bytes arrive than were asked for, Refused, ServerAway and LocalProblem.
     """
     targets = [_Target(file, os.path.join(folder, *file.path.split("/"))) for file in files]
     url = f"/artifacts/versions/{version_id}/chunks"
 
     def work(group: list[_Place]) -> None:
-        _fetch(carrier, url, group, told)
+        _fetch(api.until(crew.has_failed), url, group, crew.told(told))
 
-    with Crew(work, num_parallel, rest=carrier.rest) as crew:
+    with Crew(work, num_parallel) as crew:
         for group in _groups(_lacking(targets, told)):
             crew.put(group)
     return [target.path for target in targets]
@@ -131,7 +140,7 @@ def _groups(places: Iterable[_Place]) -> Iterator[list[_Place]]:
     group: list[_Place] = []
     num_bytes = 0
     for place in places:
-        if group and (num_bytes + place.chunk.size > PACK_BYTES or len(group) == PACK_PIECES):
+        if group and (num_bytes + place.chunk.size > PACK_BYTES or len(group) == PACK_CHUNKS):
             yield group
             group, num_bytes = [], 0
         group.append(place)
@@ -140,13 +149,13 @@ def _groups(places: Iterable[_Place]) -> Iterator[list[_Place]]:
         yield group
 
 
-def _fetch(carrier: Carrier, url: str, group: list[_Place], told: Told) -> None:
+def _fetch(api: Api, url: str, group: list[_Place], told: Told) -> None:
     wanted: dict[str, list[_Place]] = {}
     for place in group:
         wanted.setdefault(place.chunk.sha256, []).append(place)
     left = list(wanted)
     while left:
-        arrived = _unpack(carrier.fetch("POST", url, {"digests": left}), wanted)
+        arrived = unpack_by_digest(api.fetch("POST", url, {"digests": left}), wanted)
         for digest, data in arrived.items():
             for place in wanted[digest]:
                 place.target.put(data, place.offset)
@@ -154,28 +163,10 @@ def _fetch(carrier: Carrier, url: str, group: list[_Place], told: Told) -> None:
         left = [digest for digest in left if digest not in arrived]
 
 
-def _unpack(body: bytes, wanted: dict[str, list[_Place]]) -> dict[str, memoryview]:
-    found: dict[str, memoryview] = {}
-    try:
-        header, rest = unpack(body)
-        begin = 0
-        for item in header:
-            digest, size = str(item["sha256"]), int(item["size"])
-            data = rest[begin : begin + size]
-            begin += size
-            if digest not in wanted or hashlib.sha256(data).hexdigest() != digest:
-                raise Damaged(f"the chunk {digest[:80]} arrived with other bytes than it has; try again")
-            found[digest] = data
-    except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"the server answered with something that is no pack of chunks: {error}") from error
-    if not found:
-        raise Damaged("the server answered with none of the chunks that were asked for")
-    return found
-
-
 def _sha256(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(_READ_BYTES):
-            digest.update(piece)
-    return digest.hexdigest()
+    with open_file(path) as descriptor:
+        return sha256_of_file(path, descriptor)[0]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
-from typing import Any, NamedTuple, Optional
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Callable, NamedTuple, Optional
 
-from danlu.content.drafts import FILES, Draft, Link, add_line, alone, read_draft
-from danlu.transfer.artifact_upload import Opener, Sent, Source, open_file, send_artifact
-from danlu.transfer.carrier import Told, quiet
-from danlu.transfer.http import Refused, Server
+from danlu.content.drafts import FILES, RECORD, Draft, Link, add_line, read_draft
+from danlu.transfer.api import Api
+from danlu.transfer.artifact_upload import Source, send_artifact
+from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused
 from danlu.transfer.journals import announce, read_run_header
+from danlu.transfer.local_files import Opener, open_file, try_lock
+from danlu.transfer.progress import Told, quiet
 
 JOURNAL = ".journal"
+
+Note = Callable[[dict[str, Any]], None]
+"""Called with each line that belongs into the record: `uploaded`, and `linked` for every run."""
+
+FindRun = Callable[[Link], Optional[dict[str, Any]]]
+"""Finds the header of a run that the server does not know yet."""
 
 
 class SentArtifact(NamedTuple):
@@ -33,115 +43,103 @@ class SentArtifact(NamedTuple):
     is_skipped: bool = False
 
 
-class ServerCarrier:
-    """A connection of the standard library, for those who send artifacts."""
+def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentArtifact]:
+    """Send one artifact; None when the folder has no record, or somebody else is at it. Raise ServerAway.
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
-
-    def ask(self, method: str, path: str, values: Any = None) -> Any:
-        return json.loads(self.fetch(method, path, values))
-
-    def send(self, path: str, data: bytes) -> Any:
-        headers = {"Content-Length": str(len(data)), "Content-Type": "application/octet-stream"}
-        with self._server.open("POST", path, body=[data], headers=headers) as answer:
-            return json.loads(answer.read())
-
-    def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
-        body = b"" if values is None else json.dumps(values).encode()
-        headers = {"Content-Length": str(len(body)), "Content-Type": "application/json"}
-        with self._server.open(method, path, body=[body] if body else None, headers=headers if body else {}) as answer:
-            return bytes(answer.read())
-
-    def rest(self) -> None:
-        self._server.drop()
-
-
-def send_folder(
-    server: Server,
-    folder: str,
-    *,
-    begin: Optional[dict[str, Any]] = None,
-    told: Told = quiet,
-    keeps_files: bool = False,
-) -> Optional[SentArtifact]:
-    """Send one artifact; None when the folder has no record, or somebody else is at it.
-
-    `begin` is added to the first request. Raise Refused when the server says no, and OSError, HTTPException when it is
-    away. Copies of files are removed once the server has them, unless they are to be kept.
+    Copies of files are removed once the server has them.
     """
     draft = read_draft(folder)
     if draft is None:
         return None
-    name = str(draft.header.get("name"))
+    sent = SentArtifact(folder, draft.id, str(draft.header.get("name")), _version(draft), 0, "")
     if not draft.is_sealed:
-        return SentArtifact(folder, draft.id, name, None, 0, "it was begun and not finished; its files are kept here")
+        return sent._replace(problem="it was begun and not finished; its files are kept here")
     if draft.is_done:
-        return SentArtifact(folder, draft.id, name, _version(draft), 0, "")
-    with alone(folder) as is_alone:
+        return sent
+    with _alone(folder) as is_alone:
         draft = read_draft(folder) if is_alone else None  # somebody may have finished it a moment ago
         if draft is None:
             return None
-        num_bytes = 0
-        if draft.uploaded is None:
-            sent = upload(server, folder, draft, begin=begin, told=told)
-            if sent.is_skipped or sent.version is None:
-                return SentArtifact(folder, draft.id, name, None, 0, "", is_skipped=True)
-            known = {"version": sent.version["version"], "name": sent.version["name"], "at": time.time()}
-            add_line(folder, {"uploaded": known})
-            num_bytes, draft = sent.sent_bytes, draft._replace(uploaded=known)
-        if not keeps_files:
-            shutil.rmtree(os.path.join(folder, FILES), ignore_errors=True)
-        for link in draft.links:
-            if link not in draft.linked:
-                _link(server, draft.id, link)
-                add_line(folder, {"linked": link._asdict()})
-    return SentArtifact(folder, draft.id, name, _version(draft), num_bytes, "")
+        try:
+            return send_draft(api, folder, draft, note=partial(_note, folder), find_run=_find_run, told=told)
+        except Refused as refused:
+            problem = refused.message
+        except (Changed, Damaged, LocalProblem, ValueError, TypeError) as error:
+            problem = str(error)
+        return sent._replace(problem=problem)
 
 
-def upload(
-    server: Server,
+def _note(folder: str, line: dict[str, Any]) -> None:
+    add_line(folder, line)
+    if "uploaded" in line:
+        shutil.rmtree(os.path.join(folder, FILES), ignore_errors=True)
+
+
+def send_draft(
+    api: Api,
     folder: str,
     draft: Draft,
     *,
-    begin: Optional[dict[str, Any]] = None,
+    note: Note,
+    find_run: FindRun = lambda _: None,
     told: Told = quiet,
     opened: Opener = open_file,
-) -> Sent:
-    """Send the files of a draft, and make a version of them. Nothing is written here."""
-    header = draft.header
-    asked = {"artifact": draft.id, "name": header.get("name"), "project": header.get("project"), **(begin or {})}
-    about = {**draft.about, "created_at": header.get("created_at")}
-    sources = [Source(path, os.path.join(folder, FILES, *path.split("/"))) for path in draft.files]
-    references = list(draft.references.values())
-    return send_artifact(ServerCarrier(server), asked, about, sources, references, told=told, opened=opened)
+) -> SentArtifact:
+    """Send what the server has not got of an artifact: its files, and the runs that it is linked with.
+
+    Nothing is written here but by `note`. Raises as `send_artifact` does.
+    """
+    name, num_bytes = str(draft.header.get("name")), 0
+    if draft.uploaded is None:
+        asked = {"artifact": draft.id, "name": draft.header.get("name"), "project": draft.header.get("project")}
+        about = {**draft.about, "created_at": draft.header.get("created_at")}
+        sources = [Source(path, os.path.join(folder, FILES, *path.split("/"))) for path in draft.files]
+        references = list(draft.references.values())
+        sent = send_artifact(api, asked, about, sources, references, told=told, opened=opened)
+        if sent.is_skipped or sent.version is None:
+            return SentArtifact(folder, draft.id, name, None, 0, "", is_skipped=True)
+        uploaded = {"version": sent.version["version"], "name": sent.version["name"], "at": time.time()}
+        note({"uploaded": uploaded})
+        num_bytes, draft = sent.sent_bytes, draft._replace(uploaded=uploaded)
+    for link in draft.links:
+        if link not in draft.linked:
+            _link(api, draft.id, link, find_run)
+            note({"linked": link._asdict()})
+    return SentArtifact(folder, draft.id, name, _version(draft), num_bytes, "")
 
 
-def _link(server: Server, artifact_id: str, link: Link) -> None:
+def _link(api: Api, artifact_id: str, link: Link, find_run: FindRun) -> None:
     """Note a run in the data flow. A run that the server does not know yet is announced, if it is here."""
     body = {"run": link.run, "kind": link.kind}
     path = f"/artifacts/versions/{artifact_id}/links"
     try:
-        server.post_json(path, body)
+        api.post(path, body)
     except Refused as refused:
-        header = _run_header(link.folder) if refused.status == 404 else None
+        header = find_run(link) if refused.status == 404 else None
         if header is None:
             raise
-        announce(server, header)
-        server.post_json(path, body)
+        announce(api, header)
+        api.post(path, body)
 
 
-def _run_header(folder: str) -> Optional[dict[str, Any]]:
+def _find_run(link: Link) -> Optional[dict[str, Any]]:
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(JOURNAL)) if folder else []
+        names = sorted(name for name in os.listdir(link.folder) if name.endswith(JOURNAL)) if link.folder else []
     except OSError:
         return None
     for name in names:
-        with open(os.path.join(folder, name), "rb") as file:
+        with open(os.path.join(link.folder, name), "rb") as file:
             header = read_run_header(file.fileno())
         if header is not None:
             return header
     return None
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[bool]:
+    """Try to be the only one on this machine who sends this artifact; False when another one is at it."""
+    with open(os.path.join(folder, RECORD), "rb") as file:
+        yield try_lock(file.fileno())
 
 
 def _version(draft: Draft) -> Optional[int]:

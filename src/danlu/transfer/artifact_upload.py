@@ -1,6 +1,7 @@
 """Sends an artifact: files are cut, the server says which chunks it lacks, these are sent, and the whole is committed.
 
-What has arrived is not lacking, so sending again after a break goes on where it was. Memory does not grow with files.
+This is the one way in which an artifact reaches the server. What has arrived is not lacking, so sending again after a
+break goes on where it was. Memory does not grow with files: what is lacking is read once more as it is sent.
 """
 
 from __future__ import annotations
@@ -10,38 +11,24 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
-from danlu.content.cutting import Cutter
+from danlu.content.cutting import Cutter, Hashers, Piece
 from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths
 from danlu.content.packs import pack
-from danlu.transfer.carrier import Carrier, Damaged, Told, quiet
+from danlu.transfer.api import Api
+from danlu.transfer.carrier import Block, Body
 from danlu.transfer.crew import Crew
+from danlu.transfer.errors import Changed
+from danlu.transfer.local_files import Opener, local_problems, open_file
+from danlu.transfer.progress import Told, quiet
 
 NUM_PARALLEL = 4
-PACK_BYTES = 4 << 20
-WINDOW_BYTES, WINDOW_PIECES = 64 << 20, 1000
+PACK_BYTES, PACK_CHUNKS = 8 << 20, 1000
+WINDOW_BYTES, WINDOW_CHUNKS = 64 << 20, 1000
 """How many chunks are asked about at a time."""
 
-
-Opener = Callable[[str], AbstractContextManager[int]]
-"""Opens a file for reading: how careful one has to be depends on who could have put it there."""
-
-
-@contextmanager
-def open_file(path: str) -> Iterator[int]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise Damaged(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Damaged(f"{path} is not a regular file")
-        yield descriptor
-    finally:
-        os.close(descriptor)
+COMMIT_SECONDS = 300.0
 
 
 class Source(NamedTuple):
@@ -63,6 +50,8 @@ class Sent(NamedTuple):
 
 
 class _Located(NamedTuple):
+    """A chunk, and where its bytes are."""
+
     sha256: str
     size: int
     local: str
@@ -70,7 +59,7 @@ class _Located(NamedTuple):
 
 
 def send_artifact(
-    carrier: Carrier,
+    api: Api,
     begin: dict[str, Any],
     about: dict[str, Any],
     sources: Sequence[Source],
@@ -82,106 +71,118 @@ def send_artifact(
 ) -> Sent:
     """Upload as one version. `begin` and `about` are the bodies of the first and the last request.
 
-    Raise Damaged when a file changes meanwhile, ValueError when paths clash, and what the carrier raises.
+    Raise ValueError when paths clash, Changed when a file changes meanwhile, LocalProblem, Refused, ServerAway, and
+    what `opened` raises.
     """
     check_paths([*(source.path for source in sources), *(one.path for one in references)])
-    answer = carrier.ask("POST", "/artifacts/uploads", begin)
+    answer = api.post("/artifacts/uploads", begin)
     if answer.get("version") is not None or answer.get("is_skipped"):
         return Sent(answer.get("version"), 0, 0, bool(answer.get("is_skipped")))
-    windows = _Windows(carrier, str(answer["id"]), told, opened)
-    with ThreadPoolExecutor(1) as hasher, Crew(windows.settle, num_parallel, rest=carrier.rest) as crew:
+    path = f"/artifacts/uploads/{answer['id']}"
+    windows = _Windows(api, path, told, opened)
+    with Hashers() as hashers, Crew(windows.settle, num_parallel) as crew:
         windows.crew = crew
-        files = tuple(_cut(source, windows, hasher, opened) for source in sources)
+        files = tuple(_cut(source, windows, hashers, opened) for source in sources)
         windows.finish()
     manifest = Manifest(files, tuple(references))
-    version = carrier.ask("POST", f"/artifacts/uploads/{answer['id']}/commit", {**about, "manifest": _values(manifest)})
+    body = {**about, "manifest": json.loads(manifest.to_json())}
+    version = api.post(f"{path}/commit", body, read_seconds=COMMIT_SECONDS)
     return Sent(version, manifest.size, windows.sent_bytes)
 
 
-def _values(manifest: Manifest) -> Any:
-    return json.loads(manifest.to_json())
-
-
-def _cut(source: Source, windows: _Windows, hasher: ThreadPoolExecutor, opened: Opener) -> File:
+def _cut(source: Source, windows: _Windows, hashers: Hashers, opened: Opener) -> File:
+    chunks = []
     with opened(source.local) as descriptor:
         mode = os.fstat(descriptor).st_mode
-        cutter = Cutter(descriptor, hasher)
-        chunks = []
-        for piece in cutter.pieces():
+        cutter = Cutter(descriptor, hashers)
+        for piece in _readable(source.local, cutter.pieces()):
             chunks.append(Chunk(piece.sha256, piece.size))
             windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
         whole = cutter.whole()
     return File(source.path, whole.size, whole.sha256, tuple(chunks), bool(mode & stat.S_IXUSR))
 
 
+def _readable(local: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    while True:
+        with local_problems(local):
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
+
+
 class _Windows:
     """Collects chunks, asks about many at a time, and sends what is lacking, several windows at once."""
 
-    def __init__(self, carrier: Carrier, upload_id: str, told: Told, opened: Opener) -> None:
+    def __init__(self, api: Api, path: str, told: Told, opened: Opener) -> None:
         self.crew: Optional[Crew[list[_Located]]] = None
         self.sent_bytes = 0
-        self._carrier = carrier
-        self._path = f"/artifacts/uploads/{upload_id}"
+        self._api = api
+        self._path = path
         self._told = told
         self._opened = opened
-        self._pieces: list[_Located] = []
+        self._chunks: list[_Located] = []
         self._num_bytes = 0
         self._asked: set[str] = set()
         self._lock = threading.Lock()
 
-    def add(self, piece: _Located) -> None:
-        if piece.sha256 in self._asked:
-            self._told(piece.local, piece.size, False)
+    def add(self, chunk: _Located) -> None:
+        if chunk.sha256 in self._asked:
+            self._told(chunk.local, chunk.size, False)
             return
-        self._asked.add(piece.sha256)
-        self._pieces.append(piece)
-        self._num_bytes += piece.size
-        if self._num_bytes >= WINDOW_BYTES or len(self._pieces) >= WINDOW_PIECES:
+        self._asked.add(chunk.sha256)
+        self._chunks.append(chunk)
+        self._num_bytes += chunk.size
+        if self._num_bytes >= WINDOW_BYTES or len(self._chunks) >= WINDOW_CHUNKS:
             self.finish()
 
     def finish(self) -> None:
         """Hand over what is left."""
         assert self.crew is not None
-        if self._pieces:
-            self.crew.put(self._pieces)
-        self._pieces, self._num_bytes = [], 0
+        if self._chunks:
+            self.crew.put(self._chunks)
+        self._chunks, self._num_bytes = [], 0
 
     def settle(self, window: list[_Located]) -> None:
         """Send what is lacking of a window. Called by the crew."""
         assert self.crew is not None
-        asked = {"digests": [piece.sha256 for piece in window]}
-        lacking = set(self._carrier.ask("POST", f"{self._path}/lacking", asked)["lacking"])
-        for piece in window:
-            if piece.sha256 not in lacking:
-                self._told(piece.local, piece.size, False)
-        for group in _groups(piece for piece in window if piece.sha256 in lacking):
+        api = self._api.until(self.crew.has_failed)
+        asked = {"digests": [chunk.sha256 for chunk in window]}
+        lacking = set(api.post(f"{self._path}/lacking", asked)["lacking"])
+        for chunk in window:
+            if chunk.sha256 not in lacking:
+                self._told(chunk.local, chunk.size, False)
+        for group in _in_packs(chunk for chunk in window if chunk.sha256 in lacking):
             self.crew.check()
-            self._send(group)
+            self._send(api, group)
 
-    def _send(self, group: list[_Located]) -> None:
-        header = [{"sha256": piece.sha256, "size": piece.size} for piece in group]
-        self._carrier.send(f"{self._path}/chunks", pack(header, [self._read(piece) for piece in group]))
+    def _send(self, api: Api, group: list[_Located]) -> None:
+        head = pack([{"sha256": chunk.sha256, "size": chunk.size} for chunk in group], ())
+        num_bytes = sum(chunk.size for chunk in group)
+        api.send("POST", f"{self._path}/chunks", Body(len(head) + num_bytes, lambda: self._blocks(head, group)))
         with self._lock:
-            self.sent_bytes += sum(piece.size for piece in group)
-        for piece in group:
-            self._told(piece.local, piece.size, True)
+            self.sent_bytes += num_bytes
+        for chunk in group:
+            self._told(chunk.local, chunk.size, True)
 
-    def _read(self, piece: _Located) -> bytes:
-        with self._opened(piece.local) as descriptor:
-            data = os.pread(descriptor, piece.size, piece.offset)
-        if len(data) != piece.size:
-            raise Damaged(f"{piece.local} changed while it was sent; send it again when nobody writes to it")
-        return data
+    def _blocks(self, head: bytes, group: list[_Located]) -> Iterator[Block]:
+        yield head
+        for chunk in group:
+            with self._opened(chunk.local) as descriptor, local_problems(chunk.local):
+                data = os.pread(descriptor, chunk.size, chunk.offset)
+            if len(data) != chunk.size:
+                raise Changed(chunk.local)
+            yield data
 
 
-def _groups(pieces: Iterable[_Located]) -> Iterable[list[_Located]]:
+def _in_packs(chunks: Iterable[_Located]) -> Iterator[list[_Located]]:
     group: list[_Located] = []
     num_bytes = 0
-    for piece in pieces:
-        if group and num_bytes + piece.size > PACK_BYTES:
+    for chunk in chunks:
+        if group and (num_bytes + chunk.size > PACK_BYTES or len(group) == PACK_CHUNKS):
             yield group
             group, num_bytes = [], 0
-        group.append(piece)
-        num_bytes += piece.size
+        group.append(chunk)
+        num_bytes += chunk.size
     if group:
         yield group

@@ -1,32 +1,137 @@
-"""What the senders and fetchers of artifacts need of a connection to the server."""
+"""What moves single requests. There are two: `HttpCarrier` here, and the client's, which is made of httpx."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Protocol
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Callable, NamedTuple, Optional, Protocol, Union
 
-Told = Callable[[str, int, bool], None]
-"""Called with a file, a number of its bytes that are done now, and whether they had to travel. From any thread."""
+from danlu.transfer.errors import Damaged, Refused
+
+PREFIX = "/api/v1"
+READ_SECONDS, CONNECT_SECONDS = 60.0, 10.0
+IDLE_SECONDS = 4.0
+"""A connection that was idle for longer is not used again. Danlu's server closes idle ones after 5 s."""
+
+MAX_ANSWER_BYTES = 64 << 20
+"""Of an answer that is read as a whole."""
+
+MAX_ERROR_BYTES = 1 << 20
+_SEND_BYTES = 256 << 10
+
+_CODE = re.compile(rb"<Code>(\w{1,100})</Code>")
+
+Block = Union[bytes, memoryview]
+
+
+class Body(NamedTuple):
+    """Bytes to send. They are made anew whenever they are sent."""
+
+    size: int
+    blocks: Callable[[], Iterable[Block]]
+
+
+class Request(NamedTuple):
+    """One request to the API. The server may get it twice, so it has to be one that does no harm then."""
+
+    method: str
+    path: str
+    """Below `/api/v1`, quoted, with its query."""
+
+    body: Optional[Body] = None
+    headers: Optional[Mapping[str, str]] = None
+    read_seconds: float = READ_SECONDS
+    """How long the answer may be silent."""
+
+
+class Granted(NamedTuple):
+    """One request to an object service that the server has signed for us."""
+
+    method: str
+    url: str
+    body: Optional[Body] = None
+    headers: Optional[Mapping[str, str]] = None
+
+
+class Answer(Protocol):
+    """Its head has arrived, its body is read once. Both ways of reading raise Disconnected unless all of it comes."""
+
+    @property
+    def status(self) -> int: ...
+
+    def header(self, name: str) -> str:
+        """Empty when there is none."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The body as it arrives. A block is good until the next one is asked for."""
+
+    def read(self, max_bytes: int = MAX_ANSWER_BYTES) -> bytes:
+        """All of the body. Raise Damaged when it is larger."""
 
 
 class Carrier(Protocol):
-    """Safe to use from several threads. Every call may be made again after it broke off."""
+    """A way to one server, and to the object services that it names. Safe to share between threads.
 
-    def ask(self, method: str, path: str, values: Any = None) -> Any:
-        """JSON there and back."""
+    A kept connection that died while it was idle is nobody's problem: the request is sent again on a new one. Every
+    other break is raised, and trying again is for the retry policy.
+    """
 
-    def send(self, path: str, data: bytes) -> Any:
-        """POST bytes; the answer is JSON."""
+    reaches_services: bool
+    """Whether the object services that the server named could be connected to so far."""
 
-    def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
-        """JSON there, bytes back."""
+    def open(self, request: Request) -> AbstractContextManager[Answer]:
+        """Send a request. A redirect (307) is an answer too.
 
-    def rest(self) -> None:
-        """The thread that calls this makes no more calls for now: what it holds may be closed."""
+        Raise Refused when the server says no, NotConnected when nothing was sent, else Disconnected.
+        """
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+
+    def open_granted(self, granted: Granted) -> AbstractContextManager[Answer]:
+        """Send a request to an object service; nothing else of ours goes there, least of all credentials.
+
+        Raises as `open` does; `error` of what is Refused is the service's own code, such as BadDigest.
+        """
 
 
-class Damaged(Exception):
-    """Bytes that are not what was announced: a file changed while it was read, or other bytes arrived."""
+def body_of(data: Block) -> Body:
+    """Bytes that are in memory."""
+    return Body(len(data), lambda: (data,))
 
 
-def quiet(_file: str, _num_bytes: int, _has_travelled: bool) -> None:
-    """For those who do not want to be told."""
+def small_blocks(body: Body) -> Iterator[memoryview]:
+    """The bytes in blocks that a slow line takes within the time limit of one write."""
+    for block in body.blocks():
+        view = memoryview(block)
+        for begin in range(0, len(view), _SEND_BYTES):
+            yield view[begin : begin + _SEND_BYTES]
+
+
+def refused_by_server(answer: Answer, reason: str) -> Refused:
+    """What the server said with an answer that is no success."""
+    try:
+        return refusal(answer.status, reason, answer.read(MAX_ERROR_BYTES))
+    except Damaged:
+        return refusal(answer.status, reason, b"")
+
+
+def refusal(status: int, reason: str, body: bytes) -> Refused:
+    """The same, for a body that has been read. Without a word from the server, `error` is empty."""
+    try:
+        told = json.loads(body)
+        return Refused(status, str(told["message"]), error=str(told.get("error", "")), fields=told.get("fields"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Refused(status, reason or f"HTTP {status}")
+
+
+def refused_by_service(answer: Answer, reason: str) -> Refused:
+    """The same for an object service."""
+    try:
+        found = _CODE.search(answer.read(MAX_ERROR_BYTES))
+    except Damaged:
+        found = None
+    code = found.group(1).decode() if found is not None else ""
+    return Refused(answer.status, f"the object service answered {answer.status} {code or reason}", error=code)

@@ -5,7 +5,6 @@ The protocol is in `docs/formats/journal.md`. Nothing is remembered here: the se
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Optional
 
@@ -19,15 +18,16 @@ from danlu.journal import (
     read_file_header,
     scan,
 )
-from danlu.transfer.http import Server, quote
+from danlu.transfer.api import Api, quote
+from danlu.transfer.carrier import body_of
 
 PIECE_BYTES = 4 << 20
 MAX_STANDSTILLS = 3
 
 
-def announce(server: Server, header: dict[str, Any]) -> dict[str, Any]:
+def announce(api: Api, header: dict[str, Any]) -> dict[str, Any]:
     """Tell the server of a run; the same one again changes nothing. Return what it knows of it."""
-    answer = server.post_json("/runs", header)
+    answer = api.post("/runs", header)
     return answer if isinstance(answer, dict) else {}
 
 
@@ -38,39 +38,34 @@ def read_run_header(descriptor: int) -> Optional[dict[str, Any]]:
     return decode_json(first) if first is not None and first.kind == Kind.RUN else None
 
 
-def move(server: Server, run_id: str, *, folder: str, make_folder: bool) -> None:
+def move(api: Api, run_id: str, *, folder: str, make_folder: bool) -> None:
     """Put a run that the server knows into another of its folders."""
-    body = json.dumps({"folder": folder, "make_folder": make_folder}).encode()
-    headers = {"Content-Length": str(len(body)), "Content-Type": "application/json"}
-    with server.open("PATCH", f"/runs/{quote(run_id)}", body=[body], headers=headers) as answer:
-        answer.read()
+    api.ask("PATCH", f"/runs/{quote(run_id)}", {"folder": folder, "make_folder": make_folder})
 
 
-def send_journal(server: Server, run_id: str, path: str) -> int:
+def send_journal(api: Api, run_id: str, path: str) -> int:
     """Send what the server lacks of one file. Return how many bytes were sent.
 
-    Raise Refused when the server says no, and OSError or HTTPException when it is away; sending again goes on there.
+    Raise Refused when the server says no, and ServerAway when it does not answer; sending again goes on there.
     """
     with open(path, "rb") as file:
-        return send_open(server, run_id, file.fileno())
+        return send_open(api, run_id, file.fileno())
 
 
-def send_open(server: Server, run_id: str, descriptor: int) -> int:
+def send_open(api: Api, run_id: str, descriptor: int) -> int:
     """As `send_journal`, for a file that is open already."""
     head = os.pread(descriptor, FILE_HEADER_BYTES, 0)
     try:
         url = f"/runs/{quote(run_id)}/journals/{read_file_header(head).journal_id}"
     except BadJournal:
         return 0  # it has not been begun, or is something else
-    offset = int(server.get_json(url)["offset"])
+    offset = int(api.get(url)["offset"])
     num_sent, standstills = 0, 0
     while standstills < MAX_STANDSTILLS:
         data = _whole_frames(descriptor, offset)
         if not data:
             break
-        headers = {"Content-Length": str(len(data)), "Content-Type": "application/octet-stream"}
-        with server.open("PUT", f"{url}?offset={offset}", body=[data], headers=headers) as answer:
-            has = int(json.loads(answer.read())["offset"])
+        has = int(api.send("PUT", f"{url}?offset={offset}", body_of(data))["offset"])
         # somebody else may have sent the same bytes meanwhile, or the server lost a tail that it had not confirmed
         standstills = standstills + 1 if has <= offset else 0
         num_sent += max(0, has - offset)

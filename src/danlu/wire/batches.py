@@ -8,12 +8,6 @@ from pydantic import Field
 
 from danlu.wire.base import Answer, Body
 
-SMALL_BYTES = 256 << 10
-"""Files up to this size travel in batches."""
-
-BATCH_BYTES, BATCH_FILES = 4 << 20, 200
-"""How much a sender puts into one batch."""
-
 MAX_BATCH_BYTES, MAX_BATCH_FILES = 32 << 20, 1000
 """How much a server takes."""
 
@@ -53,3 +47,13 @@ class ReadFile(Answer):
     sha256: Optional[str] = None
     is_missing: bool = False
     """Whether there is no such object; otherwise it is too large, and is fetched by itself."""
+
+
+class ReadBlobs(Body):
+    """Files of a tree that are wanted, by their digests."""
+
+    digests: list[str] = Field(max_length=MAX_BATCH_FILES)
+
+
+class BlobsOut(Answer):
+    num_stored: int

@@ -219,7 +219,7 @@ def _join(world: World, name: str, project: str) -> None:
         user, where = people.user_by_name(session, name), projects.project_by_name(session, project)
         assert user is not None
         assert where is not None
-        people.add_member(session, where.id, user.id, "viewer")
+        projects.set_member(session, where.id, user.id, "viewer")
 
 
 def _leave(world: World, name: str, project: str) -> None:

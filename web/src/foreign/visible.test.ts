@@ -51,6 +51,15 @@ test("a name is on one line", () => {
   expect(visibleLine("a\nb\tc")).toBe("a\\nb\\tc");
 });
 
+test("the middle of a very long word is left out, ends and other words stay", () => {
+  const digest = "0123456789abcdef".repeat(4);
+  expect(visibleLine(`${digest} two`)).toBe(`${digest} two`);
+  expect(visibleLine(`one ${"a".repeat(5000)}.pt two`)).toBe(
+    `one ${"a".repeat(70)}…${"a".repeat(36)}.pt two`,
+  );
+  expect(visible("a".repeat(5000))).toHaveLength(5000);
+});
+
 test("hidden characters are named, each once", () => {
   expect(hiddenIn("\u202Ea\u202Eb\u{E0041}")).toEqual(["U+202E", "U+E0041"]);
 });

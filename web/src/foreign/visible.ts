@@ -26,6 +26,8 @@ const PLAIN =
   /^[\n\t -~\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2027\u2030-\u205E\u3000-\u312F\u3190-\u9FFF\uFF00-\uFF9F]*$/;
 const RIGHT_TO_LEFT =
   /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}\p{sc=Samr}\p{sc=Mand}]/u;
+const LONGEST_WORD = 120;
+const LONG_WORD = /(\S{70})\S{11,}(\S{39})/gu;
 const ISOLATE = "\u2066";
 const POP_ISOLATE = "\u2069";
 
@@ -37,9 +39,10 @@ export function visible(text: string): string {
   return RIGHT_TO_LEFT.test(shown) ? `${ISOLATE}${shown}${POP_ISOLATE}` : shown;
 }
 
-/** As `visible`, for what has to be on one line. */
+/** As `visible`, for what has to be on one line. Of words that nobody reads to the end the middle is left out. */
 export function visibleLine(text: string): string {
-  return visible(text).replace(/[\n\t]/g, (end) => (end === "\n" ? "\\n" : "\\t"));
+  const line = visible(text).replace(/[\n\t]/g, (end) => (end === "\n" ? "\\n" : "\\t"));
+  return line.length > LONGEST_WORD ? line.replace(LONG_WORD, "$1…$2") : line;
 }
 
 /** The hidden characters of a text, each once, as `U+202E`. */

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import http.client
 import logging
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from danlu.transfer.http import Refused, Server
+from danlu.transfer.api import Api
+from danlu.transfer.errors import Refused, ServerAway
+from danlu.transfer.http_carrier import HttpCarrier
+from danlu.transfer.retrying import Retry
 from t9k.config import CONFIG
 from t9k.em.errors import cannot_connect
 
-DEFAULT_TIMEOUT = 60.0
+PATIENCE_SECONDS = 30.0
+"""How long a server that has answered once is waited for."""
 
 
 class Session(NamedTuple):
-    server: Server
+    api: Api
     host: str
     user: str
 
@@ -33,17 +36,17 @@ def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout
         raise ValueError("API Key not provided")
     if urlsplit(host).scheme not in ("http", "https") or not urlsplit(host).hostname:
         raise ValueError(f"{host!r} is not the address of a server; http://127.0.0.1:8400 would be right")
-    server = Server(host, key, patience_seconds=timeout or 0.0, say=lambda _: None)
+    api = Api(HttpCarrier(host, key), Retry(timeout or PATIENCE_SECONDS, first_seconds=timeout or 0.0))
     try:
-        me = server.get_json("/me")
+        me = api.get("/me")
     except Refused as refused:
-        server.drop()
+        api.carrier.close()
         if refused.status == 403:
             raise RuntimeError("Permission denied") from refused
         raise RuntimeError("API Key not found") from refused
-    except (OSError, http.client.HTTPException) as error:
+    except ServerAway as error:
         raise cannot_connect(f"no server answers at {host}: {error}") from error
-    _session = Session(server, host, str(me.get("name", "")))
+    _session = Session(api, host, str(me.get("name", "")))
 
 
 def logout() -> None:
@@ -52,7 +55,7 @@ def logout() -> None:
     if _session is None:
         logging.getLogger("t9k.em").warning("Not logged in")
     else:
-        _session.server.drop()
+        _session.api.carrier.close()
     _session = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import http.client
 import json
 import os
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, Optional
 from danlu import journal
 from danlu.track.folders import journals_in
 from danlu.track.values import to_plain, type_word
-from danlu.transfer.http import Refused
+from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.journals import announce, send_journal
 from t9k.em import files, remote
 from t9k.em.errors import cannot_connect
@@ -54,16 +53,16 @@ def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_str
         "conflict": conflict_strategy,
     }
     try:
-        known = announce(session.server, {**header, **asked})
+        known = announce(session.api, {**header, **asked})
         if known.get("id", header["run"]) != header["run"]:
             return None
         for path in journals_in(str(run / KEPT)):
-            send_journal(session.server, header["run"], path)
+            send_journal(session.api, header["run"], path)
     except Refused as refused:
         if "folder" in refused.message and refused.status == 422:
             raise ValueError(f"Folder does not exist: '{folder}'") from refused
         raise RuntimeError(refused.message) from refused
-    except (OSError, http.client.HTTPException) as error:
+    except ServerAway as error:
         raise cannot_connect(f"{session.host} does not answer: {error}") from error
     connect_artifacts(run, header["run"], where)
     at = f"/{session.user}/{where}/{found.metadata['name']}"

@@ -7,7 +7,6 @@ again with other files is its next version.
 from __future__ import annotations
 
 import hashlib
-import http.client
 import re
 import urllib.parse
 from pathlib import Path
@@ -16,10 +15,8 @@ from typing import Any, Optional
 from danlu.content.ids import artifact_id_of
 from danlu.content.manifest import Reference
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
-from danlu.transfer.artifact_folders import ServerCarrier
 from danlu.transfer.artifact_upload import Source, send_artifact
-from danlu.transfer.carrier import Damaged
-from danlu.transfer.http import Refused
+from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, ServerAway
 from t9k.em import files, remote
 from t9k.em.artifact import objects_in, references_in
 from t9k.em.errors import NotAnArtifact, cannot_connect
@@ -55,12 +52,12 @@ def upload_artifact(
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
         _check_folder(session, where, make_folder or where == "default", folder)
-        sent = send_artifact(ServerCarrier(session.server), begin, about, sources, references)
+        sent = send_artifact(session.api, begin, about, sources, references)
     except Refused as refused:
         raise RuntimeError(refused.message) from refused
-    except Damaged as error:
+    except (Changed, Damaged, LocalProblem) as error:
         raise RuntimeError(str(error)) from error
-    except (OSError, http.client.HTTPException) as error:
+    except ServerAway as error:
         raise cannot_connect(f"{session.host} does not answer: {error}") from error
     if sent.version is None or sent.is_skipped:
         return None
@@ -83,7 +80,7 @@ def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
             if noted is None:
                 continue
             try:
-                session.server.post_json(f"/artifacts/versions/{noted['id']}/links", {"run": run_id, "kind": kind})
+                session.api.post(f"/artifacts/versions/{noted['id']}/links", {"run": run_id, "kind": kind})
             except Refused as refused:
                 if refused.status != 404:  # it was deleted there
                     raise RuntimeError(refused.message) from refused
@@ -106,17 +103,16 @@ def download_artifact(path: str) -> Path:
     if "/" not in name:
         name = f"default/{name}"
     try:
-        version = session.server.get_json(f"/artifacts/named?{urllib.parse.urlencode({'ref': name})}")
-        carrier = ServerCarrier(session.server)
-        manifest = fetch_manifest(carrier, version["id"], version["manifest"])
+        version = session.api.get(f"/artifacts/named?{urllib.parse.urlencode({'ref': name})}")
+        manifest = fetch_manifest(session.api, version["id"], version["manifest"])
         own = _own_name(version)
         place = files.artifacts_folder() / own
-        fetch_files(carrier, version["id"], manifest.files, str(place))
+        fetch_files(session.api, version["id"], manifest.files, str(place))
     except Refused as refused:
         raise NotAnArtifact(missing if refused.status in (404, 422) else refused.message) from refused
-    except Damaged as error:
+    except (Changed, Damaged, LocalProblem) as error:
         raise RuntimeError(str(error)) from error
-    except (OSError, http.client.HTTPException) as error:
+    except ServerAway as error:
         raise cannot_connect(f"{session.host} does not answer: {error}") from error
     metadata = {
         "kind": "Artifact",
@@ -153,12 +149,12 @@ def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
 
 
 def _check_folder(session: Session, where: str, may_make: bool, said: Optional[str]) -> None:
-    known = {one["path"] for one in session.server.get_json("/folders")["items"]}
+    known = {one["path"] for one in session.api.get("/folders")["items"]}
     if where in known:
         return
     if not may_make:
         raise ValueError(f"Folder does not exist: '{said}'")
-    session.server.post_json("/folders", {"path": where})
+    session.api.post("/folders", {"path": where})
 
 
 def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:

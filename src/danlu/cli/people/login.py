@@ -101,6 +101,7 @@ def whoami(as_json: AsJson = False) -> None:
     echo(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
     shown = ", ".join(f"{project} ({role})" for project, role in sorted(me.roles.items()))
     echo(f"  projects {shown or '-'}")
+    echo(f"  default  {me.default_project or '-'}")
     echo(f"  address from {settings.url_from}, key from {settings.key_from}")
 
 

@@ -1,4 +1,4 @@
-"""`danlu projects ls|show|new|rename|describe|archive|unarchive|rm|add|remove`"""
+"""`danlu projects ls|show|new|rename|describe|archive|unarchive|rm|add|remove`; invitations have a file of their own"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.people import invitations
 from danlu.cli.terminal import echo, echo_block, echo_json
 
 if TYPE_CHECKING:
@@ -167,11 +168,10 @@ def add(
     users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people."),
     role: str = typer.Option("member", help="owner, member or viewer."),
 ) -> None:
-    """Add people to a project, or change their role in it.
+    """Change the role of members. An admin adds anybody; owners invite people: danlu projects invite.
 
     \b
     Examples:
-      danlu projects add vision grace
       danlu projects add vision ada --role owner
     """
     from danlu.client import Client
@@ -198,6 +198,14 @@ def remove(
         for user in users:
             client.projects.remove_member(project, user)
             echo(f"{user} is no member of {project} any more")
+
+
+app.command(context_settings=CONTEXT)(invitations.invite)
+app.command(context_settings=CONTEXT)(invitations.invitations)
+app.command(context_settings=CONTEXT)(invitations.withdraw)
+app.command(context_settings=CONTEXT)(invitations.accept)
+app.command(context_settings=CONTEXT)(invitations.decline)
+app.command(context_settings=CONTEXT)(invitations.default)
 
 
 def _print(project: ProjectOut, as_json: bool) -> None:

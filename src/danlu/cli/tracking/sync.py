@@ -39,7 +39,7 @@ def sync(
     from danlu.spec.units import show_size
     from danlu.track.address import Address, connected
     from danlu.track.folders import find_runs, runs_folder
-    from danlu.track.syncing import AWAY, Synced, sync_run
+    from danlu.track.syncing import ServerAway, Synced, sync_run
 
     place = runs_folder(os.environ, str(folder) if folder is not None else None)
     runs, drafts = list(find_runs(place)), list(find_drafts(place))
@@ -49,11 +49,11 @@ def sync(
     if settings.api_key is None:
         raise NotSignedIn(f"no key for {settings.url} is known; `danlu login` keeps one, or set DANLU_API_KEY")
     done: list[Synced] = []
-    with connected(Address(settings.url, settings.api_key)) as server:
+    with connected(Address(settings.url, settings.api_key)) as api:
         for one in runs:
             try:
-                found = sync_run(server, one)
-            except AWAY as error:
+                found = sync_run(api, one)
+            except ServerAway as error:
                 raise ServerUnreachable(
                     f"no server answers at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
                 ) from error

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
     """Send them one after the other, with a bar where somebody looks. One that is refused keeps no other back."""
-    from danlu.client.files.transfer import Meter
+    from danlu.client.files.progress import Meter
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
     from danlu.spec.units import show_size
     from danlu.track.address import connected
-    from danlu.track.syncing import AWAY, sync_artifact
+    from danlu.track.syncing import ServerAway, sync_artifact
 
     done: list[SyncedArtifact] = []
-    with connected(address) as server:
+    with connected(address) as api:
         for folder in folders:
             draft = read_draft(folder)
             if draft is None:
@@ -31,8 +31,8 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
                 with progress_bar() as listener:
                     total = sum(draft.files.values())
                     meter = Meter(None if is_quiet else listener, total_bytes=total, num_files=len(draft.files))
-                    found = sync_artifact(server, folder, moved=meter.moved)
-            except AWAY as error:
+                    found = sync_artifact(api, folder, moved=meter.moved)
+            except ServerAway as error:
                 told = (
                     f"no server answers at {address.url} ({error}); {len(done)} of {len(folders)} artifacts are there"
                 )

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 from danlu.client.files.ignore import IGNORE_FILE, find_files
-from danlu.client.files.transfer import put_file, sha256_of
 from danlu.client.http import Http
-from danlu.errors import BadChecksum, Conflict, InvalidInput
+from danlu.errors import Conflict, InvalidInput
 from danlu.spec.job import JobSpec, parse_job
 from danlu.spec.paths import SCHEME
 from danlu.spec.units import show_size
-from danlu.wire.store import Tree, TreeFile, TreeOut, is_executable
+from danlu.transfer.errors import Changed, Damaged, LocalProblem
+from danlu.transfer.local_files import open_file, sha256_of_file
+from danlu.transfer.trees import send_tree
+from danlu.wire.store import Tree, TreeFile, is_executable
 
 MAX_CODE_BYTES = 512 << 20
 """A folder larger than this is more likely a mistake than code."""
-
-_NUM_PARALLEL = 4
-_MAX_ROUNDS = 3
 
 
 class LocalTree(NamedTuple):
@@ -72,7 +70,7 @@ def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:
         total_bytes += status.st_size
         if total_bytes > max_bytes:
             raise InvalidInput(_too_large(folder, sizes, max_bytes), fields={"code.path": str(folder)})
-        digest, size = sha256_of(found.local)
+        digest, size = _sha256_of(found.local)
         rows.append(_tree_file(found.path, digest, size, status.st_mode))
         files[digest] = found.local
     return LocalTree(Tree(files=rows), files)
@@ -82,32 +80,35 @@ def upload_tree(http: Http, folder: Path) -> str:
     """Bring a folder to the server and return its digest. Only files it has not got travel."""
     for is_last in (False, True):
         local = build_tree(folder)
+        files = {digest: str(path) for digest, path in local.files.items()}
         try:
-            return _upload(http, local)
-        except BadChecksum:
-            # a file was written to between hashing and sending: look at the folder once more
-            if is_last:
-                raise
-    raise AssertionError("the last round returns or raises")
-
-
-def _upload(http: Http, local: LocalTree) -> str:
-    sizes = {file.sha256: file.size for file in local.tree.files}
-    for _ in range(_MAX_ROUNDS):
-        answer = http.post("/trees", TreeOut, body=local.tree, is_repeatable=True)
-        if not answer.missing:
-            return answer.digest
-        unknown = [digest for digest in answer.missing if digest not in local.files]
-        if unknown:
-            raise Conflict(f"the server asks for {unknown[0]}, which is no file of this folder")
-        with ThreadPoolExecutor(_NUM_PARALLEL) as pool:
-            sent = [
-                pool.submit(put_file, http, f"/blobs/{digest}", local.files[digest], sha256=digest, size=sizes[digest])
-                for digest in answer.missing
-            ]
-            for one in sent:
-                one.result()
+            with http.plain_errors():
+                digest = _send(http, local.tree, files, is_last=is_last)
+        except LocalProblem as problem:
+            raise InvalidInput(f"{problem.path} cannot be read: {problem.why}") from problem
+        if digest is not None:
+            return digest
     raise Conflict("files of the code folder are still missing on the server after they were sent; try again")
+
+
+def _send(http: Http, tree: Tree, files: Mapping[str, str], *, is_last: bool) -> Optional[str]:
+    """The digest; None when the folder has to be looked at once more: a file was written to after it was hashed."""
+    try:
+        return send_tree(http.api, tree.model_dump(mode="json"), files)
+    except Changed:
+        if is_last:
+            raise
+        return None
+    except Damaged as error:
+        raise Conflict(str(error)) from error
+
+
+def _sha256_of(path: Path) -> tuple[str, int]:
+    try:
+        with open_file(str(path)) as descriptor:
+            return sha256_of_file(str(path), descriptor)
+    except LocalProblem as problem:
+        raise InvalidInput(f"{path} cannot be read: {problem.why}") from problem
 
 
 def _tree_file(path: str, digest: str, size: int, mode: int) -> TreeFile:

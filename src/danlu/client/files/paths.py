@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from danlu.errors import InvalidInput
-from danlu.spec.paths import StorePath
 
 
 def quote_part(name: str) -> str:
@@ -13,8 +12,3 @@ def quote_part(name: str) -> str:
     if name in ("", ".", ".."):
         raise InvalidInput(f"{name!r} is not a name")
     return quote(name, safe="")
-
-
-def object_path(where: StorePath) -> str:
-    """The path of an object in the API."""
-    return f"/buckets/{where.bucket}/objects/{quote(where.key, safe='/')}"

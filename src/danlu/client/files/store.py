@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable, Optional, Union
 
-from danlu.client.files.batches import Move, fetch_batch, in_batches, send_batch
-from danlu.client.files.paths import object_path, quote_part
-from danlu.client.files.pieces import put_in_pieces
-from danlu.client.files.transfer import RESUME_BYTES, Meter, Progress, get_file, put_file, sha256_of
+from danlu.client.files.paths import quote_part
+from danlu.client.files.progress import Meter, Progress
 from danlu.client.http import Http
 from danlu.client.pages import pages
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
+from danlu.transfer.errors import LocalProblem
+from danlu.transfer.object_answers import About, about_of, object_path
+from danlu.transfer.object_download import Incoming, fetch_objects
+from danlu.transfer.object_upload import OneProblem, Outgoing, send_objects
 from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
 
 NUM_PARALLEL = 4
@@ -41,23 +42,20 @@ class Store:
         contents go below it. Each object appears whole or not at all; those that arrived stay when
         a later one fails. Large files are taken up where an earlier upload of them broke off.
         """
-        moves = _plan_upload(Path(local), parse(to))
-        meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
+        files = _plan_upload(Path(local), parse(to))
+        meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
 
-        def send(batch: Sequence[Move]) -> None:
-            if len(batch) > 1:
-                send_batch(self._http, batch, meter)
-                return
-            (move,) = batch
-            digest, size = sha256_of(move.local)
-            if size >= RESUME_BYTES:
-                put_in_pieces(self._http, move.remote, move.local, sha256=digest, size=size, meter=meter)
-            else:
-                put_file(self._http, object_path(move.remote), move.local, sha256=digest, size=size, meter=meter)
-            meter.finished(str(move.local))
+        def done(file: Outgoing, problem: Optional[OneProblem]) -> None:
+            if problem is not None:
+                raise problem
+            meter.finished(file.local)
 
-        _all_of(send, list(in_batches(moves)), num_parallel, meter)
-        return [str(move.remote) for move in moves]
+        try:
+            with self._http.plain_errors():
+                send_objects(self._http.api, files, done=done, told=meter.told, num_parallel=num_parallel)
+        except LocalProblem as problem:
+            raise InvalidInput(f"{problem.path} cannot be read: {problem.why}") from problem
+        return [str(StorePath(file.bucket, file.key)) for file in files]
 
     def download(
         self,
@@ -72,16 +70,18 @@ class Store:
         An object goes to `local`, or into it when that is a folder. Each file appears whole or not
         at all, checked by SHA-256. Raises NotFound when there is nothing at `source`.
         """
-        moves = _plan_download(self, parse(source), local)
-        meter = Meter(progress, total_bytes=sum(move.size for move in moves), num_files=len(moves))
+        files = _plan_download(self, parse(source), local)
+        meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
 
-        def fetch(batch: Sequence[Move]) -> None:
-            for move in fetch_batch(self._http, batch, meter) if len(batch) > 1 else batch:
-                get_file(self._http, object_path(move.remote), move.local, meter=meter)
-                meter.finished(str(move.local))
+        def done(file: Incoming) -> None:
+            meter.finished(file.to)
 
-        _all_of(fetch, list(in_batches(moves)), num_parallel, meter)
-        return [move.local for move in moves]
+        try:
+            with self._http.plain_errors():
+                fetch_objects(self._http.api, files, done=done, told=meter.told, num_parallel=num_parallel)
+        except LocalProblem as problem:
+            raise problem.error from problem
+        return [Path(file.to) for file in files]
 
     def list(self, path: str) -> Iterator[ObjectOut]:
         """Every object whose key begins with the path's key, sorted by key."""
@@ -107,11 +107,7 @@ class Store:
 
     def size(self, path: str) -> int:
         """Bytes of an object. Raises NotFound."""
-        try:
-            return int(self._http.send("HEAD", object_path(parse(path))).headers["Content-Length"])
-        except NotFound as error:
-            # an answer to HEAD has no body, so the server could not say what is missing
-            raise NotFound(f"there is no object {parse(path)}") from error
+        return self._about(parse(path)).size
 
     def delete(self, path: str) -> int:
         """Delete an object, or everything below a path ending in `/`. Return how many there were."""
@@ -119,7 +115,7 @@ class Store:
         if where.key.endswith("/"):
             answer = self._http.delete(f"/buckets/{where.bucket}/objects", DeletedOut, query={"prefix": where.key})
         elif where.key:
-            answer = self._http.delete(object_path(where), DeletedOut)
+            answer = self._http.delete(object_path(where.bucket, where.key), DeletedOut)
         else:
             raise InvalidInput(f"{path!r} is a whole bucket; name a folder or an object in it", fields={"path": path})
         return answer.num_objects
@@ -138,6 +134,14 @@ class Store:
     def delete_bucket(self, name: str) -> None:
         """Only when nothing is in it."""
         self._http.send("DELETE", f"/buckets/{quote_part(name)}")
+
+    def _about(self, where: StorePath) -> About:
+        try:
+            with self._http.plain_errors():
+                return about_of(self._http.api.head(object_path(where.bucket, where.key)))
+        except NotFound as error:
+            # an answer to HEAD has no body, so the server could not say what is missing
+            raise NotFound(f"there is no object {where}") from error
 
     def _listings(self, where: StorePath, *, delimiter: Optional[str]) -> Iterator[ListingOut]:
         cursor: Optional[str] = None
@@ -160,54 +164,35 @@ def parse(path: str) -> StorePath:
         raise InvalidInput(str(error), fields={"path": path}) from error
 
 
-def _plan_upload(local: Path, to: StorePath) -> list[Move]:
+def _plan_upload(local: Path, to: StorePath) -> list[Outgoing]:
     if local.is_file():
         is_folder = not to.key or to.key.endswith("/")
-        return [_checked(local, to / local.name if is_folder else to)]
+        return [_outgoing(local, to / local.name if is_folder else to)]
     if not local.is_dir():
         raise InvalidInput(f"there is no file or folder {str(local)!r}", fields={"local": str(local)})
     files = sorted(path for path in local.rglob("*") if path.is_file())
-    return [_checked(path, to / path.relative_to(local).as_posix()) for path in files]
+    return [_outgoing(path, to / path.relative_to(local).as_posix()) for path in files]
 
 
-def _plan_download(store: Store, source: StorePath, to: PathText) -> list[Move]:
-    local, to_folder = Path(to), os.fspath(to).endswith(os.sep)
-    if source.key and not source.key.endswith("/"):
-        name = source.key.rpartition("/")[2]
-        size = store.size(str(source))
-        return [Move(local / name if to_folder or local.is_dir() else local, source, size)]
-    moves = []
-    for found in store.list(str(source)):
-        check_key(found.key)  # a server must not choose files outside of the folder
-        below = found.key[len(source.key) :]
-        moves.append(Move(local / below, StorePath(source.bucket, found.key), found.size))
-    if not moves:
-        raise NotFound(f"nothing is stored below {source}")
-    return moves
-
-
-def _checked(local: Path, remote: StorePath) -> Move:
+def _outgoing(local: Path, remote: StorePath) -> Outgoing:
     try:
         check_key(remote.key)
     except ValueError as error:
         raise InvalidInput(f"{local} cannot be stored: {error}", fields={"local": str(local)}) from error
-    return Move(local, remote, local.stat().st_size)
+    return Outgoing(str(local), remote.bucket, remote.key, local.stat().st_size)
 
 
-def _all_of(
-    move: Callable[[Sequence[Move]], None], moves: Sequence[Sequence[Move]], num_parallel: int, meter: Meter
-) -> None:
-    """Do all of them, several at a time; after the first failure no further one is begun. Ctrl-C ends all at once."""
-    with ThreadPoolExecutor(max(1, num_parallel)) as pool:
-        pending: list[Future[None]] = [pool.submit(move, one) for one in moves]
-        try:
-            wait(pending, return_when=FIRST_EXCEPTION)
-        except BaseException:
-            meter.cancel()
-            raise
-        finally:
-            for one in pending:
-                one.cancel()
-    for one in pending:
-        if not one.cancelled():
-            one.result()
+def _plan_download(store: Store, source: StorePath, to: PathText) -> list[Incoming]:
+    local, to_folder = Path(to), os.fspath(to).endswith(os.sep)
+    if source.key and not source.key.endswith("/"):
+        name = source.key.rpartition("/")[2]
+        about = store._about(source)
+        target = local / name if to_folder or local.is_dir() else local
+        return [Incoming(source.bucket, source.key, str(target), about.size, about)]
+    files = []
+    for found in store.list(str(source)):
+        check_key(found.key)  # a server must not choose files outside of the folder
+        files.append(Incoming(source.bucket, found.key, str(local / found.key[len(source.key) :]), found.size))
+    if not files:
+        raise NotFound(f"nothing is stored below {source}")
+    return files

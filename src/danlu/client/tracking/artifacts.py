@@ -8,22 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Union  # noqa: UP035
-
-from pydantic import RootModel
+from typing import Callable, List, NamedTuple, Optional, Union  # noqa: UP035
 
 from danlu.client.bodies import body
 from danlu.client.files.paths import quote_part
-from danlu.client.files.transfer import Meter, Progress
+from danlu.client.files.progress import Meter, Progress
 from danlu.client.http import Http, Query
 from danlu.client.pages import pages
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import Manifest, Reference, check_path
 from danlu.content.names import is_artifact_id
-from danlu.errors import BadChecksum, InvalidInput, NotFound
+from danlu.errors import InvalidInput, NotFound
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
 from danlu.transfer.artifact_upload import NUM_PARALLEL, Source, send_artifact
-from danlu.transfer.carrier import Damaged
+from danlu.transfer.errors import LocalProblem
 from danlu.wire.artifacts import (
     ArtifactOut,
     BeginArtifact,
@@ -38,7 +36,6 @@ from danlu.wire.artifacts import (
 PathText = Union[str, "os.PathLike[str]"]
 Paths = Union[PathText, Mapping[str, PathText], Sequence[PathText]]
 Listener = Callable[[Progress], None]
-COMMIT_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class Uploaded(NamedTuple):
 class Artifacts:
     def __init__(self, http: Http) -> None:
         self._http = http
-        self._carrier = _HttpCarrier(http)
 
     def list(
         self, prefix: str = "", *, label: Optional[str] = None, project: Optional[str] = None
@@ -125,22 +121,22 @@ class Artifacts:
             "created_at": time.time(),
         }
         meter = Meter(progress, total_bytes=_total(sources), num_files=len(sources))
-        with _plain_errors():
+        with _plain_errors(self._http):
             sent = send_artifact(
-                self._carrier,
+                self._http.api,
                 begin.model_dump(mode="json", exclude_none=True),
                 about,
                 sources,
                 [Reference(path, uri) for path, uri in draft.references.items()],
-                told=lambda file, num_bytes, _: meter.moved(file, num_bytes),
+                told=meter.told,
                 num_parallel=num_parallel,
             )
         return Uploaded(VersionOut.model_validate(sent.version), sent.size, sent.sent_bytes)
 
     def manifest(self, version: VersionOut) -> Manifest:
         """What is in a version: files with sizes and digests, and references."""
-        with _plain_errors():
-            return fetch_manifest(self._carrier, version.id, version.manifest)
+        with _plain_errors(self._http):
+            return fetch_manifest(self._http.api, version.id, version.manifest)
 
     def download(
         self,
@@ -163,13 +159,13 @@ class Artifacts:
         if only and not files:
             raise NotFound(f"{version.name}:{version.version} has nothing at {', '.join(only)}")
         meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
-        with _plain_errors():
+        with _plain_errors(self._http):
             paths = fetch_files(
-                self._carrier,
+                self._http.api,
                 version.id,
                 files,
                 os.fspath(to),
-                told=lambda file, num_bytes, _: meter.moved(file, num_bytes),
+                told=meter.told,
                 num_parallel=num_parallel,
             )
         return [Path(path) for path in paths]
@@ -269,34 +265,11 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def _plain_errors(http: Http) -> Iterator[None]:
     try:
-        yield
-    except Damaged as error:
-        raise BadChecksum(str(error)) from error
+        with http.plain_errors():
+            yield
+    except LocalProblem as problem:
+        raise InvalidInput(f"{problem.path}: {problem.why}") from problem
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-
-
-class _Json(RootModel[Any]):
-    """Values that are JSON already."""
-
-
-class _HttpCarrier:
-    def __init__(self, http: Http) -> None:
-        self._http = http
-
-    def ask(self, method: str, path: str, values: Any = None) -> Any:
-        content = None if values is None else _Json(values)
-        seconds = COMMIT_SECONDS if path.endswith("/commit") else 60.0
-        return self._http.send(method, path, body=content, is_repeatable=True, read_seconds=seconds).json()
-
-    def send(self, path: str, data: bytes) -> Any:
-        return self._http.send("POST", path, body=data, is_repeatable=True).json()
-
-    def fetch(self, method: str, path: str, values: Optional[Any] = None) -> bytes:
-        content = None if values is None else _Json(values)
-        return self._http.send(method, path, body=content, is_repeatable=True).content
-
-    def rest(self) -> None:
-        """Threads share the connections of one pool."""

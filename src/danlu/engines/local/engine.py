@@ -6,10 +6,8 @@ import contextlib
 import errno
 import json
 import os
-import shutil
-import stat
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,6 +28,7 @@ from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
+from danlu.engines.local.removal import empty, move_away, trash
 from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
@@ -58,6 +57,7 @@ class LocalEngine(Engine):
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in settings.kept.values():
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        empty(trash(self._work_dir))
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
         self._can = _abilities(settings, found)
@@ -109,7 +109,7 @@ class LocalEngine(Engine):
         if any(_is_alive(task) for task in gang.tasks()):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
-        _remove(gang.path)
+        self._remove(gang.path)
         with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
             gang.path.parent.rmdir()
 
@@ -181,7 +181,11 @@ class LocalEngine(Engine):
             lock = take_lock(str(folder.path / LOCK), wait_seconds=10.0) if folder.path.is_dir() else None
             if lock is not None:
                 os.close(lock)
-            _remove(folder.path)
+            self._remove(folder.path)
+
+    def _remove(self, path: Path) -> None:
+        move_away(path, trash(self._work_dir))
+        empty(trash(self._work_dir))
 
 
 def _has_begun(folder: TaskFolder) -> bool:
@@ -207,21 +211,6 @@ def _tell(folder: TaskFolder, order: str) -> None:
         pass  # full of orders that the shim has not read yet; one of them is enough
     finally:
         os.close(pipe)
-
-
-def _remove(path: Path) -> None:
-    def make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
-        if not isinstance(error, tuple) or not isinstance(error[1], PermissionError):
-            return
-        for locked in (os.path.dirname(name), name):
-            if not os.path.islink(locked) and os.path.isdir(locked):
-                os.chmod(locked, stat.S_IRWXU)
-        if os.path.isdir(name) and not os.path.islink(name):
-            shutil.rmtree(name, ignore_errors=True)
-        else:
-            function(name)
-
-    shutil.rmtree(path, onerror=make_writable_and_retry)
 
 
 def _probe(settings: EngineSettings) -> dict[str, Any]:
@@ -253,6 +242,7 @@ def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
         cgroups=found["cgroups"],
         image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
+        filters_calls=has_sandbox and settings.seccomp and not found["filter_problem"],
         devices=frozenset(f"{device['type']}:{device['id']}" for device in found["devices"]),
     )
 
@@ -301,6 +291,9 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
         said.append(f"No sandbox ({why}): jobs see the machine's files, each other's processes and the server's.")
     elif not can.has_own_uid:
         said.append("Jobs run as the user who runs the server, because that is not root.")
+    if can.machine is not None and not can.filters_calls:
+        why = found["filter_problem"] or "switched off in the settings"
+        said.append(f"System calls are not filtered ({why}): jobs can use more of the kernel than they need.")
     if not can.has_own_network:
         why = found["network_problem"] or "switched off in the settings, or no sandbox"
         said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
@@ -310,4 +303,6 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")
+    if "pids" not in can.cgroups and can.machine is not None:
+        said.append("Processes are limited per person and not per task: control groups cannot be made here.")
     return [*said, *found["device_problems"]]

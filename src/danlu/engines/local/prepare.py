@@ -11,15 +11,28 @@ import danlu.node
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
 from danlu.engines.local.folders import TaskFolder
+from danlu.engines.local.removal import move_away, trash
 from danlu.engines.settings import EngineSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
+from danlu.launch.targets import check_targets, is_below
 from danlu.node.supervise import image_root
 from danlu.node.supervise.api_door import API_URL
 from danlu.node.supervise.records import CONTROL, LOG, TOKEN
 from danlu.node.supervise.way_out import NAME_SERVER
-from danlu.node.task import TASK, Task, TaskGate, TaskImage, TaskInput, TaskLogCopy, TaskOutput, TaskUsage, to_json
+from danlu.node.task import (
+    TASK,
+    Task,
+    TaskGate,
+    TaskImage,
+    TaskInput,
+    TaskLimits,
+    TaskLogCopy,
+    TaskOutput,
+    TaskUsage,
+    to_json,
+)
 
 NODE_SCRIPTS = Path(os.path.realpath(danlu.node.__file__)).parent
 USER = "danlu"
@@ -46,6 +59,9 @@ class Abilities:
     """The program that fetches images; empty when jobs with one cannot run."""
 
     image_problem: str
+    filters_calls: bool = True
+    """Whether system calls that jobs have no use for can be refused."""
+
     devices: frozenset[str] = frozenset()
     """Those that are not simulated, `type:number` each."""
 
@@ -55,6 +71,7 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
     if can.machine is not None:
+        check_targets(task)  # the plan may have been made elsewhere, or by another version
         return
     if task.root != str(folder.ml):
         raise Unsupported(
@@ -63,7 +80,7 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     if task.mounts or task.user:
         raise Unsupported("the job's contract needs paths of its own, and this node has no sandbox to provide them")
     for fetch in task.inputs:
-        if not _is_below(fetch.to, task.root):
+        if not is_below(fetch.to, task.root):
             raise InvalidSpec(
                 f"data: {fetch.source} cannot be put at {fetch.to!r}: this node has no sandbox, so inputs go below "
                 f"{task.root!r} only; give a relative path, and read DANLU_DATA_DIR in the job"
@@ -79,12 +96,13 @@ def prepare_task(
     settings: EngineSettings,
     can: Abilities,
 ) -> None:
-    """Write the folder. Whatever an interrupted try left there is overwritten."""
+    """Write the folder. Whatever an interrupted try left there is removed: nothing is written where a job has been."""
     uid = user_uid(credentials.owner_id) if can.has_own_uid else None
-    folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    move_away(folder.path, trash(settings.work_dir))
+    folder.path.mkdir(mode=0o700, parents=True)
     paths = _Paths(task, folder)
     for path in (folder.ml, folder.home, folder.tmp, folder.etc, folder.mounts):
-        path.mkdir(mode=0o755, exist_ok=True)
+        path.mkdir(mode=0o755)
     for inside in task.folders:
         paths.on_host(inside).mkdir(parents=True, exist_ok=True)
     for inside, text in task.files.items():
@@ -99,8 +117,7 @@ def prepare_task(
     _write_names(plan, task, folder, uid=uid)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
-    if not (folder.path / CONTROL).exists():
-        os.mkfifo(folder.path / CONTROL, 0o600)
+    os.mkfifo(folder.path / CONTROL, 0o600)
     if uid is not None:
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
         folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
@@ -139,21 +156,30 @@ def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> No
 
 
 class _Paths:
-    """Paths in a task and where they are on the machine."""
+    """Paths in a task and where they are on the machine.
+
+    An input in the task's folder, in its home or in another input is a folder there, and no mount of its own: nothing
+    is ever mounted where a job, or whoever owns a home, could have left a link.
+    """
 
     def __init__(self, task: TaskPlan, folder: TaskFolder) -> None:
-        self._root = task.root
-        self._folder = folder
-        wanted = [*(fetch.to for fetch in task.inputs), *task.files]
-        outside = [target for target in dict.fromkeys(wanted) if not _is_below(target, task.root)]
-        self.mounts = {target: folder.mounts / str(number) for number, target in enumerate(outside)}
+        self._places = {task.root: folder.ml}
+        if not any(mount.to == home_of(task) for mount in task.mounts):
+            self._places[home_of(task)] = folder.home
+        wanted = sorted({*(fetch.to for fetch in task.inputs), *task.files}, key=lambda path: (path.count("/"), path))
+        self.mounts: dict[str, Path] = {}
+        for target in wanted:
+            if self._place_of(target) is None:
+                self.mounts[target] = self._places[target] = folder.mounts / str(len(self.mounts))
 
     def on_host(self, inside: str) -> Path:
-        if inside in self.mounts:
-            return self.mounts[inside]
-        if not _is_below(inside, self._root):
-            raise Unsupported(f"{inside!r} lies outside of the task's folder {self._root!r}")
-        return self._folder.ml / os.path.relpath(inside, self._root)
+        place = self._place_of(inside)
+        if place is None:
+            raise Unsupported(f"{inside!r} lies outside of the task's folders {', '.join(self._places)}")
+        return self._places[place] / os.path.relpath(inside, place)
+
+    def _place_of(self, inside: str) -> str | None:
+        return next((place for place in self._places if is_below(inside, place)), None)
 
 
 def _describe(
@@ -196,8 +222,8 @@ def _describe(
         in_patience_seconds=settings.stage_in_patience_seconds,
         out_patience_seconds=settings.stage_out_patience_seconds,
         grace_seconds=plan.grace_seconds,
-        memory_bytes=task.memory_bytes,
-        cpus=task.cpus,
+        limits=_limits(task, settings),
+        filters_calls=can.filters_calls,
         cgroups=can.cgroups,
         usage=_usage(plan, task, settings, can),
     )
@@ -210,6 +236,17 @@ def forwarder_command(settings: EngineSettings, server_url: str) -> tuple[str, .
 
 def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
     return (os.path.realpath(settings.python), "-I", "-S")
+
+
+def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
+    return TaskLimits(
+        memory_bytes=task.memory_bytes,
+        cpus=task.cpus,
+        max_processes=settings.max_processes,
+        max_disk_bytes=settings.max_disk_bytes,
+        kept_folders=tuple(str(kept_folder(settings.kept, mount)) for mount in task.mounts),
+        disk_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/disk.py")),
+    )
 
 
 def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities) -> TaskUsage:
@@ -227,7 +264,7 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
 def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
     """The folder that is ours to name, and the path below it, which is its owner's and may hold links."""
     for mount in task.mounts:
-        if task.log_copy and _is_below(task.log_copy, mount.to):
+        if task.log_copy and is_below(task.log_copy, mount.to):
             return TaskLogCopy(str(kept_folder(kept, mount)), os.path.relpath(task.log_copy, mount.to))
     return None
 
@@ -236,13 +273,15 @@ def _view(
     task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
 ) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
+    has_kept_home = any(mount.to == home_of(task) for mount in task.mounts)
     # in an image it is a file of its own, whatever the machine's is a link to
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
         host=task.host,
+        root=task.root,
         writable=(
             (str(folder.ml), task.root),
-            (str(folder.home), home_of(task)),
+            *(((str(folder.home), home_of(task)),) if not has_kept_home else ()),
             *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
             *((str(source), target) for target, source in paths.mounts.items()),
         ),
@@ -263,8 +302,7 @@ def _image(
     """What the shim needs to fetch the task's image, and room for what is laid over its files."""
     if task.image is None:
         return None
-    folders, files = sandbox.mount_points(view)
-    image_root.lay_out(str(folder.path), folders=folders, files=files)
+    image_root.make_folders(str(folder.path))
     return TaskImage(
         name=task.image.name,
         username=task.image.username,
@@ -273,6 +311,8 @@ def _image(
         cache=str(settings.work_dir.absolute() / ".images"),
         fetch=(*_script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
+        folders=sandbox.IMAGE_FOLDERS,
+        laid=sandbox.laid_over_image(view),
     )
 
 
@@ -325,7 +365,3 @@ def _give(uid: int, paths: list[Path]) -> None:
                 os.lchown(os.path.join(parent, name), uid, uid)
         if path.exists():
             os.lchown(path, uid, uid)
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root}/")

@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional
 
 from danlu.journal.usage import NOT_MEASURED, Cell
 from danlu.node.measure.usage_file import UseFile
-from danlu.node.supervise import cgroup
+from danlu.node.supervise.cgroup import Groups
 from danlu.node.supervise.processes import descendants, processes
 from danlu.node.task import TaskUsage
 
@@ -66,12 +66,12 @@ class NotMeasured:
         """All processes have ended."""
 
 
-def begin_use(folder: str, wanted: TaskUsage, *, limits: Optional[cgroup.Limits], init_pid: int) -> NotMeasured:
+def begin_use(folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> NotMeasured:
     """Begin to measure, if that is wanted. A full disk takes the measurement, not the task."""
     if not wanted.every_seconds:
         return NotMeasured()
     try:
-        return Sampler(folder, wanted, limits=limits, init_pid=init_pid)
+        return Sampler(folder, wanted, groups=groups, init_pid=init_pid)
     except OSError as error:
         print(f"what this task uses is not measured: {error}", file=sys.stderr, flush=True)
         return NotMeasured()
@@ -80,11 +80,11 @@ def begin_use(folder: str, wanted: TaskUsage, *, limits: Optional[cgroup.Limits]
 class Sampler(NotMeasured):
     """Looks at the processes below the shim; all calls come from its one thread."""
 
-    def __init__(self, folder: str, wanted: TaskUsage, *, limits: Optional[cgroup.Limits], init_pid: int) -> None:
+    def __init__(self, folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> None:
         """Raise OSError when the file cannot be begun."""
         self._every = wanted.every_seconds
         self._file = UseFile(folder, every_seconds=self._every)
-        self._limits = limits
+        self._groups = groups
         self._net_pid = init_pid if wanted.counts_network else 0
         self._devices = wanted.devices
         self._device_file = wanted.device_file
@@ -142,7 +142,7 @@ class Sampler(NotMeasured):
             with contextlib.suppress(OSError, ValueError, IndexError):  # it ended while it was looked at
                 of_it, private = _of_process(pid)
                 found, private_bytes = found.plus(of_it), private_bytes + private
-        memory = self._limits.memory_bytes() if self._limits is not None else None
+        memory = self._groups.memory_bytes()
         received, sent = _network(self._net_pid)
         return found._replace(
             memory_bytes=float(private_bytes if memory is None else memory), received_bytes=received, sent_bytes=sent

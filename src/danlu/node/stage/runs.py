@@ -8,8 +8,9 @@ from typing import Optional
 
 from danlu.content.drafts import FOLDER
 from danlu.journal import BadJournal
-from danlu.node.stage.send import Removed, open_regular, walk
-from danlu.transfer.http import LocalProblem, Refused, Server
+from danlu.node.stage.job_files import open_regular, walk
+from danlu.transfer.api import Api
+from danlu.transfer.errors import LocalProblem, Refused, Removed
 from danlu.transfer.journals import announce, read_run_header, send_open
 
 JOURNAL = ".journal"
@@ -18,8 +19,8 @@ JOURNAL = ".journal"
 class RunsSender:
     """Remembers what it has sent. What the server does not take is said once, and never fails the task."""
 
-    def __init__(self, server: Server, folder: Optional[str], *, say: Callable[[str], None]) -> None:
-        self._server = server
+    def __init__(self, api: Api, folder: Optional[str], *, say: Callable[[str], None]) -> None:
+        self._api = api
         self._folder = folder
         self._say = say
         self._sent_bytes: dict[str, int] = {}
@@ -27,7 +28,7 @@ class RunsSender:
         self._refused: set[str] = set()
 
     def send(self) -> None:
-        """Send what is new in all journals. Raise Away when the server does not come back."""
+        """Send what is new in all journals. Raise ServerAway when the server does not come back."""
         if self._folder is None:
             return
         artifacts = os.path.join(self._folder, FOLDER, "")
@@ -41,7 +42,7 @@ class RunsSender:
                 size = os.fstat(descriptor).st_size
                 if size == self._sent_bytes.get(path):
                     return
-                self._server.patiently(path, lambda: self._send_once(descriptor))
+                self._send_once(descriptor)
                 self._sent_bytes[path] = size
         except Removed:
             return
@@ -60,6 +61,6 @@ class RunsSender:
             return  # its first frame is not whole yet
         run_id = str(header.get("run"))
         if run_id not in self._announced:
-            announce(self._server, header)
+            announce(self._api, header)
             self._announced.add(run_id)
-        send_open(self._server, run_id, descriptor)
+        send_open(self._api, run_id, descriptor)

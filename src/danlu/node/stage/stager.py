@@ -15,44 +15,52 @@ import select
 import sys
 import time
 import traceback
+from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.stage.artifacts import ArtifactsSender
+from danlu.node.stage.description import Staging, read_staging
 from danlu.node.stage.fetch import InputMissing, fetch_all
 from danlu.node.stage.runs import RunsSender
 from danlu.node.stage.send import Sender
-from danlu.node.supervise.records import TOKEN
-from danlu.node.supervise.stager_process import kept_in, read_fetched
-from danlu.node.task import Task, read_task
-from danlu.transfer.http import Away, LocalProblem, Refused, Server
+from danlu.node.supervise.stager_process import kept_in
+from danlu.node.task import TaskCache
+from danlu.transfer.api import Api
+from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
+from danlu.transfer.http_carrier import HttpCarrier
+from danlu.transfer.node_cache import NodeCache
+from danlu.transfer.retrying import Retry
 
 PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
 
 
-def stage_in(task: Task, token: str) -> tuple[str, str] | None:
+def stage_in(task: Staging, cache: Optional[NodeCache]) -> tuple[str, str] | None:
     """Fetch all inputs. Return reason and sentence of a failure."""
-    server = Server(task.server_url, token, patience_seconds=task.in_patience_seconds, say=_say)
+    patience = task.in_patience_seconds
     try:
-        fetch_all(server, task.inputs, say=_say)
+        fetch_all(_api(task, patience), task.inputs, cache=cache, say=_say)
     except InputMissing as missing:
         return "input_missing", str(missing)
     except Refused as refused:
         return "staging_failed", f"the server refused an input: {refused.status} {refused.message}"
-    except Away as away:
-        return "staging_failed", f"an input could not be fetched: {away}"
+    except ServerAway as away:
+        return "staging_failed", f"an input could not be fetched: {away} (tried for {patience:.0f} s)"
+    except Damaged as damaged:
+        return "staging_failed", f"an input arrived damaged: {damaged}"
     except LocalProblem as problem:
         return "disk_full" if problem.is_disk_full else "staging_failed", f"an input could not be written: {problem}"
     return None
 
 
-def stage_out(task: Task, token: str, fetched: dict[str, list[int]]) -> tuple[str, str] | None:
+def stage_out(task: Staging) -> tuple[str, str] | None:
     """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
-    server = Server(task.server_url, token, patience_seconds=task.out_patience_seconds, say=_say)
-    sender = Sender(server, task.outputs, sent=fetched, say=_say)
-    runs = RunsSender(server, task.runs or None, say=_say)
-    artifacts = ArtifactsSender(server, task.runs or None, say=_say)
+    patience = task.out_patience_seconds
+    api = _api(task, patience)
+    sender = Sender(api, task.outputs, sent=task.fetched, say=_say)
+    runs = RunsSender(api, task.runs, say=_say)
+    artifacts = ArtifactsSender(api, task.runs, say=_say)
     pause = 0.0
     while not _is_last(pause):
         began = time.monotonic()
@@ -65,16 +73,19 @@ def stage_out(task: Task, token: str, fetched: dict[str, list[int]]) -> tuple[st
             pause = AFTER_PROBLEM_SECONDS
         else:
             pause = max(PASS_SECONDS, 10 * (time.monotonic() - began))
-        server.is_given_up.clear()
     try:
         runs.send()
         artifacts.send()
         left_out = sender.send_all()
     except Refused as refused:
         return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"
-    except Away as away:
-        return "upload_failed", f"the server could not be reached: {away}"
+    except ServerAway as away:
+        return "upload_failed", f"the server could not be reached: {away} (tried for {patience:.0f} s)"
     return ("upload_failed", left_out) if left_out else None
+
+
+def _api(task: Staging, patience_seconds: float) -> Api:
+    return Api(HttpCarrier(task.server_url, task.token), Retry(patience_seconds, say=_say))
 
 
 def _is_last(pause_seconds: float) -> bool:
@@ -91,13 +102,16 @@ def _say(line: str) -> None:
         return  # a full disk takes the log, not the transfer
 
 
-def _relative(task: Task, folder: str) -> Task:
-    """The job's user may not pass the folders above, so paths are given from the task's own."""
-    return task._replace(
-        inputs=tuple(item._replace(to=os.path.relpath(item.to, folder)) for item in task.inputs),
-        outputs=tuple(item._replace(path=os.path.relpath(item.path, folder)) for item in task.outputs),
-        runs=os.path.relpath(task.runs, folder) if task.runs else "",
-    )
+def _open_cache(cache: Optional[TaskCache]) -> Optional[NodeCache]:
+    """Open the folder before the job's user is taken on, who may not pass the folders above it."""
+    if cache is None:
+        return None
+    try:
+        descriptor = os.open(cache.folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        _say(f"without a cache: {error}")
+        return None
+    return NodeCache(f"/proc/self/fd/{descriptor}", cache.max_bytes)
 
 
 def _become(uid: int | None) -> None:
@@ -112,15 +126,12 @@ def _become(uid: int | None) -> None:
 def main() -> int:
     direction, folder = sys.argv[1:]
     try:
-        task = read_task(folder)
-        with open(os.path.join(folder, TOKEN)) as file:
-            token = file.read().strip()
-        fetched = read_fetched(folder)
+        task = read_staging(folder)
+        cache = _open_cache(task.cache)
         os.chdir(folder)
         os.umask(0o022)
         _become(task.uid)
-        task = _relative(task, folder)
-        failure = stage_in(task, token) if direction == "in" else stage_out(task, token, fetched)
+        failure = stage_in(task, cache) if direction == "in" else stage_out(task)
     except Exception as error:  # whatever it is, what it means for the task is said
         _say(traceback.format_exc())
         code = "staging_failed" if direction == "in" else "upload_failed"

@@ -1,6 +1,10 @@
 """The first process of a task: starts the command, collects its dead, and ends all of its processes.
 
-    python -I -S init.py CONTROL_FD
+    python -I -S init.py CONTROL_FD UID ROOT
+
+Before anything else it changes its root folder to that of the task's image (ROOT) and becomes the job's user (UID), if
+there are such: from then on it has no more rights than the job has, and needs none. It can signal the job's processes
+because they are of the same user; they cannot trace it or read its memory, and signals of theirs do not end pid 1.
 
 It talks to the shim over a socket (`orders.py`). The environment of the job arrives there, not with exec, so that
 nothing in it (LD_PRELOAD) reaches a process outside. When the shim is gone the socket closes, and everything ends.
@@ -15,10 +19,11 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, NoReturn, Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
@@ -34,7 +39,11 @@ NUM_FILES = 3
 """Input, output and errors of another command."""
 
 _FOREVER = 3600.0
-_PR_SET_CHILD_SUBREAPER = 36
+_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python or this script does not leave as it was."""
+
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
+_LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Init:
@@ -111,8 +120,10 @@ class Init:
         """Start another command beside the one of the job, with the same rights and what that one was given."""
         files, self._files = self._files[:NUM_FILES], self._files[NUM_FILES:]
         if self._started is not None and self._main and self._kill_at is None:
-            beside = _Beside(files, has_terminal=order.has_terminal, like=self._main, env=order.env)
-            pid, problem = _fork(self._started._replace(command=order.command), beside)
+            # the environment of the process holds what setup exported
+            env = {**(environment_of(self._main) or self._started.env), **order.env}
+            another = self._started._replace(command=order.command, env=env)
+            pid, problem = _fork(another, _Beside(files, order.has_terminal))
             self._executed[pid] = order.id
             if problem is not None:
                 told = f"{problem.word}: {problem.message}"
@@ -193,10 +204,6 @@ class _Beside(NamedTuple):
 
     files: Sequence[int]
     has_terminal: bool
-    like: int
-    """The process whose environment it gets, which holds what setup exported."""
-
-    env: Mapping[str, str]
 
 
 def _fork(order: Start, beside: Optional[_Beside] = None) -> tuple[int, Optional[NotStarted]]:
@@ -218,21 +225,13 @@ def _become(order: Start, beside: Optional[_Beside], fail: int) -> NoReturn:
     code, text = errno.EIO, "it could not be started"
     try:
         os.setsid()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
-        if order.root:
-            os.chroot(order.root)
-        if order.uid is not None:
-            os.setgroups([])
-            os.setgid(order.uid)
-            os.setuid(order.uid)
         os.umask(0o022)
         os.chdir(order.workdir)
-        env = order.env
         if beside is not None:
             _use_files(beside)
-            env = {**(environment_of(beside.like) or env), **beside.env}
-        os.execvpe(word, order.command, env)
+        os.execvpe(word, order.command, order.env)
     except OSError as error:
         code, text = error.errno or errno.EIO, error.strerror or str(error)
     except ValueError as error:
@@ -259,18 +258,33 @@ def _exit_code(status: int) -> int:
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _watch_over_orphans() -> None:
-    """Without a PID namespace: adopt what detaches itself, and end when the shim ends."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def give_up_rights(uid: Optional[int], root: str) -> None:
+    """Become the job's user, in the root folder of its image, without a capability. Nothing leads back."""
+    if root:
+        os.chroot(root)
+        os.chdir("/")
+    if uid is not None:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+    sys.path.clear()  # everything is loaded; what an image has at these paths is not ours
 
 
 def main() -> None:
-    if os.getpid() != 1:
-        _watch_over_orphans()
-    control = int(sys.argv[1])
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    control, uid, root = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(control, False)
+    if os.getpid() != 1:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # adopt what detaches itself, to end it with the task
+    else:
+        give_up_rights(int(uid) if uid else None, root)
+        none = struct.pack("6I", *[0] * 6)
+        if libc.capset(struct.pack("Ii", _LINUX_CAPABILITY_VERSION_3, 0), none) != 0:
+            sys.exit(f"danlu: capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")
+        # the job is the same user, and must neither trace nor read what talks to the shim
+        libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     Init(control).run()
 
 

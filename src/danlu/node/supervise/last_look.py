@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Optional
 
-from danlu.node.supervise import cgroup
+from danlu.node.supervise.below import exists_below
+from danlu.node.supervise.cgroup import Groups
 from danlu.node.supervise.records import LOG
 from danlu.node.supervise.verdict import Facts
 from danlu.node.task import Task
@@ -13,12 +13,14 @@ from danlu.node.task import Task
 LAST_BYTES, LAST_CHARACTERS = 4096, 300
 
 
-def look_at_the_end(facts: Facts, task: Task, limits: Optional[cgroup.Limits]) -> Facts:
+def look_at_the_end(facts: Facts, task: Task, groups: Groups, *, max_file_bytes: int) -> Facts:
     disk = os.statvfs(facts.folder)
-    missed = (gate for gate in task.gates if not os.path.exists(gate.passed))
+    missed = (gate for gate in task.gates if not exists_below(facts.folder, gate.passed))
     return facts._replace(
         missed_gate=next(((gate.name, gate.reason) for gate in missed), None),
-        num_oom_kills=limits.num_oom_kills() if limits is not None else 0,
+        num_oom_kills=groups.num_oom_kills(),
+        num_refused_forks=groups.num_refused_forks(),
+        is_log_full=os.stat(os.path.join(facts.folder, LOG)).st_size >= max_file_bytes,
         room_bytes=disk.f_bavail * disk.f_frsize,
         last_line=_last_line(os.path.join(facts.folder, LOG)),
     )

@@ -21,10 +21,6 @@ class Start(NamedTuple):
     command: tuple[str, ...]
     env: Mapping[str, str]
     workdir: str
-    uid: Optional[int] = None
-    root: str = ""
-    """Folder that becomes the command's root; empty: it stays."""
-
     spared: tuple[str, ...] = ()
 
 

@@ -21,9 +21,10 @@ from typing import Any, Optional
 
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
 TOKEN, STAGER_LOG, SHIM_LOG = "token", "stager.log", "shim.log"
-FETCHED = "fetched.json"
+FETCHED, IMAGE = "fetched.json", "image.json"
 USE = "use"
 START_LOCK = "start.lock"
+MOUNTS = "mounts"
 MARK_WIDTH = 39
 RECORD_BYTES = 4096
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

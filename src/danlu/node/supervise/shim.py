@@ -16,16 +16,17 @@ import time
 from collections.abc import Mapping
 
 from danlu.node.codec import Malformed
+from danlu.node.measure.disk_watch import DiskWatch
 from danlu.node.measure.usage import NotMeasured, begin_use
-from danlu.node.stage.image import FETCHED
-from danlu.node.supervise import cgroup, linux, network
+from danlu.node.supervise import linux, network
+from danlu.node.supervise.cgroup import make_groups
 from danlu.node.supervise.door import Door
 from danlu.node.supervise.init_process import InitProcess, Surroundings
 from danlu.node.supervise.last_look import look_at_the_end
 from danlu.node.supervise.log_copy import LogCopy
 from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
 from danlu.node.supervise.processes import descendants, processes
-from danlu.node.supervise.records import CONTROL, EXIT, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
+from danlu.node.supervise.records import CONTROL, EXIT, IMAGE, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
 from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched
 from danlu.node.supervise.stop_file import leave_notice
 from danlu.node.supervise.verdict import Facts, judge
@@ -34,6 +35,9 @@ from danlu.node.task import TaskImage, read_task
 TICK_SECONDS = 1.0
 KILL_MARGIN_SECONDS = 5.0
 """How long after the grace the shim waits for init to have ended everything before it does so itself."""
+
+EXCEEDED_GRACE_SECONDS = 5.0
+"""Short: a task that takes too much takes more of it meanwhile."""
 
 OUT_LOOK_SECONDS = 2.0
 """How often it looks for the first output file while no stager runs."""
@@ -74,7 +78,8 @@ class Shim:
         """When (monotonic) the grace is over."""
         self._stop_was_asked = self._stop_was_ordered = False
         self._last_grace_seconds = 0.0
-        self._facts = Facts(memory_bytes=self._task.memory_bytes, folder=folder)
+        self._facts = Facts(limits=self._task.limits, folder=folder)
+        self._disk = DiskWatch(folder, self._task.limits, uid=self._task.uid)
         self._init: InitProcess | None = None
         self._ended: dict[int, int] = {}
         self._out: StagerProcess | None = None
@@ -128,7 +133,7 @@ class Shim:
         """Wait for the image. What it says about variables lies below all that the job says."""
         self._wait_for(StagerProcess.fetch_image(self._folder, image, self._image_password))
         if self._facts.staging is None:
-            with open(os.path.join(self._folder, FETCHED)) as file:
+            with open(os.path.join(self._folder, IMAGE)) as file:
                 self._env = {**json.load(file)["env"], **self._env}
 
     def _fetch_inputs(self) -> None:
@@ -145,14 +150,12 @@ class Shim:
     # the command
 
     def _run_command(self) -> None:
-        limits, problems = cgroup.limit(
-            self._task.cgroups, self._task.name, memory_bytes=self._task.memory_bytes, cpus=self._task.cpus
-        )
+        groups, problems = make_groups(self._task.cgroups, self._task.name, self._task.limits)
         for problem in problems:
             self._say(problem)
-        around = Surroundings(self._folder, self._log, self._net, limits)
+        around = Surroundings(self._folder, self._log, self._net, groups, max_file_bytes=self._disk.max_bytes)
         init = self._init = InitProcess.start(self._task, self._env, around)
-        self._use = begin_use(self._folder, self._task.usage, limits=limits, init_pid=init.pid)
+        self._use = begin_use(self._folder, self._task.usage, groups=groups, init_pid=init.pid)
         kill_at = None
         while not self._has_ended(init.pid):
             if self._stop_at is not None:
@@ -161,17 +164,18 @@ class Shim:
                 self._kill_all()
             self._wait(until=kill_at)
             self._watch_output()
-            self._use.look((self._out.pid,) if self._out is not None else ())
+            self._disk.look()
+            self._use.look(self._own_processes())
         self._hear_init()
         init.close()
         self._kill_all()
+        self._disk.stop()
         self._use.finish()
         self._ended_at = self._ended_at or time.time()
         if self._facts.exit_code is None:
             self._note_stop()
-        self._facts = look_at_the_end(self._facts, self._task, limits)
-        if limits is not None:
-            limits.remove()
+        self._facts = look_at_the_end(self._facts, self._task, groups, max_file_bytes=self._disk.max_bytes)
+        groups.remove()
 
     def _say(self, problem: str) -> None:
         with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
@@ -209,7 +213,7 @@ class Shim:
         """End whatever is left of the task. A sandbox has left nothing once its first process is gone."""
         if self._task.wrap and self._init is not None and self._has_ended(self._init.pid):
             return
-        spared = {self._out.pid} if self._out is not None else set()
+        spared = self._own_processes()
         for _ in range(500):
             alive = [pid for pid in descendants(os.getpid(), processes()) if pid not in spared]
             if not alive:
@@ -221,6 +225,20 @@ class Shim:
                     continue
             self._collect()
             time.sleep(0.005)
+
+    def _own_processes(self) -> tuple[int, ...]:
+        """Children that are Danlu's and not the task's."""
+        return (self._out.pid if self._out is not None else 0, self._disk.pid)
+
+    def _exceed(self, reason: str, problem: str) -> None:
+        """End a task that takes more than it may."""
+        if self._facts.exceeded is not None or self._stop_was_asked:
+            return
+        self._facts = self._facts._replace(exceeded=(reason, problem))
+        self._say(problem)
+        self._stop_at = time.monotonic() + EXCEEDED_GRACE_SECONDS
+        if self._init is not None:
+            self._init.stop(EXCEEDED_GRACE_SECONDS)
 
     # outputs
 
@@ -235,7 +253,7 @@ class Shim:
     def _has_output(self, *, while_running: bool) -> bool:
         """Whether there is something to upload, at its end or while it runs."""
         paths = [output.path for output in self._task.outputs if output.while_running or not while_running]
-        return any(has_files(path) for path in (*paths, self._task.runs) if path)
+        return any(has_files(self._folder, path) for path in (*paths, self._task.runs) if path)
 
     def _send_outputs(self) -> None:
         if self._out is None and not self._has_output(while_running=False):
@@ -354,8 +372,11 @@ class Shim:
             if pid == 0:
                 return
             self._ended[pid] = status
-            if self._out is None or pid != self._out.pid:
+            if pid not in self._own_processes():
                 self._use.reaped(pid, used)
+            problem = self._disk.reaped(pid)
+            if problem:
+                self._exceed("disk_limit", problem)
 
     def _has_ended(self, pid: int) -> bool:
         return pid in self._ended

@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from danlu.node.supervise import linux
+from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.records import FETCHED, STAGER_LOG
 from danlu.node.task import Task, TaskImage, TaskInput
+
+MAX_FOLDERS = 200
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StagerProcess:
@@ -114,11 +118,39 @@ def read_fetched(folder: str) -> dict[str, list[int]]:
     return found
 
 
-def has_files(folder: str) -> bool:
-    """Say whether there is any file below a folder, or something that cannot be looked at. Stops at the first."""
-    problems: list[OSError] = []
-    found = any(files for _, _, files in os.walk(folder, onerror=problems.append))
-    return found or any(not isinstance(problem, FileNotFoundError) for problem in problems)
+def has_files(task_folder: str, path: str) -> bool:
+    """Say whether there is any file below a path in a task's folder, or more folders than are worth looking at.
+
+    The path is the job's: it may be a link, and hold any number of folders, nested as deep as it likes.
+    """
+    try:
+        with parent_below(task_folder, path) as (at, name):
+            waiting = [os.open(name, _FOLDER, dir_fd=at)]
+    except FileNotFoundError:
+        return False
+    except OSError:  # it cannot be looked at; whoever uploads says why
+        return True
+    try:
+        return any(_has_files(waiting) for _ in range(MAX_FOLDERS) if waiting) or bool(waiting)
+    finally:
+        for folder in waiting:
+            os.close(folder)
+
+
+def _has_files(waiting: list[int]) -> bool:
+    """Look at one folder, and add those in it."""
+    folder = waiting.pop()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False) or len(waiting) >= MAX_FOLDERS:
+                    return True
+                waiting.append(os.open(entry.name, _FOLDER, dir_fd=folder))
+    except OSError:
+        return True
+    finally:
+        os.close(folder)
+    return False
 
 
 def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:

@@ -65,6 +65,7 @@ RULES = (
     _rule("PUT", "/blobs/{digest}", MAX_BLOB_BYTES, goes_to_disk=True),
     _rule("PUT", "/runs/{run}/journals/{journal}", MAX_PIECE_BYTES),
     _rule("POST", "/buckets/{bucket}/batches", MAX_BATCH_BYTES + HEADER_BYTES),
+    _rule("POST", "/blobs/batches", MAX_BATCH_BYTES + HEADER_BYTES),
     _rule("POST", "/artifacts/uploads/{artifact}/chunks", MAX_PACK_BYTES + HEADER_BYTES),
     _rule("POST", "/artifacts/uploads/{artifact}/commit", MAX_MANIFEST_BYTES + HEADER_BYTES),
     _rule("POST", "/trees", 32 << 20, is_json=True),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from danlu.auth.identity import Identity, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
 from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
 from danlu.content.packs import pack
-from danlu.errors import Conflict, Unavailable
+from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.artifacts import service, uploads
 from danlu.server.artifacts.view import version_out
+from danlu.server.packs import read_pack
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
+from danlu.store.objects.blobs import Blobs
 from danlu.store.queries import artifacts
 from danlu.store.sql.artifact_tables import ArtifactVersionRow
-from danlu.wire.artifacts import VersionOut
+from danlu.wire.artifacts import MAX_PACK_BYTES, VersionOut
 
 
 def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
@@ -24,6 +27,11 @@ def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
 
 def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Sequence[str]) -> bytes:
     """A pack of chunks that the version's project has sent: as many of them, from the first on, as a pack holds."""
+    if isinstance(who, JobIdentity):  # it sees what it made, and not all that its project has
+        row = state.database.read(service.find, who, version_id)
+        foreign = set(digests) - _chunks(state.blobs, row.manifest)
+        if foreign:
+            raise NotFound(f"no chunk {min(foreign)[:80]!r} of {version_id}")
     wanted = state.database.read(service.chunks_for_a_pack, who, version_id, digests)
     found = state.blobs.read_many(wanted, MAX_CHUNK_BYTES)
     pieces = []
@@ -58,14 +66,14 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
     return len(named)
 
 
-def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
-    """Store chunks, each by its digest. All of them are checked before the first is stored."""
-    chunks = uploads.unpack_chunks(body)
+def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+    """Store chunks, each by its digest, which is checked."""
+    chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
         project_id = uploads.find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, [digest for digest, _ in chunks], state.now())
-    problems = state.blobs.put_many(chunks)
-    stored = [chunk for chunk, problem in zip(chunks, problems, strict=True) if problem is None]
+        blobs.expect(session, project_id, chunks, state.now())
+    problems = state.blobs.put_many(list(chunks.items()))
+    stored = [chunk for chunk, problem in zip(chunks.items(), problems, strict=True) if problem is None]
     with state.database.writing() as session:
         uploads.find(session, who, upload_id).seen_at = state.now()
         for digest, data in stored:
@@ -76,7 +84,7 @@ def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) 
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = uploads.read_commit(body)
     data = manifest.to_json()
@@ -96,6 +104,12 @@ def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> Ve
             return known
         whole = uploads.Whole(asked, manifest, digest, size=len(data))
         return version_out(session, uploads.finish(session, state, who, upload_id, whole, doomed))
+
+
+@lru_cache(maxsize=16)
+def _chunks(stored: Blobs, manifest: str) -> frozenset[str]:
+    """What a manifest names. A digest's content never changes, so it is read once for all of a job's fetches."""
+    return frozenset(read_manifest(b"".join(stored.read(manifest))).chunks())
 
 
 def _contents(state: ServerState, row: ArtifactVersionRow) -> set[str]:

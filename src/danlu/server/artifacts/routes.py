@@ -9,12 +9,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.content.manifest import MAX_BYTES
-from danlu.errors import TooLarge
 from danlu.server.artifacts import operations, service, uploads
 from danlu.server.artifacts.view import artifacts_out, version_out
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
+from danlu.server.request_body import HEADER_BYTES, receive_whole
 from danlu.server.state import State
 from danlu.wire.artifacts import (
     MAX_PACK_BYTES,
@@ -35,7 +35,6 @@ from danlu.wire.base import Page
 router = APIRouter(prefix="/artifacts", tags=["artifacts"])
 Project = Annotated[Optional[str], Query(max_length=100)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
-_HEADER_BYTES = 4 << 20
 
 
 @router.get("")
@@ -139,24 +138,15 @@ def lacking(artifact: str, body: AskChunks, who: CurrentIdentity, state: State) 
 @router.post("/uploads/{artifact}/chunks", openapi_extra=TAKES_BYTES)
 async def take(artifact: str, request: Request, who: CurrentIdentity, state: State) -> TakenOut:
     """Take chunks: a header that names them, and their bytes."""
-    body = await _body(request, MAX_PACK_BYTES + _HEADER_BYTES)
+    body = await receive_whole(request, MAX_PACK_BYTES + HEADER_BYTES)
     return TakenOut(num_stored=await run_in_threadpool(operations.take_chunks, state, who, artifact, body))
 
 
 @router.post("/uploads/{artifact}/commit", openapi_extra=TAKES_BYTES)
 async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
     """Make a version of what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
-    body = await _body(request, MAX_BYTES + _HEADER_BYTES)
+    body = await receive_whole(request, MAX_BYTES + HEADER_BYTES)
     return await run_in_threadpool(operations.commit, state, who, artifact, body)
-
-
-async def _body(request: Request, most: int) -> bytes:
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > most:
-            raise TooLarge(f"more than {most} bytes at a time; send several")
-    return bytes(data)
 
 
 def _bytes(data: bytes) -> Response:

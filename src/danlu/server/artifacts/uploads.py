@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -13,14 +12,14 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
-from danlu.content.manifest import MAX_CHUNK_BYTES, Manifest
+from danlu.content.manifest import Manifest
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.content.packs import unpack
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound, TooLarge
+from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
+from danlu.server.packs import check_digest
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -30,7 +29,6 @@ from danlu.store.objects import blobs
 from danlu.store.queries import artifacts, flow, jobs
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
 from danlu.wire.artifacts import (
-    MAX_PACK_BYTES,
     ArtifactUploadOut,
     BeginArtifact,
     CommitArtifact,
@@ -38,8 +36,6 @@ from danlu.wire.artifacts import (
     OnName,
     VersionOut,
 )
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifact) -> ArtifactUploadOut:
@@ -104,7 +100,7 @@ def lacking(session: Session, state: ServerState, who: Identity, upload_id: str,
     """Which of these the project has not sent. Those that it has are kept from now on as if they were sent now."""
     upload = find(session, who, upload_id)
     for digest in digests:
-        _check_digest(digest)
+        check_digest(digest)
     known = blobs.known_sizes(session, upload.project_id, digests)
     blobs.touch(session, known, state.now())
     upload.seen_at = state.now()
@@ -217,7 +213,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
             raise bad_field("manifest", f"the chunk {digest} has {known[digest]} bytes, not {size}")
 
 
-def read_commit(body: bytes) -> tuple[CommitArtifact, Manifest]:
+def read_commit(body: bytes | bytearray) -> tuple[CommitArtifact, Manifest]:
     """What a commit asks for, checked."""
     try:
         asked = CommitArtifact.model_validate_json(body)
@@ -227,34 +223,6 @@ def read_commit(body: bytes) -> tuple[CommitArtifact, Manifest]:
         raise bad_field(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
     except ValueError as error:
         raise bad_field("manifest", str(error)) from error
-
-
-def unpack_chunks(body: bytes) -> list[tuple[str, bytes]]:
-    """The chunks of a pack, their digests checked."""
-    try:
-        header, rest = unpack(body)
-        sizes = [int(item["size"]) for item in header]
-        digests = [str(item["sha256"]) for item in header]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"the pack cannot be read: {error}; sha256 and size of each chunk would be right") from error
-    if sum(sizes) != len(rest) or any(not 0 < size <= MAX_CHUNK_BYTES for size in sizes):
-        raise InvalidInput(
-            f"the pack's chunks have {sum(sizes)} bytes by its header, and {len(rest)} came; a chunk has 1 to "
-            f"{MAX_CHUNK_BYTES} bytes"
-        )
-    if len(rest) > MAX_PACK_BYTES:
-        raise TooLarge(f"a pack holds up to {MAX_PACK_BYTES} bytes; send several")
-    found, begin = {}, 0
-    for digest, size in zip(digests, sizes, strict=True):
-        _check_digest(digest)
-        found[digest] = bytes(rest[begin : begin + size])
-        begin += size
-    return list(found.items())
-
-
-def _check_digest(digest: str) -> None:
-    if not _DIGEST.fullmatch(digest):
-        raise bad_field("digests", f"{digest[:80]!r} is not a digest; 64 hexadecimal digits would be right")
 
 
 def _name_in(field: str, name: str) -> str:

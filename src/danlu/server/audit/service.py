@@ -15,7 +15,7 @@ from danlu.server.scope import find_project
 from danlu.spec.audit import Action
 from danlu.store.queries import audit, people
 from danlu.store.queries.audit import AuditFilter
-from danlu.store.sql.tables import AuditRow
+from danlu.store.sql.audit_tables import AuditRow
 from danlu.wire.audit import AuditOut
 from danlu.wire.base import Page
 

@@ -8,15 +8,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from danlu.auth.identity import Identity
-from danlu.content.packs import pack, unpack
+from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
+from danlu.server.objects.located import Located, readable_all, writable_all
 from danlu.server.objects.operations import record_put
-from danlu.server.objects.service import readable_all, writable_all
 from danlu.server.state import ServerState
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
-    SMALL_BYTES,
     BatchFile,
     BatchOut,
     RefusedFile,
@@ -25,24 +24,26 @@ from danlu.wire.batches import (
 _FILES = TypeAdapter(list[BatchFile])
 
 
-def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
+def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes | bytearray) -> BatchOut:
     files, rest = _parse(body)
-    paths = state.database.read(writable_all, who, bucket, [file.key for file in files])
+    places = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
+    allowed: list[Located] = []
     wanted = []
-    for file, path, data in zip(files, paths, _slices(files, rest), strict=True):
-        if isinstance(path, DanluError):
-            problems[file.key] = path
+    for file, where, data in zip(files, places, _slices(files, rest), strict=True):
+        if isinstance(where, DanluError):
+            problems[file.key] = where
         else:
-            wanted.append((path, bytes(data), file.sha256))
-    for (path, _, _), problem in zip(wanted, state.objects.put_many(wanted), strict=True):
+            allowed.append(where)
+            wanted.append((where.stored, data, file.sha256))
+    for where, problem in zip(allowed, state.objects.put_many(wanted), strict=True):
         if problem is not None:
-            problems[path.key] = problem
+            problems[where.path.key] = problem
     refused = [
         RefusedFile(key=key, status=error.status, error=type(error).__name__, message=error.message)
         for key, error in problems.items()
     ]
-    stored = [path for path, _, _ in wanted if path.key not in problems]
+    stored = [where for where in allowed if where.path.key not in problems]
     if stored:
         record_put(state, who, stored[0], count=len(stored))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
@@ -51,10 +52,10 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
 def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) -> bytes:
     """Answer with the small ones of these objects, up to as much as a batch holds."""
     paths = []
-    for path in state.database.read(readable_all, who, bucket, keys):
-        if isinstance(path, DanluError):
-            raise path
-        paths.append(path)
+    for where in state.database.read(readable_all, who, bucket, keys):
+        if isinstance(where, DanluError):
+            raise where
+        paths.append(where.stored)
     header: list[dict[str, Any]] = []
     pieces: list[bytes] = []
     total = 0
@@ -72,7 +73,7 @@ def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) 
     return pack(header, pieces)
 
 
-def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:
+def _parse(body: bytes | bytearray) -> tuple[list[BatchFile], memoryview]:
     try:
         header, rest = unpack(body)
         files = _FILES.validate_python(header)

@@ -6,26 +6,21 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.errors import TooLarge
 from danlu.server.batches import operations
 from danlu.server.identity import CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
+from danlu.server.request_body import HEADER_BYTES, receive_whole
 from danlu.server.state import State
 from danlu.wire.batches import MAX_BATCH_BYTES, BatchOut, ReadBatch
 
 router = APIRouter(prefix="/buckets", tags=["store"])
-_MAX_BODY = MAX_BATCH_BYTES + (4 << 20)
 
 
 @router.post("/{bucket}/batches", openapi_extra=TAKES_BYTES)
 async def put_batch(bucket: str, request: Request, who: CurrentIdentity, state: State) -> BatchOut:
     """Store many small files. Each is stored whole or refused by itself."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _MAX_BODY:
-            raise TooLarge(f"a batch holds up to {MAX_BATCH_BYTES} bytes; send several")
-    return await run_in_threadpool(operations.put_batch, state, who, bucket, bytes(body))
+    body = await receive_whole(request, MAX_BATCH_BYTES + HEADER_BYTES)
+    return await run_in_threadpool(operations.put_batch, state, who, bucket, body)
 
 
 @router.post("/{bucket}/reads", response_class=Response, responses=BYTES)

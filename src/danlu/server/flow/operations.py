@@ -27,17 +27,17 @@ def record_output(state: ServerState, who: JobIdentity) -> None:
 def bury_emptied(state: ServerState, path: StorePath) -> None:
     """Files were deleted there, or below: of the paths of the data flow, those with nothing left are gone."""
     around = state.database.read(recording.paths_around, path)
-    empty = [found for found in around if _is_empty(state, found)]
+    empty = [found.path for found in around if _is_empty(state, found.stored)]
     if empty:
         state.database.write(recording.paths_emptied, empty, state.now())
 
 
-def _is_empty(state: ServerState, path: StorePath) -> bool:
+def _is_empty(state: ServerState, stored: StorePath) -> bool:
     """Whether there is neither such an object nor anything below it."""
-    name = path.key.rstrip("/")
-    listing = state.objects.list(path.bucket, prefix=name, delimiter="", after="", limit=1)
+    name = stored.key.rstrip("/")
+    listing = state.objects.list(stored.bucket, prefix=name, delimiter="", after="", limit=1)
     keys = [info.key for info in listing.objects]
     if not keys or not name or keys[0] == name or keys[0].startswith(f"{name}/"):
         return not keys
-    below = state.objects.list(path.bucket, prefix=f"{name}/", delimiter="", after="", limit=1)
+    below = state.objects.list(stored.bucket, prefix=f"{name}/", delimiter="", after="", limit=1)
     return not below.objects

@@ -10,8 +10,8 @@ from danlu.server.models import files as model_files
 from danlu.server.models import registering, service
 from danlu.server.models.sources import Measured, Source, journals_of_runs, measured
 from danlu.server.models.view import version_out
+from danlu.server.objects.located import Located
 from danlu.server.state import ServerState
-from danlu.spec.paths import StorePath
 from danlu.wire.models import DeletedModel, ModelVersionOut, RegisterModel
 
 
@@ -24,13 +24,10 @@ def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> Mode
     found = state.database.read(registering.prepare, who, body, version_id)
     if found is not None:
         files = model_files.look(state, found.source)
-        if found.is_copied:
-            model_files.copy(state, files, found.target)
-        made = registering.Made(
-            files=files,
-            measured=_measure(state, found.source),
-            path=found.target if found.is_copied else files.path,
-        )
+        if found.target is not None:
+            model_files.copy(state, files, found.target.stored)
+        where = files.where if found.target is None else found.target
+        made = registering.Made(files=files, measured=_measure(state, found.source), where=where)
         row = registering.new_version(state, who, body, found, made)
         state.database.write(registering.add, state, who, body, found, row)
     with state.database.reading() as session:
@@ -43,8 +40,8 @@ def delete_version(
     """Forget a version. Its files stay unless they are its own and are to go; its place in the data flow stays."""
     with state.database.writing() as session:
         row = service.find_version(session, service.find_model(session, who, model, project), which)
-        paths = service.delete_version(session, state, who, row, with_files=with_files)
-    return DeletedModel(num_versions=1, num_files=_delete_files(state, paths))
+        places = service.delete_version(session, state, who, row, with_files=with_files)
+    return DeletedModel(num_versions=1, num_files=_delete_files(state, places))
 
 
 def delete_model(
@@ -53,8 +50,8 @@ def delete_model(
     """Forget a model with all its versions."""
     with state.database.writing() as session:
         model = service.find_model(session, who, name, project)
-        num_versions, paths = service.delete_model(session, state, who, model, with_files=with_files)
-    return DeletedModel(num_versions=num_versions, num_files=_delete_files(state, paths))
+        num_versions, places = service.delete_model(session, state, who, model, with_files=with_files)
+    return DeletedModel(num_versions=num_versions, num_files=_delete_files(state, places))
 
 
 def _measure(state: ServerState, source: Source) -> Measured:
@@ -64,9 +61,9 @@ def _measure(state: ServerState, source: Source) -> Measured:
     return state.database.read(measured, source)
 
 
-def _delete_files(state: ServerState, paths: Sequence[StorePath]) -> int:
+def _delete_files(state: ServerState, places: Sequence[Located]) -> int:
     num_files = 0
-    for path in paths:
-        num_files += state.objects.delete_below(path)
-        flow.bury_emptied(state, path)
+    for where in places:
+        num_files += state.objects.delete_below(where.stored)
+        flow.bury_emptied(state, where.path)
     return num_files

@@ -12,12 +12,14 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import Conflict, DanluError
+from danlu.errors import Conflict, DanluError, NotAllowed
 from danlu.server.flow.recording import job_submitted
+from danlu.server.identity import identity_now
 from danlu.server.invalid import bad_field
 from danlu.server.models.files import Files
 from danlu.server.models.service import record
 from danlu.server.models.sources import Measured, Source, find_source
+from danlu.server.objects.located import Located, below, bucket_named, locate, writable
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -25,7 +27,7 @@ from danlu.spec.flow import NodeRef, Relation, job_node
 from danlu.spec.models import model_node
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.store.metrics.decode import clean
-from danlu.store.queries import artifacts, flow, jobs, models, people
+from danlu.store.queries import artifacts, buckets, flow, jobs, models
 from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
 from danlu.wire.models import RegisterModel
 
@@ -39,10 +41,8 @@ class Prepared:
     version_id: str
     project_id: int
     source: Source
-    target: StorePath
-    """Where a copy goes."""
-
-    is_copied: bool
+    target: Located | None
+    """Where the files are copied to; None when they stay where they are."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Made:
 
     files: Files
     measured: Measured
-    path: StorePath | None
+    where: Located | None
     """Where the version's files are; None when they are those of an artifact."""
 
 
@@ -61,13 +61,9 @@ def prepare(session: Session, who: UserIdentity, body: RegisterModel, version_id
         return None
     project_id = project_to_use(session, who, body.project)
     source = find_source(session, who, body)
-    return Prepared(
-        version_id=version_id,
-        project_id=project_id,
-        source=source,
-        target=_target(session, who, body, project_id, version_id),
-        is_copied=body.copy_files if body.copy_files is not None else source.manifest is None,
-    )
+    target = _target(session, who, body, project_id, version_id)
+    is_copied = body.copy_files if body.copy_files is not None else source.manifest is None
+    return Prepared(version_id, project_id, source, target if is_copied else None)
 
 
 def new_version(
@@ -76,9 +72,10 @@ def new_version(
     """The row of a version, without its model and number."""
     return ModelVersionRow(
         id=found.version_id,
-        bucket=None if made.path is None else made.path.bucket,
-        key="" if made.path is None else made.path.key,
-        is_copied=found.is_copied,
+        bucket=None if made.where is None else made.where.path.bucket,
+        bucket_id="" if made.where is None else made.where.bucket.id,
+        key="" if made.where is None else made.where.path.key,
+        is_copied=found.target is not None,
         job_id=found.source.job_id,
         run_id=made.measured.run_id,
         artifact_id=found.source.artifact_id,
@@ -113,6 +110,10 @@ def add(
     """The version becomes visible, with number, aliases and place in the data flow, all at once."""
     if models.get_version(session, row.id) is not None:
         return  # the same request came twice at a time
+    who = identity_now(session, state, who)  # a large copy takes a while
+    if not rights.can_use_project(who, found.project_id):
+        raise NotAllowed("you may not add to this project any more; nothing was registered")
+    _check_bucket(session, row)
     project_id, source = found.project_id, found.source
     if row.bucket is None and (row.artifact_id is None or artifacts.get_version(session, row.artifact_id) is None):
         raise Conflict(f"{body.artifact} was deleted a moment ago; nothing was registered")
@@ -138,39 +139,46 @@ def add(
     record(session, state, who, Action.MODEL_REGISTER, model, row, source=source.text)
 
 
+def _check_bucket(session: Session, row: ModelVersionRow) -> None:
+    """The bucket of its files must be the one that they were looked for in, or copied to."""
+    bucket = None if row.bucket is None else bucket_named(session, row.bucket)
+    if row.bucket is not None and (bucket is None or bucket.id != row.bucket_id):
+        raise Conflict(f"bucket {row.bucket!r} was deleted a moment ago; nothing was registered")
+
+
 def _connect(session: Session, source: Source, here: NodeRef, at: datetime, *, project_id: int) -> None:
     """The version comes from its source; the output of a job comes from that job."""
     if flow.find(session, source.node) is None:
-        label = f"store://{source.node.key}" if source.path is not None else source.text
-        of = project_id if source.project_id is None else source.project_id
+        label = f"store://{source.node.key}" if source.where is not None else source.text
+        of = project_id if source.where is None else source.where.bucket.project_id
         flow.node(session, source.node, project_id=of, label=label, at=at)
     flow.connect(session, source.node, here, Relation.REGISTERED, at)
-    job = jobs.get_job(session, source.job_id) if source.job_id is not None and source.path is not None else None
+    job = jobs.get_job(session, source.job_id) if source.job_id is not None and source.where is not None else None
     if job is not None:
         if flow.find(session, job_node(job.id)) is None:  # it is older than the data flow
             job_submitted(session, job, at)
         flow.connect(session, job_node(job.id), source.node, Relation.OUTPUT, at)
 
 
-def _target(session: Session, who: UserIdentity, body: RegisterModel, project_id: int, version_id: str) -> StorePath:
-    """Where a copy goes, if there is one."""
+def _target(
+    session: Session, who: UserIdentity, body: RegisterModel, project_id: int, version_id: str
+) -> Located | None:
+    """Where a copy goes; None when there is no bucket for one, and none is needed."""
     if body.to is None:
-        bucket = people.first_bucket(session, project_id)
-        if bucket is None:
-            if body.copy_files is False or (body.copy_files is None and body.artifact is not None):
-                return StorePath("", "")
-            raise bad_field("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
-        return StorePath(bucket.name, f"{FOLDER}/{body.name}/{version_id}/")
+        bucket = buckets.first_bucket(session, project_id)
+        if bucket is not None:
+            return locate(session, StorePath(bucket.name, f"{FOLDER}/{body.name}/{version_id}/"))
+        if body.copy_files is False or (body.copy_files is None and body.artifact is not None):
+            return None
+        raise bad_field("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
     try:
         path = parse_store_path(f"{body.to.rstrip('/')}/")
     except ValueError as error:
         raise bad_field("to", str(error)) from error
-    found = people.get_bucket(session, path.bucket)
     try:
-        rights.check_write_object(who, path, None if found is None else found.project_id)
+        return below(writable(session, who, path.bucket, path.key, is_prefix=True), f"{version_id}/")
     except DanluError as error:
         raise type(error)(f"to: {error.message}", fields={"to": error.message}) from error
-    return StorePath(path.bucket, f"{path.key}{version_id}/")
 
 
 def _word(data: bytes) -> str:

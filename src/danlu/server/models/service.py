@@ -13,6 +13,7 @@ from danlu.errors import Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
 from danlu.server.models.view import models_out, versions_out
+from danlu.server.objects.located import Located, writable
 from danlu.server.paging import cut
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
@@ -143,7 +144,7 @@ def delete_alias(session: Session, state: ServerState, who: UserIdentity, model:
 
 def delete_version(
     session: Session, state: ServerState, who: UserIdentity, row: ModelVersionRow, *, with_files: bool
-) -> list[StorePath]:
+) -> list[Located]:
     """Forget a version; return the folders whose files are to go."""
     model = _model(session, row)
     _check_delete(session, who, model, [row], with_files=with_files)
@@ -152,15 +153,15 @@ def delete_version(
 
 def delete_model(
     session: Session, state: ServerState, who: UserIdentity, model: ModelRow, *, with_files: bool
-) -> tuple[int, list[StorePath]]:
+) -> tuple[int, list[Located]]:
     """Forget a model; return how many versions it had, and the folders whose files are to go."""
     rows = models.list_versions(session, model.number, before=None, limit=MAX_VERSIONS)
     _check_use(who, model)
     _check_delete(session, who, model, rows, with_files=with_files)
-    paths = _forget(session, state, who, model, rows, with_files=with_files)
+    places = _forget(session, state, who, model, rows, with_files=with_files)
     record(session, state, who, Action.MODEL_DELETE, model)
     models.delete_model(session, model)
-    return len(rows), paths
+    return len(rows), places
 
 
 def _check_delete(
@@ -190,16 +191,26 @@ def _forget(
     rows: Sequence[ModelVersionRow],
     *,
     with_files: bool,
-) -> list[StorePath]:
+) -> list[Located]:
     """Remove rows; return the folders whose files are to go."""
-    paths = []
+    places = []
     for row in rows:
         record(session, state, who, Action.MODEL_DELETE, model, row, files=with_files)
         flow.bury(session, model_node(row.id), state.now())
-        if with_files and row.bucket is not None:
-            paths.append(StorePath(row.bucket, row.key))
+        if with_files:
+            places.append(_own_files(session, who, model, row))
         models.delete_version(session, row)
-    return paths
+    return places
+
+
+def _own_files(session: Session, who: UserIdentity, model: ModelRow, row: ModelVersionRow) -> Located:
+    """Where a version's own files are, if they are still there and somebody may delete them: buckets move, and others
+    make buckets of the same name."""
+    where = writable(session, who, row.bucket or "", row.key, is_prefix=True)
+    if where.bucket.id != row.bucket_id:
+        told = f"bucket {row.bucket!r} was deleted and made anew since"
+        raise Conflict(f"{model.name}:{row.version} has no files any more: {told}; delete it without files")
+    return where
 
 
 def _check_use(who: UserIdentity, row: ModelRow) -> None:

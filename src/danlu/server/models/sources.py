@@ -14,12 +14,13 @@ from danlu.errors import DanluError, NotFound
 from danlu.server.artifacts import service as artifacts_service
 from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
+from danlu.server.objects.located import Located, below, readable
 from danlu.server.runs import service as runs_service
 from danlu.spec.flow import NodeRef, store_node
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.spec.runs import SYSTEM
 from danlu.store.metrics.journals import journals_of
-from danlu.store.queries import people, runs
+from danlu.store.queries import runs
 from danlu.store.sql.run_tables import RunRow
 from danlu.wire.models import RegisterModel
 
@@ -47,14 +48,11 @@ class Source:
     node: NodeRef
     """What data flows from."""
 
-    path: StorePath | None = None
+    where: Located | None = None
     """Where the files are; None when they are those of the artifact."""
 
-    whole: StorePath | None = None
-    """What to take instead when nothing is at `path`."""
-
-    project_id: int | None = None
-    """Of the path's bucket."""
+    whole: Located | None = None
+    """What to take instead when nothing is there."""
 
     job_id: str | None = None
     artifact_id: str | None = None
@@ -100,16 +98,16 @@ def measured(session: Session, source: Source) -> Measured:
 
 def _job(session: Session, who: UserIdentity, name: str, folder: str | None) -> Source:
     row = jobs_service.find(session, who, name)
-    output = parse_store_path(row.output)
+    output = _readable(session, who, parse_store_path(row.output), "job")
+    if output.bucket.id != (row.bucket_ids or {}).get(output.path.bucket, output.bucket.id):
+        raise NotFound(f"job: the output of {row.id} is gone: bucket {output.path.bucket!r} was deleted and made anew")
     made = runs.list_runs(session, runs.RunFilter(job_id=row.id), before=None, limit=MAX_RUNS)
-    project_id = _readable(session, who, output, "job")
     inner = MODEL_FOLDER if folder is None else _inside(folder)
     return Source(
         text=f"job:{row.id}",
-        node=store_node(str(output)),
-        path=StorePath(output.bucket, f"{output.key}{inner}"),
+        node=store_node(str(output.path)),
+        where=below(output, inner),
         whole=output if folder is None else None,
-        project_id=project_id,
         job_id=row.id,
         # the newest run wins; the job's own one, which metrics are pushed to, before all
         runs=sorted(made, key=lambda run: (run.is_own, run.number)),
@@ -145,18 +143,15 @@ def _path(session: Session, who: UserIdentity, text: str) -> Source:
         raise bad_field("path", str(error)) from error
     if not path.key:
         raise bad_field("path", f"{text!r} is a whole bucket; name a folder or an object in it")
-    project_id = _readable(session, who, path, "path")
-    return Source(text=str(path), node=store_node(str(path)), path=path, project_id=project_id)
+    where = _readable(session, who, path, "path")
+    return Source(text=str(path), node=store_node(str(path)), where=where)
 
 
-def _readable(session: Session, who: UserIdentity, path: StorePath, name: str) -> int | None:
-    bucket = people.get_bucket(session, path.bucket)
-    project_id = None if bucket is None else bucket.project_id
+def _readable(session: Session, who: UserIdentity, path: StorePath, name: str) -> Located:
     try:
-        rights.check_read_object(who, path, project_id)
+        return readable(session, who, path.bucket, path.key, is_prefix=True)
     except NotFound as error:
         raise NotFound(f"{name}: {error.message}") from error
-    return project_id
 
 
 def _inside(folder: str) -> str:

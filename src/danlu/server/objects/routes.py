@@ -13,6 +13,7 @@ from danlu.errors import RangeNotSatisfiable
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.invalid import bad_field
 from danlu.server.objects import operations, service
+from danlu.server.objects.located import readable
 from danlu.server.openapi import BYTES, PARTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit
 from danlu.server.request_body import receive
@@ -47,7 +48,7 @@ def move_bucket(bucket: str, body: MoveBucket, who: CurrentUser, state: State) -
 @router.delete("/{bucket}", status_code=204)
 def delete_bucket(bucket: str, who: CurrentUser, state: State) -> Response:
     """Only when nothing is in it."""
-    state.database.write(service.delete_bucket, state, who, bucket)
+    operations.delete_bucket(state, who, bucket)
     return Response(status_code=204)
 
 
@@ -61,9 +62,7 @@ def list_objects(
     cursor: Cursor = None,
     limit: Limit = 1000,
 ) -> ListingOut:
-    path = state.database.read(service.readable, who, bucket, prefix, is_prefix=True)
-    found = state.objects.list(bucket, prefix=path.key, delimiter=delimiter, after=cursor or "", limit=limit)
-    return service.listing_out(who, bucket, found)
+    return operations.list_objects(state, who, bucket, prefix, delimiter=delimiter, after=cursor or "", limit=limit)
 
 
 @router.delete("/{bucket}/objects")
@@ -77,21 +76,21 @@ def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) ->
 async def put(
     bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
 ) -> ObjectOut:
-    incoming = await run_in_threadpool(operations.begin_put, state, who, bucket, key, sha256)
+    incoming = await run_in_threadpool(operations.begin_put, state, who, bucket, key, sha256=sha256)
     stored = await receive(request, incoming.writer, sha256)
-    await run_in_threadpool(operations.record_put, state, who, incoming.path)
+    await run_in_threadpool(operations.record_put, state, who, incoming.where)
     return service.object_out(stored)
 
 
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
 def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> Response:
     """Answer with the bytes; or, if `X-Danlu-Direct` is sent and the server lets clients, with where they are."""
-    path = state.database.read(service.readable, who, bucket, key)
+    stored = state.database.read(readable, who, bucket, key).stored
     grants = state.objects.grants() if request.headers.get(DIRECT_HEADER) else None
     if grants is not None:  # where there is no such object, the service says so
-        return RedirectResponse(grants.to_get(path), status_code=307, headers={"Cache-Control": "no-store"})
+        return RedirectResponse(grants.to_get(stored), status_code=307, headers={"Cache-Control": "no-store"})
     ranged = request.headers.get("Range")
-    found = state.objects.open(path, is_part=ranged is not None)
+    found = state.objects.open(stored, is_part=ranged is not None)
     headers = _headers(found.info)
     try:
         wanted = service.parse_range(ranged, found.info.size)
@@ -108,7 +107,7 @@ def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: St
 
 @router.head("/{bucket}/objects/{key:path}", response_class=Response, responses=BYTES)
 def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
-    info = state.objects.stat(state.database.read(service.readable, who, bucket, key))
+    info = state.objects.stat(state.database.read(readable, who, bucket, key).stored)
     return Response(media_type="application/octet-stream", headers=_headers(info))
 
 

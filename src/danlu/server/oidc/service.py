@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from danlu.server.oidc.provider import Person, Provider
 
 LIFE = timedelta(minutes=10)
+PURPOSE = "sign-in by OpenID Connect"
+"""Told apart from what else is sealed with the same key."""
+
 CALLBACK = "/signin/oidc/callback"
 WAITS = "you have asked to be let in; once an admin has done so, sign in again"
 _BEGIN_AGAIN = "this sign-in was not begun in this browser, or it took too long; begin again"
@@ -62,6 +65,7 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
     if provider is None:
         raise NotFound("nobody signs in by OpenID Connect here")
     kept = {
+        "purpose": PURPOSE,
         "state": secrets.make_token(),
         "nonce": secrets.make_token(),
         "verifier": secrets.make_token(),
@@ -92,7 +96,7 @@ def _open(state: ServerState, cookie: str) -> dict[str, str]:
         kept = state.sealer.open(cookie.encode())
     except (DanluError, ValueError) as error:
         raise NotSignedIn(_BEGIN_AGAIN) from error
-    if "until" not in kept or datetime.fromisoformat(kept["until"]) < state.now():
+    if kept.get("purpose") != PURPOSE or datetime.fromisoformat(kept["until"]) < state.now():
         raise NotSignedIn(_BEGIN_AGAIN)
     return kept
 

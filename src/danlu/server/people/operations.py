@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from danlu.auth import secrets
+from danlu.auth import rights, secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotSignedIn
 from danlu.server.identity import browser_session
@@ -35,7 +35,9 @@ def open_session(state: ServerState, body: SignIn, origin: Origin) -> tuple[Sess
 def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cookie: str) -> None:
     """Choose a password. Ends other sessions and links; API keys stay."""
     user = state.database.read(people.get_user, who.user_id)
-    if user is not None and user.password_hash is not None:
+    if user is not None and user.password_hash is None:
+        rights.check_lasting(who, "a first password")
+    elif user is not None:
         told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
             raise bad_field("current", told)

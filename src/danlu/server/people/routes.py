@@ -10,15 +10,16 @@ from fastapi.responses import Response
 from danlu.server.identity import COOKIE, CurrentIdentity, CurrentUser, RequestOrigin
 from danlu.server.paging import Cursor, Limit
 from danlu.server.people import operations, service, sign_in
+from danlu.server.same_site import SameSite
 from danlu.server.state import ServerState, State
-from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SetPassword, SignIn
+from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SetDefaultProject, SetPassword, SignIn
 from danlu.wire.base import Page
 
 router = APIRouter(tags=["people"])
 
 
 @router.post("/session")
-def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Response) -> SessionOut:
+def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Response, _: SameSite) -> SessionOut:
     """Open to all: this is where credentials come from."""
     session, cookie = operations.open_session(state, body, origin)
     set_cookie(state, response, cookie)
@@ -42,6 +43,13 @@ def me(request: Request, who: CurrentIdentity, state: State) -> MeOut:
 def set_password(request: Request, body: SetPassword, who: CurrentUser, state: State) -> Response:
     """Ends other sessions and unused links; API keys stay."""
     operations.set_password(state, who, body, request.cookies.get(COOKIE, ""))
+    return Response(status_code=204)
+
+
+@router.put("/me/default-project", status_code=204)
+def set_default_project(body: SetDefaultProject, who: CurrentUser, state: State) -> Response:
+    """Choose where your jobs, buckets and runs go that name no project. Nobody else can."""
+    state.database.write(service.set_default_project, who, body, state.now())
     return Response(status_code=204)
 
 

@@ -7,14 +7,17 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import JobIdentity, Role, UserIdentity
+from danlu.auth.identity import JobIdentity, UserIdentity
 from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
 from danlu.server.paging import page_of
+from danlu.server.projects.members import add_member
+from danlu.server.scope import project_to_use
 from danlu.spec.audit import Action
-from danlu.store.queries import jobs, people
+from danlu.store.queries import buckets, jobs, people
 from danlu.store.sql.tables import ApiKeyRow
-from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
+from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SetDefaultProject
 from danlu.wire.base import Page
 from danlu.wire.people import RoleName
 
@@ -37,8 +40,8 @@ def first_start(session: Session, now: datetime) -> bool:
         return False
     admin = people.add_user(session, ADMIN, is_admin=True, at=now)
     project = people.add_project(session, PROJECT, at=now)
-    people.add_member(session, project.id, admin.id, Role.OWNER.value)
-    people.add_bucket(session, BUCKET, project.id, now)
+    add_member(session, project.id, admin, RoleName.OWNER)
+    buckets.add_bucket(session, BUCKET, project_id=project.id, at=now)
     return True
 
 
@@ -68,6 +71,7 @@ def me(session: Session, who: UserIdentity) -> MeOut:
     user = people.get_user(session, who.user_id)
     assert user is not None, "whoever asks is there"
     names = people.projects_by_id(session)
+    default = user.default_project_id
     return MeOut(
         name=who.name,
         is_admin=who.is_admin,
@@ -76,6 +80,7 @@ def me(session: Session, who: UserIdentity) -> MeOut:
         full_name=user.full_name,
         email=user.email,
         has_password=user.password_hash is not None,
+        default_project=None if default is None or not rights.can_see_project(who, default) else names.get(default),
     )
 
 
@@ -94,11 +99,26 @@ def job_itself(session: Session, who: JobIdentity) -> MeOut:
     )
 
 
+def set_default_project(session: Session, who: UserIdentity, body: SetDefaultProject, now: datetime) -> None:
+    """Choose where one's own jobs go that name no project."""
+    project_id = project_to_use(session, who, body.project)
+    user = people.get_user(session, who.user_id)
+    assert user is not None, "whoever asks is there"
+    people.set_default_project(session, user, project_id)
+    record_action(session, who, Action.USER_DEFAULT, f"user/{who.name}", at=now, project=body.project)
+
+
 def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) -> NewKeyOut:
     if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
         raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
-    key = secrets.make_api_key()
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
+    if who.key_ends_at is not None and (expires_at is None or expires_at > who.key_ends_at):
+        asked = "no end" if expires_at is None else f"{expires_at:%Y-%m-%d %H:%M}"
+        told = (
+            f"expected an end up to {who.key_ends_at:%Y-%m-%d %H:%M} UTC, when the key that asks expires, got {asked}"
+        )
+        raise bad_field("expires_in_days", told)
+    key = secrets.make_api_key()
     row = ApiKeyRow(
         id=key.id, user_id=who.user_id, name=body.name, digest=key.digest, created_at=now, expires_at=expires_at
     )

@@ -46,8 +46,8 @@ def delete(project: str, who: CurrentUser, state: State) -> Response:
 
 @router.put("/{project}/members/{user}")
 def set_member(project: str, user: str, body: SetMember, who: CurrentUser, state: State) -> ProjectOut:
-    """Add a member, or change the role of one."""
-    return state.database.write(service.set_member, state, who, project, user, body)
+    """Change the role of a member. An admin adds anybody; owners invite: `POST /projects/{project}/invitations`."""
+    return state.database.write(service.set_member, state, who, project, user, body=body)
 
 
 @router.delete("/{project}/members/{user}", status_code=204)

@@ -18,7 +18,7 @@ from danlu.server.scope import find_project
 from danlu.spec.audit import Action
 from danlu.spec.devices import CPU
 from danlu.spec.units import parse_size
-from danlu.store.queries import holdings, people, quotas
+from danlu.store.queries import holdings, people, projects, quotas
 from danlu.wire.quotas import Amounts, QuotaOut, QuotasOut, SetQuotas, UserQuotasOut
 
 CPUS, MEMORY = "cpus", "memory"
@@ -40,14 +40,13 @@ def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, no
     if not rights.can_own_project(who, project_id):
         raise NotAllowed(f"quotas in project {project!r} are for its owners to set; ask one of them")
     changes = {}
+    members = {member.name: member.user_id for member in projects.members(session, project_id)}
     if wanted.project is not None:
         changes[quotas.WHOLE_PROJECT] = _amounts("project", wanted.project)
     for name, amounts in wanted.users.items():
-        user = people.user_by_name(session, name)
-        if user is None:
-            problem = f"there is no user {name!r}"
-            raise bad_field(f"users.{name}", problem)
-        changes[user.id] = _amounts(f"users.{name}", amounts)
+        if name not in members:  # whether there is such a person elsewhere is not told
+            raise bad_field(f"users.{name}", f"{name!r} is no member of {project!r}")
+        changes[members[name]] = _amounts(f"users.{name}", amounts)
     for user_id, checked in changes.items():
         quotas.set_quota(session, project_id, user_id, checked)
     told = wanted.model_dump_json(exclude_none=True)

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from danlu.server.identity import CurrentUser
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
-from danlu.server.templates import service
+from danlu.server.templates import operations, service
 from danlu.wire.base import Page
 from danlu.wire.templates import SaveTemplate, TemplateOut
 
@@ -25,7 +25,7 @@ def list_templates(who: CurrentUser, state: State, cursor: Cursor = None, limit:
 @router.post("", status_code=201)
 def save(body: SaveTemplate, who: CurrentUser, state: State) -> TemplateOut:
     """Keep the fields of a job to begin with; your own template of that name in that project is replaced."""
-    return state.database.write(service.save, state, who, body)
+    return operations.save(state, who, body)
 
 
 @router.delete("/{template}", status_code=204)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
@@ -12,7 +14,6 @@ from danlu.server.paging import is_number, page_of
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.templates import check_template
 from danlu.store.queries import people, templates
 from danlu.store.sql.template_tables import TemplateRow
 from danlu.wire.base import Page
@@ -30,10 +31,11 @@ def list_templates(session: Session, who: UserIdentity, *, after: int, limit: in
     return page_of(shown, limit, lambda template: template.id)
 
 
-def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:
-    """Keep a template; one's own of that name in that project is replaced."""
-    project_id = project_to_use(session, who, body.project)
-    spec, now = check_template(body.spec), state.now()
+def save(
+    session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate, *, spec: dict[str, Any]
+) -> TemplateOut:
+    """Keep a template with these fields; one's own of that name in that project is replaced."""
+    project_id, now = project_to_use(session, who, body.project), state.now()
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:
         if templates.count_of(session, who.user_id) >= MOST_OF_ONE:

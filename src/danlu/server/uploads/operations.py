@@ -7,8 +7,9 @@ from datetime import timedelta
 from danlu.auth.identity import Identity
 from danlu.errors import BadChecksum, Conflict, NotFound
 from danlu.server.invalid import bad_field
+from danlu.server.objects.located import writable
 from danlu.server.objects.operations import record_put
-from danlu.server.objects.service import object_out, writable
+from danlu.server.objects.service import object_out
 from danlu.server.state import ServerState
 from danlu.server.uploads import service
 from danlu.server.uploads.service import part_bytes
@@ -24,9 +25,9 @@ KEPT = timedelta(days=7)
 def begin(state: ServerState, who: Identity, bucket: str, body: BeginUpload) -> UploadOut:
     """Begin an upload, or take up the one that was begun for the same bytes. What nobody went on with is dropped."""
     with state.database.reading() as session:
-        path = writable(session, who, bucket, body.key)
+        where = writable(session, who, bucket, body.key)
         old = uploads.begun_before(session, state.now() - KEPT)
-        row = service.same(session, who, path, body)
+        row = service.same(session, who, where, body)
     for one in old:
         _forget(state, one)
     if row is not None and not _can_go_on(state, row, body):
@@ -35,10 +36,10 @@ def begin(state: ServerState, who: Identity, bucket: str, body: BeginUpload) -> 
     if row is None:
         grants = state.objects.grants() if body.direct and body.size > 0 else None
         # asked for before the row is written: no transaction waits for the service
-        service_id = grants.begin(path, body.sha256) if grants is not None else None
-        row = state.database.write(service.add, state, who, path, body, service_id)
+        service_id = grants.begin(where.stored, body.sha256) if grants is not None else None
+        row = state.database.write(service.add, state, who, where, body, service_id)
         if grants is not None and service_id is not None and row.service_id != service_id:
-            grants.drop(path, service_id)
+            grants.drop(where.stored, service_id)
     return upload_out(state, row)
 
 
@@ -48,7 +49,7 @@ def get(state: ServerState, who: Identity, upload_id: str) -> UploadOut:
 
 def grant(state: ServerState, who: Identity, upload_id: str, body: AskGrants) -> GrantsOut:
     """Let the sender put parts where they belong by itself, within a short time."""
-    row = state.database.read(service.find_writable, who, upload_id)
+    row, where = state.database.read(service.find_writable, who, upload_id)
     grants = state.objects.grants()
     if grants is None or row.service_id is None:
         raise Conflict("the parts of this upload go through the server; send them from its offset")
@@ -56,8 +57,7 @@ def grant(state: ServerState, who: Identity, upload_id: str, body: AskGrants) ->
     for part in body.parts:
         if part.number > last:
             raise bad_field("parts", f"part {part.number} is beyond the last one, {last}")
-    path = StorePath(row.bucket, row.key)
-    return GrantsOut(urls=[grants.to_put(path, row.service_id, part.number, part.md5) for part in body.parts])
+    return GrantsOut(urls=[grants.to_put(where.stored, row.service_id, part.number, part.md5) for part in body.parts])
 
 
 def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int) -> UploadRow:
@@ -73,9 +73,9 @@ def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int)
 
 def commit(state: ServerState, who: Identity, upload_id: str) -> ObjectOut:
     """Make the object of the pieces, if they are whole and what was announced."""
-    row = state.database.read(service.find_writable, who, upload_id)
+    row, where = state.database.read(service.find_writable, who, upload_id)
     stored = _finish(state, row) if row.service_id is None else _finish_parts(state, row)
-    record_put(state, who, StorePath(row.bucket, row.key))
+    record_put(state, who, where)
     return stored
 
 
@@ -87,7 +87,7 @@ def upload_out(state: ServerState, row: UploadRow) -> UploadOut:
     grants = state.objects.grants()
     if row.service_id is None or grants is None:
         return UploadOut(id=row.id, offset=min(state.uploads.offset(row.id), row.size), size=row.size)
-    parts = grants.parts(StorePath(row.bucket, row.key), row.service_id)
+    parts = grants.parts(_stored(row), row.service_id)
     step = part_bytes(row.size)
     full = [number for number, part in parts.items() if part.size == min(step, row.size - (number - 1) * step)]
     num_bytes = sum(parts[number].size for number in full)
@@ -102,7 +102,7 @@ def _can_go_on(state: ServerState, row: UploadRow, body: BeginUpload) -> bool:
     if grants is None or not body.direct:
         return False
     try:
-        grants.parts(StorePath(row.bucket, row.key), row.service_id)
+        grants.parts(_stored(row), row.service_id)
     except NotFound:
         return False
     return True
@@ -113,7 +113,7 @@ def _finish(state: ServerState, row: UploadRow) -> ObjectOut:
     if arrived != row.size:
         raise Conflict(f"{arrived} of {row.size} bytes have arrived; go on from there")
     try:
-        info = state.objects.take(StorePath(row.bucket, row.key), state.uploads.file(row.id), row.sha256)
+        info = state.objects.take(_stored(row), state.uploads.file(row.id), row.sha256)
     except BadChecksum:
         _forget(state, row)  # these bytes are of no use: the next try begins anew
         raise
@@ -123,7 +123,7 @@ def _finish(state: ServerState, row: UploadRow) -> ObjectOut:
 
 def _finish_parts(state: ServerState, row: UploadRow) -> ObjectOut:
     """The service has checked each part as it came; here it is seen that none is missing."""
-    grants, path = state.objects.grants(), StorePath(row.bucket, row.key)
+    grants, path = state.objects.grants(), _stored(row)
     if grants is None or row.service_id is None:
         raise Conflict("direct transfers were switched off; begin the upload again")
     arrived = grants.parts(path, row.service_id)
@@ -139,3 +139,8 @@ def _finish_parts(state: ServerState, row: UploadRow) -> ObjectOut:
 
 def _forget(state: ServerState, row: UploadRow) -> None:
     uploads.forget(state.database, state.uploads, state.objects, row)
+
+
+def _stored(row: UploadRow) -> StorePath:
+    """Where the object lies in the object store."""
+    return StorePath(row.place or row.bucket, row.key)

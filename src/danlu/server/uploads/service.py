@@ -7,10 +7,9 @@ import secrets
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import NotFound
-from danlu.server.objects.service import writable
+from danlu.errors import Conflict, NotFound
+from danlu.server.objects.located import Located, writable
 from danlu.server.state import ServerState
-from danlu.spec.paths import StorePath
 from danlu.store.objects import uploads
 from danlu.store.sql.tables import UploadRow
 from danlu.wire.store import BeginUpload
@@ -25,25 +24,29 @@ def find(session: Session, who: Identity, upload_id: str) -> UploadRow:
     return row
 
 
-def find_writable(session: Session, who: Identity, upload_id: str) -> UploadRow:
-    """The upload, if its target may still be written."""
+def find_writable(session: Session, who: Identity, upload_id: str) -> tuple[UploadRow, Located]:
+    """The upload and where it goes, if that is still the bucket that it was begun for, and may be written."""
     row = find(session, who, upload_id)
-    writable(session, who, row.bucket, row.key)
-    return row
+    where = writable(session, who, row.bucket, row.key)
+    if where.bucket.id != row.bucket_id:
+        raise Conflict(f"bucket {row.bucket!r} was made anew since this upload began; begin it again")
+    return row, where
 
 
 def add(
-    session: Session, state: ServerState, who: Identity, path: StorePath, body: BeginUpload, service_id: str | None
+    session: Session, state: ServerState, who: Identity, where: Located, body: BeginUpload, service_id: str | None
 ) -> UploadRow:
     """The upload; the one that was begun earlier for the same bytes when there is one."""
-    row = same(session, who, path, body)
+    row = same(session, who, where, body)
     if row is not None:
         return row
     row = UploadRow(
         id=secrets.token_hex(16),
         owner=owner_of(who),
-        bucket=path.bucket,
-        key=path.key,
+        bucket=where.path.bucket,
+        bucket_id=where.bucket.id,
+        place=where.stored.bucket,
+        key=where.path.key,
         size=body.size,
         sha256=body.sha256,
         service_id=service_id,
@@ -53,10 +56,10 @@ def add(
     return row
 
 
-def same(session: Session, who: Identity, path: StorePath, body: BeginUpload) -> UploadRow | None:
+def same(session: Session, who: Identity, where: Located, body: BeginUpload) -> UploadRow | None:
     """The upload of these bytes that was begun earlier."""
     return uploads.find_upload(
-        session, owner_of(who), bucket=path.bucket, key=path.key, size=body.size, sha256=body.sha256
+        session, owner_of(who), bucket_id=where.bucket.id, key=where.path.key, size=body.size, sha256=body.sha256
     )
 
 

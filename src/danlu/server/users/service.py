@@ -13,6 +13,7 @@ from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.paging import page_of
 from danlu.server.people.service import LINK_LIFE, make_link
+from danlu.server.projects.members import add_member
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -43,6 +44,7 @@ def get(session: Session, who: UserIdentity, name: str) -> UserOut:
 def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite) -> LinkOut:
     """Make an account, and the link that opens it."""
     rights.check_admin(who)
+    rights.check_lasting(who, "an account")
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, is_admin=body.is_admin, at=now)
     join(session, who, user, body.project, body.role, now)
@@ -54,6 +56,7 @@ def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite
 def new_link(session: Session, state: ServerState, who: UserIdentity, name: str, body: MakeLink) -> LinkOut:
     """A link for somebody who forgot the password, or lost the invitation."""
     rights.check_admin(who)
+    rights.check_lasting(who, "a link to sign in with")
     user = find(session, who, name)
     if not user.is_active:
         raise Conflict(f"{name} is disabled; first: danlu users enable {name}")
@@ -69,6 +72,8 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     user = find(session, who, name)
     if not who.is_admin and (user.id != who.user_id or body.is_admin is not None):
         raise NotAllowed("you may change your own full name and mail address; the rest is for admins")
+    if body.is_admin is True and not user.is_admin:
+        rights.check_lasting(who, "making somebody an admin")
     if body.is_admin is False and user.is_admin:
         _check_another_admin(session, user)
     changes = body.model_dump(exclude_none=True)
@@ -125,7 +130,7 @@ def join(
     if row is None:
         told = f"no project {project!r}; `danlu projects ls` lists them"
         raise NotFound(told, fields={"project": told})
-    projects.set_member(session, row.id, user.id, role.value)
+    add_member(session, row.id, user, role)
     record_action(
         session,
         who,

@@ -58,7 +58,7 @@ class Reader:
     def __init__(self, journals: Journals, packs: Packs) -> None:
         self._journals = journals
         self._packs = packs
-        self._tails: OrderedDict[tuple[int, str, int], list[Stretch]] = OrderedDict()
+        self._tails: OrderedDict[tuple[str, str, int], list[Stretch]] = OrderedDict()
         self._lock = threading.Lock()
 
     def lines(
@@ -129,7 +129,8 @@ class Reader:
         """What is not in packs yet, decoded; only what came since the last time is decoded now."""
         if journal.offset <= journal.built:
             return ()
-        key = (journal.run, journal.name, journal.built)
+        # by the run's id: SQLite gives numbers of purged runs to others
+        key = (run_id, journal.name, journal.built)
         with self._lock:
             known = list(self._tails.get(key, ()))
         if len(known) >= MOST_PIECES:
@@ -148,7 +149,7 @@ class Reader:
         return known
 
 
-def _size(tails: Mapping[tuple[int, str, int], list[Stretch]]) -> int:
+def _size(tails: Mapping[tuple[str, str, int], list[Stretch]]) -> int:
     return sum(pieces[-1].end - built for (_, _, built), pieces in tails.items())
 
 

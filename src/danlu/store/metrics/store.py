@@ -79,8 +79,8 @@ class Metrics:
         """Ingest one journal to its end."""
         while True:
             with self._database.reading() as session:
-                row = session.get(JournalRow, (run, journal))
-            if row is None or row.ingested >= row.offset:
+                row, owner = session.get(JournalRow, (run, journal)), session.get(RunRow, run)
+            if row is None or owner is None or owner.id != run_id or row.ingested >= row.offset:
                 return
             data = self.journals.read(run_id, journal, row.ingested, min(row.offset, row.ingested + INGEST_BYTES))
             stretch = decode(data, row.ingested, layouts_of(row), row.ingested_branch)

@@ -20,6 +20,7 @@ from danlu.spec.paths import StorePath, check_key
 CHUNK_BYTES = 1 << 20
 PARTIAL = ".partial."
 NUM_AT_A_TIME = 8
+Bytes = bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Writer(ABC):
     """An upload on its way. Nothing is visible before `commit`; `abort` is quiet at any time."""
 
     @abstractmethod
-    def write(self, data: bytes) -> None: ...
+    def write(self, data: Bytes) -> None: ...
 
     @abstractmethod
     def commit(self, sha256: str | None = None) -> ObjectInfo:
@@ -107,10 +108,10 @@ class Objects(ABC):
     def delete_below(self, path: StorePath) -> int:
         """Delete every object whose key begins with the path's; return how many."""
 
-    def put_many(self, files: Sequence[tuple[StorePath, bytes, str]]) -> Sequence[DanluError | None]:
+    def put_many(self, files: Sequence[tuple[StorePath, Bytes, str]]) -> Sequence[DanluError | None]:
         """Store small objects with these digests, several at a time; say of each why it is not stored."""
 
-        def put(file: tuple[StorePath, bytes, str]) -> DanluError | None:
+        def put(file: tuple[StorePath, Bytes, str]) -> DanluError | None:
             path, data, sha256 = file
             try:
                 writer = self.put(path, sha256)

@@ -19,6 +19,7 @@ from danlu.spec.paths import StorePath, check_bucket
 from danlu.store.objects.base import (
     CHUNK_BYTES,
     PARTIAL,
+    Bytes,
     Listing,
     ObjectInfo,
     Objects,
@@ -158,7 +159,7 @@ class _LocalWriter(Writer):
                 raise _full(error, self.path) from error
         raise Unavailable(f"{self.path}: its folder is being deleted all the time; try again")
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Bytes) -> None:
         self._hash.update(data)
         try:
             self._file.write(data)

@@ -23,6 +23,7 @@ from danlu.spec.paths import StorePath, check_bucket
 from danlu.store.files import NO_ROOM
 from danlu.store.objects.base import (
     CHUNK_BYTES,
+    Bytes,
     Grants,
     Listing,
     ObjectInfo,
@@ -237,7 +238,7 @@ class _S3Writer(Writer):
         self._pending = bytearray()
         self._file: IO[bytes] | None = None
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Bytes) -> None:
         self._hash.update(data)
         if self._file is None and len(self._pending) + len(data) <= IN_MEMORY_BYTES:
             self._pending += data

@@ -27,13 +27,13 @@ class S3Grants(Grants):
         return self._requests.begin_multipart(self._key(path), {SHA256: sha256})
 
     def to_put(self, path: StorePath, upload: str, number: int, md5: str) -> str:
-        return self._requests.sign_part(self._key(path), upload, number, md5)
+        return self._requests.sign_part(self._key(path), upload, number=number, md5=md5)
 
     def parts(self, path: StorePath, upload: str) -> dict[int, Part]:
         return self._requests.list_parts(self._key(path), upload)
 
     def finish(self, path: StorePath, upload: str, parts: dict[int, Part]) -> ObjectInfo:
-        self._requests.complete_multipart(self._key(path), upload, parts)
+        self._requests.complete_multipart(self._key(path), upload, parts=parts)
         return self._objects.stat(path)
 
     def drop(self, path: StorePath, upload: str) -> None:

@@ -71,7 +71,7 @@ class S3Requests:
             made = self._client.create_multipart_upload(Bucket=self._place.bucket, Key=key, Metadata=dict(metadata))
         return str(made["UploadId"])
 
-    def sign_part(self, key: str, upload: str, number: int, md5: str) -> str:
+    def sign_part(self, key: str, upload: str, *, number: int, md5: str) -> str:
         """A URL that accepts this part for 15 minutes. The signature covers Content-MD5: other bytes are rejected."""
         wanted = self._upload(key, upload) | {"PartNumber": number, "ContentMD5": md5}
         return str(self._client.generate_presigned_url("upload_part", Params=wanted, ExpiresIn=GRANT_SECONDS))
@@ -83,7 +83,7 @@ class S3Requests:
                 item["PartNumber"]: Part(item["Size"], item["ETag"]) for page in pages for item in page.get("Parts", ())
             }
 
-    def complete_multipart(self, key: str, upload: str, parts: Mapping[int, Part]) -> None:
+    def complete_multipart(self, key: str, upload: str, *, parts: Mapping[int, Part]) -> None:
         rows = [{"PartNumber": number, "ETag": part.etag} for number, part in sorted(parts.items())]
         with self._our_errors(key):
             self._client.complete_multipart_upload(**self._upload(key, upload), MultipartUpload={"Parts": rows})

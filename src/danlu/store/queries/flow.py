@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import exists, insert, select, update
+from sqlalchemy import exists, func, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
@@ -119,6 +119,17 @@ def move_bucket(session: Session, bucket: str, project_id: int) -> None:
     """The paths of a bucket belong to another project from now on."""
     of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, is_below(f"{bucket}/"))
     session.execute(update(FlowNodeRow).where(*of_bucket).values(project_id=project_id))
+
+
+def retire_bucket(session: Session, bucket: str, bucket_id: str) -> None:
+    """The bucket is deleted: its paths stay known under its id, apart from those of a later bucket of its name."""
+    of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, or_(FlowNodeRow.key == bucket, is_below(f"{bucket}/")))
+    key = f"{bucket}@{bucket_id}" + func.substr(FlowNodeRow.key, len(bucket) + 1)
+    session.execute(
+        update(FlowNodeRow).where(*of_bucket).values(key=key), execution_options={"synchronize_session": False}
+    )
+    session.info.pop(_NODES, None)
+    session.expire_all()
 
 
 def neighbourhood(

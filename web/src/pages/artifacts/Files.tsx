@@ -11,6 +11,7 @@ import { FilePreview } from "@/parts/FilePreview";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { downloadArtifact } from "@/parts/snippets";
+import { saveAs } from "@/parts/saving";
 import { useTexts } from "@/texts/language";
 
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -128,14 +129,7 @@ function FileDialog(props: { version: Version; file: ManifestFile; onClose: () =
   const save = async () => {
     setIsBusy(true);
     try {
-      const address = URL.createObjectURL(new Blob([await readFile(version.id, file)]));
-      const link = document.createElement("a");
-      link.href = address;
-      link.download = file.path.slice(file.path.lastIndexOf("/") + 1);
-      link.click();
-      setTimeout(() => {
-        URL.revokeObjectURL(address);
-      }, 10_000);
+      saveAs(new Blob([await readFile(version.id, file)]), file.path);
     } catch (error) {
       complain(error);
     }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { modelQuery, modelVersionsQuery, type Model, type ModelVersion } from "@/api/models";
 import { Button } from "@/parts/Button";
 import { DataTable, type Column } from "@/parts/DataTable";
+import { Description } from "@/parts/Description";
 import { Loading, Problem } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
 import { Found } from "@/parts/Found";
@@ -54,7 +55,7 @@ export function ModelPage() {
           ...Object.entries(model.tags ?? {}),
         ]}
       />
-      {model.description && <p className="wrap">{model.description}</p>}
+      <Description text={model.description} />
       <Found of={listed} lines={6}>
         {(versions) =>
           versions.length ? (

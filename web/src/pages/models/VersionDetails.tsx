@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { ModelVersion } from "@/api/models";
 import { Code } from "@/parts/Code";
+import { Description } from "@/parts/Description";
 import { Facts } from "@/parts/Facts";
 import { storePlace } from "@/parts/flow/links";
 import { flatten, showBytes, showValue } from "@/parts/numbers";
@@ -52,7 +53,7 @@ export function VersionDetails(props: { version: ModelVersion }) {
         ]}
       />
       <p className="muted">{version.is_copied ? texts.copied : texts.notCopied}</p>
-      {version.description && <p className="wrap">{version.description}</p>}
+      <Description text={version.description} />
       <div className={styles.columns}>
         <Values title={texts.metrics} values={version.metrics ?? {}} />
         <Values title={texts.hparams} values={flatten(version.hparams ?? {})} />

@@ -5,6 +5,7 @@ import { mediaQuery, seriesQuery, useRun, type Metric, type Run } from "@/api/ru
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { SYSTEM } from "@/parts/chart/groups";
 import type { ChartView } from "@/parts/chart/view";
+import { Description } from "@/parts/Description";
 import { Empty, Loading, Notice, Problem, ProblemLine } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
 import { Flow } from "@/parts/flow/Flow";
@@ -38,7 +39,7 @@ export function RunPage() {
       {run.deleted_at && <Notice icon="trash">{texts.inBin}</Notice>}
       <RunFacts run={run} />
       {run.reason && run.state !== "finished" && <Notice kind="bad">{run.reason}</Notice>}
-      {run.description && <p className="wrap">{run.description}</p>}
+      <Description text={run.description} />
       <Parts run={run} />
     </div>
   );

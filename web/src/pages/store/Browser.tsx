@@ -21,6 +21,7 @@ import { showBytes } from "@/parts/numbers";
 import { droppedFrom, pickedFrom, type Picked } from "@/parts/picked";
 import { copyToStore } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
+import { fileName } from "@/parts/saving";
 import { useTexts } from "@/texts/language";
 import { Crumbs } from "./Crumbs";
 import { useUploads } from "./uploads";
@@ -249,7 +250,7 @@ export function Browser(props: { bucket: string }) {
             <a
               className={buttonClass("primary")}
               href={objectAddress(bucket, shown.key)}
-              download={shown.name}
+              download={fileName(shown.name)}
             >
               <Icon name="download" />
               {texts.download}

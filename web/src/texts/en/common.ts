@@ -21,6 +21,7 @@ export const common = {
   loadingMore: "Loading the rest",
   incomplete: "This list is not complete.",
   newestOnly: (count: number) => `Only the newest ${count.toLocaleString("en")} are shown.`,
+  hidden: (characters: string) => `Contains characters that cannot be seen: ${characters}.`,
   live: "Live",
   reconnecting: "Reconnecting",
   unreachableTitle: "The server does not answer",

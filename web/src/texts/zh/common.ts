@@ -24,6 +24,7 @@ export const common: Same<typeof en> = {
   loadingMore: "正在加载其余内容",
   incomplete: "列表不完整。",
   newestOnly: (count) => `仅显示最新的 ${count.toLocaleString("zh")} 条。`,
+  hidden: (characters) => `包含不可见字符：${characters}。`,
   live: "实时",
   reconnecting: "重新连接中",
   unreachableTitle: "服务器没有应答",

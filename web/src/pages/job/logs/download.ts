@@ -1,4 +1,5 @@
 import { fetched } from "@/api/client";
+import { saveAs } from "@/parts/saving";
 
 const PART = 8 << 20;
 
@@ -16,10 +17,5 @@ export async function download(
     if (next <= offset) break;
     offset = next;
   }
-  const url = URL.createObjectURL(new Blob(parts, { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveAs(new Blob(parts, { type: "text/plain" }), name);
 }

@@ -1,0 +1,176 @@
+"""The client's carrier: httpx, which knows proxies and certificates as people have set them up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Optional, cast
+
+import httpx
+
+from danlu.transfer.carrier import (
+    CONNECT_SECONDS,
+    MAX_ANSWER_BYTES,
+    READ_SECONDS,
+    Answer,
+    Block,
+    Body,
+    Granted,
+    Request,
+    refused_by_server,
+    refused_by_service,
+    small_blocks,
+)
+from danlu.transfer.errors import Damaged, Disconnected, NotConnected
+
+_NOT_CONNECTED = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+
+class HttpxCarrier:
+    def __init__(self, client: httpx.Client) -> None:
+        """`client` is that of the server, with its address and credentials."""
+        self._client = client
+        self._services: Optional[httpx.Client] = None
+        self._lock = threading.Lock()
+        self.reaches_services = True
+
+    def close(self) -> None:
+        """Close what was opened here; the server's client belongs to somebody else."""
+        if self._services is not None:
+            self._services.close()
+
+    @contextmanager
+    def open(self, request: Request) -> Iterator[Answer]:
+        wanted = _Wanted(request.method, request.path, request.headers, request.body, request.read_seconds)
+        with _exchange(self._client, wanted) as answer:
+            if 200 <= answer.status < 300 or answer.status == 307:
+                yield answer
+                return
+            raise refused_by_server(answer, answer.reason)
+
+    @contextmanager
+    def open_granted(self, granted: Granted) -> Iterator[Answer]:
+        wanted = _Wanted(granted.method, granted.url, granted.headers, granted.body, READ_SECONDS)
+        try:
+            with _exchange(self._client_for_services(), wanted) as answer:
+                if 200 <= answer.status < 300:
+                    yield answer
+                    return
+                raise refused_by_service(answer, answer.reason)
+        except NotConnected:
+            self.reaches_services = False  # not from here; from now on the bytes go through the server
+            raise
+
+    def _client_for_services(self) -> httpx.Client:
+        """For object services: nothing of ours is sent to them but what a grant says."""
+        with self._lock:
+            if self._services is None:
+                self._services = httpx.Client()
+            return self._services
+
+
+class _Wanted:
+    def __init__(
+        self, method: str, url: str, headers: Optional[Mapping[str, str]], body: Optional[Body], read_seconds: float
+    ) -> None:
+        self._method = method
+        self._url = url
+        self._headers = dict(headers or {})
+        self._body = body
+        self._timeout = httpx.Timeout(read_seconds, connect=CONNECT_SECONDS)
+        if body is not None:
+            self._headers["Content-Length"] = str(body.size)
+
+    def send(self, client: httpx.Client) -> httpx.Response:
+        """Send it, with a body that is made anew. Raise _Dead when a kept connection was closed under it."""
+        is_new = False
+
+        def trace(event: str, _: object) -> None:
+            nonlocal is_new
+            is_new = is_new or event.startswith("connection.connect")
+
+        request = client.build_request(
+            self._method,
+            self._url,
+            headers=self._headers,
+            # whatever is like bytes will do
+            content=cast("Iterator[bytes]", small_blocks(self._body)) if self._body is not None else None,
+            timeout=self._timeout,
+            extensions={"trace": trace},
+        )
+        try:
+            return client.send(request, stream=True)
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            raise disconnected(error) if is_new else _Dead from error
+        except httpx.TransportError as error:
+            raise disconnected(error) from error
+
+
+class _Dead(Exception):
+    """The connection had been kept, and ended before an answer came."""
+
+
+@contextmanager
+def _exchange(client: httpx.Client, wanted: _Wanted) -> Iterator[_HttpxAnswer]:
+    answer = _HttpxAnswer(_send(client, wanted))
+    try:
+        yield answer
+    finally:
+        answer.close()
+
+
+def _send(client: httpx.Client, wanted: _Wanted) -> httpx.Response:
+    """Send a request; while kept connections turn out to be dead, on the next one, and in the end on a new one."""
+    while True:
+        try:
+            return wanted.send(client)
+        except _Dead:
+            continue
+
+
+def disconnected(error: httpx.TransportError) -> Disconnected:
+    """What a problem of httpx is for those who move bytes."""
+    kind = NotConnected if isinstance(error, _NOT_CONNECTED) else Disconnected
+    return kind(str(error) or type(error).__name__)
+
+
+class _HttpxAnswer:
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.status = response.status_code
+        self.reason = response.reason_phrase
+
+    def header(self, name: str) -> str:
+        return str(self._response.headers.get(name, ""))
+
+    def blocks(self) -> Iterator[Block]:
+        try:
+            yield from self._response.iter_raw()  # in the sizes they arrive: a larger buffer would be lost in a break
+        except httpx.TransportError as error:
+            raise disconnected(error) from error
+
+    def read(self, max_bytes: int = MAX_ANSWER_BYTES) -> bytes:
+        data = bytearray()
+        for block in self.blocks():
+            data += block
+            if len(data) > max_bytes:
+                raise Damaged(f"an answer of more than {max_bytes} bytes")
+        return bytes(data)
+
+    def close(self) -> None:
+        """An answer without a body leaves its connection for the next request."""
+        is_bodiless = self._response.request.method == "HEAD" or self.header("Content-Length") == "0"
+        try:
+            if is_bodiless and not self._response.is_stream_consumed:
+                self._response.read()
+        except httpx.TransportError:
+            pass  # there was nothing to come
+        finally:
+            self._response.close()

@@ -1,0 +1,39 @@
+"""Packs of bytes that are named by their digests, as they arrive."""
+
+from __future__ import annotations
+
+import re
+
+from danlu.content.packs import unpack
+from danlu.errors import InvalidInput, TooLarge
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def read_pack(body: bytes | bytearray, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
+    """Digest -> bytes, each of `min_bytes` to `max_bytes`. The digests are checked when the bytes are stored."""
+    try:
+        header, rest = unpack(body)
+        sizes = [int(item["size"]) for item in header]
+        digests = [str(item["sha256"]) for item in header]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"the pack cannot be read: {error}; expected sha256 and size of each") from error
+    if sum(sizes) != len(rest) or any(not min_bytes <= size <= max_bytes for size in sizes):
+        raise InvalidInput(
+            f"the pack has {sum(sizes)} bytes by its header, and {len(rest)} came; expected {min_bytes} to {max_bytes} "
+            "bytes of each"
+        )
+    if len(rest) > max_pack_bytes:
+        raise TooLarge(f"a pack holds up to {max_pack_bytes} bytes; send several")
+    found, begin = {}, 0
+    for digest, size in zip(digests, sizes, strict=True):
+        check_digest(digest)
+        found[digest] = rest[begin : begin + size]
+        begin += size
+    return found
+
+
+def check_digest(digest: str) -> None:
+    if not _DIGEST.fullmatch(digest):
+        told = f"expected 64 hexadecimal digits, got {digest[:80]!r}"
+        raise InvalidInput(f"digests: {told}", fields={"digests": told})
