@@ -156,7 +156,7 @@ class TestLines:
         line.idle_seconds = 0.02
 
         def pause() -> None:
-            assert line.closed.acquire(timeout=60)
+            assert line.closed.acquire()
 
         move(api, tmp_path, lambda: Listener(pause))
 

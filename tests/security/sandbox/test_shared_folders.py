@@ -45,7 +45,7 @@ class TestServer:
         if not next(iter(client.nodes())).has_sandbox:
             pytest.skip("no sandbox here")
         job = client.jobs.submit(name="writes", contract="apulis", command="echo weights > /data/of-main")
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED
+        assert job.wait().state is JobState.SUCCEEDED
         shared = server.data_dir / "shared"
         (folder,) = [path for path in shared.iterdir() if (path / "of-main").exists()]
         assert folder.name.isdigit()
