@@ -10,7 +10,7 @@ import pytest
 
 from danlu.client import Client
 from danlu.spec.states import is_over
-from danlu.testing import preloaded
+from danlu.testing import preloaded, waiting
 from danlu.testing.postgres import Postgres, find_binaries, running_postgres
 from danlu.testing.serving import RunningServer
 
@@ -23,11 +23,14 @@ from tests.support.world import Api, World, make_world
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff after")
+    parser.addoption("--hang-seconds", type=float, help="how long to wait for what does not come; short where it fails")
     parser.addoption("--database", choices=KINDS, default="sqlite", help="what tests run on that do not ask for both")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     preloaded.turn_on()
+    if config.getoption("--hang-seconds"):
+        waiting.HANG_SECONDS = config.getoption("--hang-seconds")
 
 
 def pytest_unconfigure() -> None:

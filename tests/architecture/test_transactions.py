@@ -27,8 +27,7 @@ BESIDE_REQUESTS: dict[str, str] = {
 }
 """Modules that are neither routes nor operations and open transactions, and why."""
 
-NOT_YET: dict[str, int] = {
-}
+NOT_YET: dict[str, int] = {}
 """Openings that break the rule still. This list only becomes shorter."""
 
 SESSIONS_USED: dict[str, str] = {

@@ -133,9 +133,10 @@ def test_an_invitation_is_made_listed_accepted_and_the_default_project_stays(
         for project in ("home", "lab"):
             admin.projects.make(project)
         invited = admin.people.invite("grace", project="home")
-    assert "if there is a grace, they are invited to lab as viewer" in danlu(
-        "projects", "invite", "lab", "grace", "--role", "viewer"
-    ).out
+    assert (
+        "if there is a grace, they are invited to lab as viewer"
+        in danlu("projects", "invite", "lab", "grace", "--role", "viewer").out
+    )
     assert "if there is a nobody-such, they are" in danlu("projects", "invite", "lab", "nobody-such").out
     asked = parsed(danlu("projects", "invitations", "lab", "--json"))
     assert {one["user"] for one in asked} == {"grace", "nobody-such"}

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from danlu.server.console.files import Console, packaged
-from danlu.testing.waiting import HANG_SECONDS
+from danlu.testing import waiting
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -65,7 +65,7 @@ def running_browser(*args: str) -> Iterator[Browser]:
         pytest.skip("Chromium is not installed; scripts/system-packages.sh tests installs it")
     if not Console(packaged()).is_built:
         pytest.skip("the console is not built; make web builds it")
-    expect.set_options(timeout=HANG_SECONDS * 1000)
+    expect.set_options(timeout=waiting.HANG_SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=[*ARGS, *args])
         yield browser
@@ -81,7 +81,7 @@ class Tab:
         self.context: BrowserContext = browser.new_context(
             **{"viewport": {"width": 1280, "height": 800}, "locale": "en-US", **options}
         )
-        self.context.set_default_timeout(HANG_SECONDS * 1000)
+        self.context.set_default_timeout(waiting.HANG_SECONDS * 1000)
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Route, expect
 from tests.support.browser import SHOTS, Tab
 
 from danlu.testing.serving import RunningServer
-from danlu.testing.waiting import HANG_SECONDS, wait_until
+from danlu.testing.waiting import wait_until
 
 NAME = "hostilename"
 LONG = "W" * 2000
@@ -53,13 +53,7 @@ def pages_of_names(console: RunningServer, folder: Path) -> dict[str, str]:
     """Make something of every kind called NAME; the addresses of the pages that show it, by name."""
     env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "DANLU_URL": console.url, "DANLU_API_KEY": console.api_key}
     said = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=True,
+        [sys.executable, "-c", SCRIPT], cwd=folder, env=env, capture_output=True, text=True, check=True
     )
     run = said.stdout.split()[-1]
     artifact = left_by(console, run)
@@ -77,7 +71,7 @@ def pages_of_names(console: RunningServer, folder: Path) -> dict[str, str]:
         client.frameworks.add(NAME, title=NAME, description=NAME)
         ended = client.jobs.submit(name=NAME, command=f"echo {NAME}; exit 3", tags={NAME: NAME}, env={NAME: NAME})
         waits = client.jobs.submit(name=NAME, command="true", resources={"device": "npu:910b:4"}, nodes=9)
-        ended.wait(timeout=HANG_SECONDS)
+        ended.wait()
     tabs = ("", "/logs", "/metrics", "/resources", "/tasks", "/spec", "/events")
     return {
         "overview": "/",

@@ -15,6 +15,7 @@ import httpx
 import uvicorn
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from sqlalchemy import inspect
 from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
 from tests.support.databases import copy_sqlite
@@ -247,7 +248,7 @@ def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterat
     if not database_url and not file.exists():
         copy_sqlite(file)
     database = Database(database_url or sqlite_url(file))
-    if database_url:
+    if not inspect(database.engine).has_table("jobs"):
         migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))

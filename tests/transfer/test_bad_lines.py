@@ -16,7 +16,6 @@ from danlu import journal
 from danlu.client.files.code import build_tree
 from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
-from danlu.testing.waiting import HANG_SECONDS
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
 from danlu.transfer.artifact_upload import Source, send_artifact
@@ -157,7 +156,7 @@ class TestLines:
         line.idle_seconds = 0.02
 
         def pause() -> None:
-            assert line.closed.acquire(timeout=HANG_SECONDS)
+            assert line.closed.acquire()
 
         move(api, tmp_path, lambda: Listener(pause))
 

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from danlu.testing.waiting import HANG_SECONDS
 from danlu.transfer.crew import Crew
 from danlu.transfer.errors import Stopped
 
@@ -44,7 +43,7 @@ def test_who_moves_bytes_is_ended_by_the_failure_of_another() -> None:
     def work(number: int) -> None:
         if number == 0:
             raise LookupError("zero")
-        assert has_failed.wait(HANG_SECONDS)
+        assert has_failed.wait()
         tell = crew.told(lambda *_: None)
         try:
             tell("x", -5, True)  # what is taken back may be said
@@ -57,7 +56,7 @@ def test_who_moves_bytes_is_ended_by_the_failure_of_another() -> None:
         with crew:
             crew.put(1)
             crew.put(0)
-            assert crew.has_failed.wait(HANG_SECONDS)
+            assert crew.has_failed.wait()
             has_failed.set()
 
     crew = Crew(work, 2)
@@ -72,13 +71,13 @@ def test_a_problem_of_who_hands_over_ends_all() -> None:
 
     def work(_: int) -> None:
         begun.set()
-        assert crew.has_failed.wait(HANG_SECONDS)
+        assert crew.has_failed.wait()
         is_over.set()
 
     def run() -> None:
         with crew:
             crew.put(1)
-            assert begun.wait(HANG_SECONDS)
+            assert begun.wait()
             raise KeyboardInterrupt
 
     crew = Crew(work, 2)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from danlu.testing.waiting import HANG_SECONDS
 from danlu.transfer.errors import Disconnected
 from danlu.transfer.file_download import RemoteFile
 from danlu.transfer.local_files import write_whole
@@ -82,7 +81,7 @@ def test_several_processes_fetch_once(tmp_path: Path, folder: Path) -> None:
         for target in targets
     ]
     for task in tasks:
-        task.communicate(b"go\n", timeout=HANG_SECONDS)
+        task.communicate(b"go\n")
     assert [task.returncode for task in tasks] == [0] * 6
     assert [target.read_bytes() for target in targets] == [DATA] * 6
     assert Source(tmp_path / "log").num_fetches == 1
@@ -173,7 +172,7 @@ def test_who_fetches_and_is_silent_is_not_waited_for(tmp_path: Path, folder: Pat
 
     def hang(_file: RemoteFile, _told: Told) -> None:
         begun.set()
-        assert is_over.wait(HANG_SECONDS)
+        assert is_over.wait()
         raise Disconnected("broke")
 
     def first() -> None:
@@ -182,7 +181,7 @@ def test_who_fetches_and_is_silent_is_not_waited_for(tmp_path: Path, folder: Pat
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert begun.wait(HANG_SECONDS)
+    assert begun.wait()
     NodeCache(str(folder), MIB, silent_seconds=0.3).place(remote(DATA, tmp_path / "b"), source.fetch)
     assert (tmp_path / "b").read_bytes() == DATA
     is_over.set()

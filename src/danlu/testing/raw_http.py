@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from danlu.testing.waiting import HANG_SECONDS
 
-
 TCP_ESTABLISHED = 1
 
 

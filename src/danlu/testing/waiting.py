@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-HANG_SECONDS = 900.0
+HANG_SECONDS = 300.0
 """More than anything takes on a machine with ten times as much work as it has cores: whoever waits longer hangs."""
 
 FIRST_PAUSE_SECONDS = 0.005

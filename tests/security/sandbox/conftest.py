@@ -13,6 +13,7 @@ from danlu.engines.settings import EngineSettings
 from danlu.launch import Owner
 from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS
 
 
 @pytest.fixture
@@ -22,8 +23,8 @@ def settings(tmp_path: Path) -> EngineSettings:
         server_id="attacked",
         homes_dir=tmp_path / "homes",
         shared_dir=tmp_path / "shared",
-        stage_in_patience_seconds=20,
-        stage_out_patience_seconds=20,
+        stage_in_patience_seconds=100 * HANG_SECONDS,
+        stage_out_patience_seconds=100 * HANG_SECONDS,
     )
 
 

@@ -55,7 +55,7 @@ class TestJobs:
         assert found.get("i386", refused[0]) in refused  # missing where the kernel ends a program that tries
 
     def test_a_shell_in_the_task_has_the_same_filter(self, starter: Starter, engine: LocalEngine) -> None:
-        job = starter.start("echo up; sleep 60")
+        job = starter.start("echo up; sleep 3600")
         job.wait_for_log("up")
         channel = engine.open_channel(job.handles[0], ["python3", "-c", FORBIDDEN], None)
         said = b""

@@ -54,7 +54,7 @@ class TestStopFile:
         ],
     )
     def test_nothing_leads_it_elsewhere(self, starter: Starter, engine: LocalEngine, victim: Path, lay: str) -> None:
-        job = starter.start(f"{lay.format(victim=victim, config=CONFIG)}; echo laid; sleep 100")
+        job = starter.start(f"{lay.format(victim=victim, config=CONFIG)}; echo laid; sleep 3600")
         job.wait_for_log("laid")
         (seen,) = job.stop(grace_seconds=1.0)
         assert seen.state is TaskState.STOPPED
@@ -222,7 +222,7 @@ class TestProc:
 
     def test_mounts_of_the_machine_are_not_told(self, starter: Starter, engine: LocalEngine) -> None:
         """The folder of the task is named there, as for every container; other jobs and the database are not."""
-        other = starter.start("echo up; sleep 60")
+        other = starter.start("echo up; sleep 3600")
         other.wait_for_log("up")
         job = starter.start("cat /proc/self/mountinfo /proc/self/mounts")
         job.wait()

@@ -79,7 +79,7 @@ class TestRights:
         assert run(starter, STATUS.format("-h /proc/1/status /proc/self/status")) == RIGHTS * 2
 
     def test_so_has_a_shell_in_the_task(self, starter: Starter, engine: LocalEngine) -> None:
-        job = starter.start("echo up; sleep 60")
+        job = starter.start("echo up; sleep 3600")
         job.wait_for_log("up")
         channel = engine.open_channel(job.handles[0], ["sh", "-c", STATUS.format("/proc/self/status")], None)
         said = b""
@@ -109,7 +109,7 @@ class TestSignals:
 
     def test_a_job_that_starves_it_harms_itself_alone(self, starter: Starter) -> None:
         """prlimit may be used on processes of the same user. The task ends, with a record; others go on."""
-        other = starter.start("echo up; sleep 60")
+        other = starter.start("echo up; sleep 3600")
         other.wait_for_log("up")
         program = "import resource as r\nfor k in (r.RLIMIT_NOFILE, r.RLIMIT_CPU, r.RLIMIT_AS): r.prlimit(1, k, (1, 1))"
         job = starter.start(["python3", "-c", f"{program}\nprint('done', flush=True)"])
@@ -129,7 +129,7 @@ class TestSignals:
 
     def test_neither_its_folder_nor_its_door_can_be_seen(self, starter: Starter, engine: LocalEngine) -> None:
         """The control pipe, the door, the record and the token of the stager are in the task's folder."""
-        job = starter.start("echo up; sleep 60")
+        job = starter.start("echo up; sleep 3600")
         job.wait_for_log("up")
         folder = Path(engine.nodes()[0].work_dir, job.plan.job_id, "1", "0")
         assert (folder / "door").exists()

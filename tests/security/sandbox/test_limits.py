@@ -23,7 +23,7 @@ children = 0
 try:
     while children < 5000:
         if os.fork() == 0:
-            time.sleep(600)
+            time.sleep(3600)
         children += 1
 except OSError as error:
     print('refused after', children, error.strerror, flush=True)
@@ -146,7 +146,7 @@ class TestDisk:
         limited(settings, starter, max_disk_bytes=8 * MIB)
         program = (
             "import tempfile, time\nheld = []\nfor n in range(12):\n    held.append(tempfile.TemporaryFile(dir='.'))\n"
-            f"    held[-1].write(bytes({MIB})); held[-1].flush()\nprint('written', flush=True)\ntime.sleep(100)\n"
+            f"    held[-1].write(bytes({MIB})); held[-1].flush()\nprint('written', flush=True)\ntime.sleep(3600)\n"
         )
         job = starter.start(["python3", "-c", program])
         (seen,) = job.wait()
@@ -156,7 +156,7 @@ class TestDisk:
         self, settings: EngineSettings, starter: Starter, engine: LocalEngine
     ) -> None:
         limited(settings, starter, max_disk_bytes=MIB // 2)
-        job = starter.start(f"cat > nest.py <<'EOF'\n{NEST}\nEOF\npython3 nest.py . ; sleep 100")
+        job = starter.start(f"cat > nest.py <<'EOF'\n{NEST}\nEOF\npython3 nest.py . ; sleep 3600")
         (seen,) = job.wait()
         assert (seen.reason, seen.message) == (
             "disk_limit",

@@ -13,7 +13,6 @@ from danlu.server.shared_folders import DONE, name_by_id
 from danlu.spec.states import JobState, TaskState
 from danlu.testing.engines import Starter
 from danlu.testing.serving import RunningServer
-from danlu.testing.waiting import HANG_SECONDS
 
 
 def run(starter: Starter, owner: Owner, owner_id: int, command: str) -> str:
@@ -46,7 +45,7 @@ class TestServer:
         if not next(iter(client.nodes())).has_sandbox:
             pytest.skip("no sandbox here")
         job = client.jobs.submit(name="writes", contract="apulis", command="echo weights > /data/of-main")
-        assert job.wait(timeout=HANG_SECONDS).state is JobState.SUCCEEDED
+        assert job.wait().state is JobState.SUCCEEDED
         shared = server.data_dir / "shared"
         (folder,) = [path for path in shared.iterdir() if (path / "of-main").exists()]
         assert folder.name.isdigit()

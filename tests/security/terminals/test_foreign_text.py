@@ -234,7 +234,7 @@ def test_wrong_calls_that_quote_their_words(victim: Victim) -> None:
 
 
 def test_output_of_exec(victim: Victim, mallory: Client) -> None:
-    job = mallory.jobs.submit(name="shelled", command="sleep 300")
+    job = mallory.jobs.submit(name="shelled", command="sleep 3600")
     try:
         until_running(job)
         seen = victim("exec", job.id, "--", *printing("".join(ON_ONE_LINE)))

@@ -23,7 +23,6 @@ from danlu.server.logs.service import LogPlace, LogStatus, statuses
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.hub import Hub
 from danlu.server.streams.poller import Board, Pace
-from danlu.store.logs.index import Logs
 from danlu.wire.logs import LogEnd
 
 KEPT_BYTES = 1 << 20
