@@ -106,25 +106,24 @@ def lacking(session: Session, state: ServerState, who: Identity, upload_id: str,
     return LackingOut(lacking=sorted(set(digests) - set(known)))
 
 
-def take(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+def take(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
     """Store chunks, each by its digest, which is checked."""
     chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
         project_id = find(session, who, upload_id).project_id
         blobs.expect(session, project_id, chunks, state.now())
     problems = state.blobs.put_many(list(chunks.items()))
-    stored = [chunk for chunk, problem in zip(chunks.items(), problems, strict=True) if problem is None]
+    stored = {digest: len(chunks[digest]) for digest, problem in zip(chunks, problems, strict=True) if problem is None}
     with state.database.writing() as session:
         find(session, who, upload_id).seen_at = state.now()
-        for digest, data in stored:
-            blobs.own(session, project_id, digest, state.now(), size=len(data))
+        blobs.own_all(session, project_id, stored, state.now())
     for problem in problems:
         if problem is not None:
             raise problem
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = _read(body)
     data = manifest.to_json()
@@ -242,7 +241,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
             raise InvalidInput(f"manifest: {told}", fields={"manifest": told})
 
 
-def _read(body: bytes | bytearray) -> tuple[CommitArtifact, Manifest]:
+def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
     try:
         asked = CommitArtifact.model_validate_json(body)
         return asked, manifests.manifest_of(asked.manifest)

@@ -9,7 +9,7 @@ the removal itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -59,21 +59,27 @@ class Blobs:
 
 def own(session: Session, project_id: int, digest: str, at: datetime, *, size: int | None = None) -> None:
     """Note that a project has sent these bytes, and that they are there. Quiet when it had already."""
-    row = session.get(BlobOwnerRow, (project_id, digest))
-    if row is None:
-        row = BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0)
-        session.add(row)
-    elif at - row.added_at > TOUCH:
-        row.added_at = at
-    row.num_refs = max(0, row.num_refs)
-    row.size = row.size if size is None else size
+    own_all(session, project_id, {digest: size}, at)
+
+
+def own_all(session: Session, project_id: int, sizes: Mapping[str, int | None], at: datetime) -> None:
+    """As `own`, for many: digest -> size."""
+    known = {row.digest: row for row in _rows(session, project_id, sizes)}
+    for digest, size in sizes.items():
+        row = known.get(digest)
+        if row is None:
+            session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0, size=size))
+            continue
+        if at - row.added_at > TOUCH:
+            row.added_at = at
+        row.num_refs = max(0, row.num_refs)
+        row.size = row.size if size is None else size
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
     """Note that these bytes are about to be written, so that nobody removes them as they arrive."""
     wanted = sorted(set(digests))
-    query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted))
-    known = {row.digest: row for row in session.scalars(query)}
+    known = {row.digest: row for row in _rows(session, project_id, wanted)}
     for digest in wanted:
         row = known.get(digest)
         if row is None:
@@ -85,10 +91,10 @@ def expect(session: Session, project_id: int, digests: Iterable[str], at: dateti
 def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
     """Digest -> size of those that a project has sent, and that are there."""
     found: dict[str, int] = {}
-    for part in _parts(digests):
+    for step in _in_steps(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
             BlobOwnerRow.project_id == project_id,
-            BlobOwnerRow.digest.in_(part),
+            BlobOwnerRow.digest.in_(step),
             BlobOwnerRow.num_refs >= 0,
             BlobOwnerRow.size.is_not(None),
         )
@@ -98,20 +104,20 @@ def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> di
 
 def refer(session: Session, project_id: int, digests: Iterable[str], change: int) -> None:
     """Count that one more manifest of a project names these bytes, or one less. They must be there."""
-    for part in _parts(digests):
+    for step in _in_steps(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part))
+            .where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(step))
             .values(num_refs=BlobOwnerRow.num_refs + change)
         )
 
 
 def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
     """Note that these bytes are still used, so that they are not cleaned away."""
-    for part in _parts(digests):
+    for step in _in_steps(digests):
         session.execute(
             update(BlobOwnerRow)
-            .where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.added_at < at - TOUCH)
+            .where(BlobOwnerRow.digest.in_(step), BlobOwnerRow.added_at < at - TOUCH)
             .values(added_at=at)
         )
 
@@ -119,15 +125,21 @@ def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
 def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
     """Return those of the digests that one of the projects has sent; None: any project."""
     found: set[str] = set()
-    for part in _parts(digests):
-        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0)
+    for step in _in_steps(digests):
+        query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(step), BlobOwnerRow.num_refs >= 0)
         if project_ids is not None:
             query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
     return found
 
 
-def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+def _rows(session: Session, project_id: int, digests: Iterable[str]) -> Iterator[BlobOwnerRow]:
+    for step in _in_steps(digests):
+        query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(step))
+        yield from session.scalars(query)
+
+
+def _in_steps(digests: Iterable[str]) -> Iterator[list[str]]:
     wanted = sorted(set(digests))
     return (wanted[first : first + 500] for first in range(0, len(wanted), 500))
 
