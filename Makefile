@@ -23,7 +23,7 @@ lint: $(VENV)/.dev-ready web/.ready
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/test_architecture.py
+	$(BIN)/pytest -q tests/architecture
 	scripts/npm.sh run -s types
 	scripts/npm.sh run -s lint
 

@@ -21,7 +21,7 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-from danlu.store.objects.s3_signing import S3Place
+from danlu.store.objects.s3_place import S3Place
 from danlu.testing.s3 import BUCKET, running_rclone
 from danlu.testing.serving import RunningServer
 

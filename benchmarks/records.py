@@ -27,7 +27,7 @@ ROOT = HERE.parent
 PARTS = HERE / "records"
 sys.path.insert(0, str(PARTS))
 
-from memory import peak_while_running  # noqa: E402
+from memory import TIMED_OUT, peak_while_running  # noqa: E402
 
 DELAY_US = 5000
 RUN_SECONDS = 90
@@ -80,6 +80,8 @@ WITHOUT_DEPENDENCIES = {
     "litdata": ["torchvision"],
     "webdataset": ["torchvision"],
 }
+
+SYSTEM_PACKAGES = {"ffcv": "its build needs g++ pkg-config libturbojpeg0-dev libopencv-dev"}
 
 # name, numerator, denominator, gate, goal
 RATIOS = [
@@ -166,7 +168,8 @@ def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
             lines = [line for line in run.stderr.splitlines() if line.strip()]
-            return f"does not install: {lines[-1][:160] if lines else 'pip failed'}"
+            needs = f" ({SYSTEM_PACKAGES[name]})" if name in SYSTEM_PACKAGES else ""
+            return f"does not install{needs}: {lines[-1][:160] if lines else 'pip failed'}"
     done.touch()
     return ""
 
@@ -239,10 +242,10 @@ def run_turns(
     for turn in range(repeats):
         results = {}
         for pipeline in list(wanted):
-            measured = _run(pipeline, data, slow, folder)
+            measured, failure = _run(pipeline, data, slow, folder)
             if measured is None:
                 wanted.remove(pipeline)
-                missing[pipeline.name] = "installs, but fails to run here"
+                missing[pipeline.name] = failure
             else:
                 results[pipeline.name] = measured
                 load = os.getloadavg()[0]
@@ -252,23 +255,26 @@ def run_turns(
     return turns
 
 
-def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra: str) -> Measured | None:
+def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra: str) -> tuple[Measured | None, str]:
+    """Return what was measured, or why nothing was."""
     place = slow.folder if pipeline.where == "slow" else data
     cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there: a warm-up would only take time
     if extra and cold:
-        return None
+        return None, "nothing to prepare"
     command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
     output, peak = peak_while_running(
         [*command, pipeline.module, pipeline.function, str(place), *extra, *cold], 600 if extra else RUN_SECONDS
     )
     if extra:
-        return None
+        return None, "prepared"
     for line in reversed(output.splitlines()):
         if line.startswith("{"):
             result = json.loads(line)
-            return Measured(result["images"] / result["seconds"], peak)
+            return Measured(result["images"] / result["seconds"], peak), ""
     print(f"{pipeline.name} failed:\n{output[-1500:]}", file=sys.stderr)
-    return None
+    if output == TIMED_OUT:
+        return None, f"did not finish within {RUN_SECONDS} s"
+    return None, "installs, but fails to run here"
 
 
 def run_starving(folder: Path, data: Path, repeats: int) -> list[float]:

@@ -19,12 +19,12 @@ from datetime import datetime, timedelta, timezone
 from heapq import heappop, heappush
 from itertools import count
 
-from danlu.scheduler.policy.board import Board
 from danlu.scheduler.policy.cluster import empty_node
 from danlu.scheduler.policy.holdings import Quotas
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
 from danlu.scheduler.policy.snapshot import QueuedJob
+from danlu.scheduler.policy.state import SchedulingState
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec, parse_job
 from danlu.spec.nodes import NodeInfo
@@ -75,7 +75,7 @@ class Simulation:
     """Time goes from event to event; whatever happened within a tick is decided on at once, as the loop does."""
 
     def __init__(self, num_nodes: int, quotas: Quotas) -> None:
-        self.board = Board([empty_node(info) for info in make_nodes(num_nodes)], quotas)
+        self.state = SchedulingState([empty_node(info) for info in make_nodes(num_nodes)], quotas)
         self.num_devices = num_nodes * DEVICES_PER_NODE
         self.waits: dict[str, float] = {}
         self.result = Result()
@@ -110,7 +110,7 @@ class Simulation:
 
     def _serve(self) -> None:
         began = time.process_time()
-        decision = self.board.serve(BEGIN + timedelta(seconds=self._now))
+        decision = self.state.serve(BEGIN + timedelta(seconds=self._now))
         self.result.policy_seconds += time.process_time() - began
         self.result.ticks += 1
         for start in decision.starts:
@@ -119,7 +119,7 @@ class Simulation:
             self._started[work.job.id] = self._now
             self._in_use += work.num_devices
             self._at(self._now + self._left[work.job.id], "end", work.job.id)
-            self.board.confirm(work.job.id)
+            self.state.confirm(work.job.id)
         for eviction in decision.evictions:
             self._stopping.add(eviction.job_id)
             self._at(self._now + random.uniform(1, GRACE_SECONDS), "stopped", eviction.job_id)
@@ -127,7 +127,7 @@ class Simulation:
         self.result.num_evictions += len(decision.evictions)
 
     def _submit(self, job_id: str) -> None:
-        self.board.queue.add(Entry(self._works[job_id].job))
+        self.state.queue.add(Entry(self._works[job_id].job))
 
     def _end(self, job_id: str) -> None:
         ran = self._now - self._started.get(job_id, float("inf"))
@@ -142,10 +142,10 @@ class Simulation:
         self._leave(job_id)
         again = replace(work.job, attempt=work.job.attempt + 1)
         self._works[job_id] = replace(work, job=again)
-        self.board.queue.add(Entry(again))
+        self.state.queue.add(Entry(again))
 
     def _leave(self, job_id: str) -> None:
-        self.board.remove_running(job_id)
+        self.state.remove_running(job_id)
         self._in_use -= self._works[job_id].num_devices
         del self._started[job_id]
 
@@ -282,9 +282,9 @@ def tick_seconds(num_nodes: int, num_jobs: int) -> float:
     for number in range(1, 8):
         now = BEGIN + timedelta(seconds=90 + number)
         began = time.process_time()
-        simulation.board.serve(now)
+        simulation.state.serve(now)
         taken.append(time.process_time() - began)
-    assert any(simulation.board.queue.buckets()), "nothing waits: the queue is too short for this cluster"
+    assert any(simulation.state.queue.buckets()), "nothing waits: the queue is too short for this cluster"
     return statistics.median(taken)
 
 

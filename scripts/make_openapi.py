@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import create_app
 from danlu.server.settings import ServerSettings
@@ -18,7 +18,7 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
@@ -33,9 +33,11 @@ def openapi() -> str:
         home = Path(folder)
         database = Database(sqlite_url(home / "unused.db"))
         sealer = Sealer(home / "key")
-        logs, use = Logs(database, LogFiles(home)), UseFiles(home)
-        parts = Parts(database=database, logs=logs, use=use, engines={}, sealer=sealer, server_url="", server_id="")
-        scheduler = Scheduler(parts)
+        logs, usage = Logs(database, LogFiles(home)), UsageFiles(home)
+        context = Context(
+            database=database, logs=logs, usage=usage, engines={}, sealer=sealer, server_url="", server_id=""
+        )
+        scheduler = Scheduler(context)
         state = ServerState(
             settings=ServerSettings(data_dir=home),
             database=database,
@@ -43,7 +45,7 @@ def openapi() -> str:
             blobs=Blobs(LocalObjects(home)),
             uploads=Uploads(home),
             logs=logs,
-            use=use,
+            usage=usage,
             metrics=Metrics(database, JournalFiles(home), LocalObjects(home)),
             sealer=sealer,
             now=utc_now,

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from danlu import errors
+from danlu.engines.settings import EngineOptions
 from danlu.server.settings import ServerSettings
 from danlu.spec.job import Code, Contract, ImageLogin, JobSpec, LaunchMode, Processes, Resources, Retry, Role
 from danlu.spec.reasons import CATALOGUE
@@ -108,7 +109,7 @@ def reasons() -> str:
 
 
 def settings() -> str:
-    told = dict(_documented(ServerSettings))
+    told = {**dict(_documented(EngineOptions)), **dict(_documented(ServerSettings))}
     prefix = str(ServerSettings.model_config["env_prefix"])
     rows = []
     for name, field in ServerSettings.model_fields.items():

@@ -99,7 +99,7 @@ def take_jobs(camera: Camera, scene: Scene) -> None:
     camera.shoot("job", f"/jobs/{scene.live}", seconds=2)
     camera.shoot("logs", f"/jobs/{scene.live}/logs", seconds=2.5)
     camera.shoot("metrics", f"/jobs/{scene.live}/metrics?smoothing=0.6", seconds=3)
-    camera.shoot("resources", f"/jobs/{scene.live}/resources", seconds=3)
+    camera.shoot("resources", f"/jobs/{scene.live}/usage", seconds=3)
     camera.shoot("job-failed", f"/jobs/{scene.failed}", seconds=2)
     page = camera.go(f"/jobs/{scene.best}")
     page.get_by_role("button", name="Register a model").click()

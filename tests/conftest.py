@@ -10,6 +10,7 @@ import pytest
 
 from danlu.client import Client
 from danlu.spec.states import is_over
+from danlu.testing import preloaded
 from danlu.testing.postgres import Postgres, find_binaries, running_postgres
 from danlu.testing.serving import RunningServer
 
@@ -23,6 +24,14 @@ from tests.support.world import Api, World, make_world
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff after")
     parser.addoption("--database", choices=KINDS, default="sqlite", help="what tests run on that do not ask for both")
+
+
+def pytest_configure() -> None:
+    preloaded.turn_on()
+
+
+def pytest_unconfigure() -> None:
+    preloaded.turn_off()
 
 
 @pytest.fixture(scope="session")
@@ -107,12 +116,12 @@ def make_server(tmp_path: Path) -> Iterator[Callable[..., RunningServer]]:
 
 def end_server(running: RunningServer) -> None:
     """Stop what is left of jobs, then the server: tests leave nothing running."""
-    running.stop()
-    running.start()
+    if not running.is_running:
+        running.start()
     with running.client() as client:
         left = [job.id for job in client.jobs.list() if not is_over(job.state)]
         if left:
             client.jobs.stop(left)
             for job_id in left:
-                client.jobs.get(job_id).wait(timeout=60)
+                client.jobs.get(job_id).wait()
     running.stop()

@@ -15,7 +15,7 @@ const ACTIONS = (JSON.parse(readFileSync(API, "utf8")) as Described).components.
 
 export default defineConfig({
   define: { __ACTIONS__: JSON.stringify(ACTIONS) },
-  plugins: [react(), compress(OUT)],
+  plugins: [react({ jsxImportSource: "@/foreign" }), compress(OUT)],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: OUT,
@@ -24,6 +24,7 @@ export default defineConfig({
     target: "es2022",
     reportCompressedSize: false,
   },
+  worker: { format: "es" }, // its libraries load when they are needed
   // `npm run dev` beside a running `danlu up`
   server: { proxy: { "/api": SERVER, "/signin/oidc": SERVER, "/signin/cli": SERVER } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },

@@ -12,6 +12,9 @@
 #include <string>
 #include <unordered_map>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include "crc32c.h"
 #include "jpeg.h"
 #include "kernels.h"
@@ -43,29 +46,14 @@ Decoder &own_decoder() {
     return decoder;
 }
 
-Recipe make_recipe(int crop, int width, int height, std::array<double, 2> scale, std::array<double, 2> ratio, int short_side,
-                   double flip_probability, bool normalise, bool channels_last, std::array<float, 3> mean,
-                   std::array<float, 3> std) {
-    if (crop < 0 || crop > 2 || width < 1 || height < 1 || width > 16384 || height > 16384 || short_side < 1)
+// Python fills a recipe field by field; what makes no sense is refused where it is used.
+void require_sound(const Recipe &r) {
+    const int crop = static_cast<int>(r.crop);
+    if (crop < 0 || crop > 2 || r.out_width < 1 || r.out_height < 1 || r.out_width > 16384 || r.out_height > 16384 ||
+        r.short_side < 1)
         throw nb::value_error("a recipe needs an output of 1 to 16384 pixels a side");
-    if (!(ratio[0] > 0 && ratio[1] > 0 && scale[0] >= 0 && scale[1] >= scale[0])) throw nb::value_error("bad scale or ratio");
-    Recipe r;
-    r.crop = static_cast<Crop>(crop);
-    r.out_width = width;
-    r.out_height = height;
-    r.scale_min = scale[0];
-    r.scale_max = scale[1];
-    r.ratio_min = ratio[0];
-    r.ratio_max = ratio[1];
-    r.short_side = short_side;
-    r.flip_probability = flip_probability;
-    r.normalise = normalise;
-    r.channels_last = channels_last;
-    for (int c = 0; c < 3; c++) {
-        r.mean[c] = mean[c];
-        r.std[c] = std[c];
-    }
-    return r;
+    if (!(r.ratio_min > 0 && r.ratio_max > 0 && r.scale_min >= 0 && r.scale_max >= r.scale_min))
+        throw nb::value_error("bad scale or ratio");
 }
 
 size_t output_bytes(const Recipe &r) {
@@ -79,6 +67,7 @@ nb::tuple fields(const Geometry &g) {
 
 // One image into memory at `out`; returns (status, geometry).
 nb::tuple load_image(nb::handle image, const Recipe &recipe, uint64_t key, uintptr_t out, size_t out_bytes) {
+    require_sound(recipe);
     if (out_bytes != output_bytes(recipe)) throw nb::value_error("the output has not the size of the recipe");
     View view(image);
     Geometry geometry{};
@@ -129,45 +118,50 @@ uint32_t crc_of(nb::handle data) {
 // dropped in calls that hold the GIL, and the threads are gone before the objects are (members die last to first).
 struct PythonPool {
     std::unordered_map<uint64_t, nb::object> kept;
-    Pool pool;
-    PythonPool(int threads, int readers) : pool(threads, readers) {}
+    std::unique_ptr<Pool> pool;
+    const pid_t owner = getpid();
+    PythonPool(int threads, int readers) : pool(std::make_unique<Pool>(threads, readers)) {}
+    // A forked child has the pool and none of its threads: joining them, or destroying what they wait on, never returns.
+    ~PythonPool() {
+        if (getpid() != owner) pool.release();
+    }
 };
 
-uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const int32_t> fds, Array<const uint64_t> offsets,
-                              Array<const uint32_t> places, Array<const uint64_t> keys, uintptr_t out, size_t out_bytes,
-                              Array<int32_t> status, Array<int32_t> geometry, bool verify, nb::object keep) {
-    const size_t n = fds.size();
-    if (offsets.size() != n || places.size() != 3 * n || keys.size() != n || status.size() != n ||
-        geometry.size() != n * geometry_fields)
+uint64_t submit(PythonPool &pool, const Recipe &recipe, Array<const uint8_t> items, nb::object out, nb::object status,
+                nb::object geometry, bool verify) {
+    require_sound(recipe);
+    const size_t n = items.size() / sizeof(Item);
+    const auto out_memory = nb::cast<nb::ndarray<nb::c_contig, nb::device::cpu>>(out);
+    const auto status_memory = nb::cast<Array<int32_t>>(status);
+    const auto geometry_memory = nb::cast<Array<int32_t>>(geometry);
+    if (items.size() != n * sizeof(Item) || status_memory.size() != n || geometry_memory.size() != n * geometry_fields)
         throw nb::value_error("arrays of different lengths");
-    if (out_bytes < n * output_bytes(recipe)) throw nb::value_error("the output is too small for the batch");
+    if (out_memory.nbytes() < n * output_bytes(recipe)) throw nb::value_error("the output is too small for the batch");
     auto batch = std::make_unique<Batch>();
     batch->items.resize(n);
-    for (size_t i = 0; i < n; i++)
-        batch->items[i] = Item{fds.data()[i],           offsets.data()[i],        places.data()[3 * i],
-                               places.data()[3 * i + 1], places.data()[3 * i + 2], keys.data()[i]};
+    if (n) std::memcpy(batch->items.data(), items.data(), items.size());
     batch->recipe = recipe;
     batch->verify = verify;
-    batch->out = reinterpret_cast<uint8_t *>(out);
+    batch->out = static_cast<uint8_t *>(out_memory.data());
     batch->image_bytes = output_bytes(recipe);
     static_assert(sizeof(Status) == sizeof(int32_t), "written in place");
-    batch->status = reinterpret_cast<Status *>(status.data());
-    batch->geometry = reinterpret_cast<Geometry *>(geometry.data());
-    const uint64_t number = pool.pool.submit(std::move(batch));
-    pool.kept[number] = std::move(keep);
+    batch->status = reinterpret_cast<Status *>(status_memory.data());
+    batch->geometry = reinterpret_cast<Geometry *>(geometry_memory.data());
+    const uint64_t number = pool.pool->submit(std::move(batch));
+    pool.kept[number] = nb::make_tuple(std::move(out), std::move(status), std::move(geometry));
     return number;
 }
 
 void wait(PythonPool &pool, uint64_t number) {
     {
         nb::gil_scoped_release release;
-        pool.pool.wait(number);
+        pool.pool->wait(number);
     }
     pool.kept.erase(number);
 }
 
 nb::dict statistics(const PythonPool &pool) {
-    const Statistics &s = pool.pool.statistics();
+    const Statistics &s = pool.pool->statistics();
     nb::dict d;
     d["images"] = s.images.load();
     d["bytes"] = s.bytes.load();
@@ -191,21 +185,42 @@ std::string build_info() {
 } // namespace
 
 NB_MODULE(_core, m) {
+    // A process may end while objects of ours are alive, as DataLoader's workers do; nobody can do anything about it.
+    nb::set_leak_warnings(false);
     m.def("crc32c", &crc_of);
     m.def("build_info", &build_info);
     m.def("transcode", &transcode_image);
     m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true, nb::arg("own_pixels") = true);
     m.def("load", &load_image);
     m.def("draw", [](const Recipe &recipe, int width, int height, uint64_t key) {
+        require_sound(recipe);
         if (width < 1 || height < 1) throw nb::value_error("an image has at least one pixel");
         return fields(draw_geometry(recipe, width, height, key));
     });
     m.attr("GEOMETRY_FIELDS") = geometry_fields;
-    nb::class_<Recipe>(m, "Recipe").def_static("make", &make_recipe);
+    m.attr("ITEM_BYTES") = sizeof(Item);
+    nb::class_<Recipe>(m, "Recipe")
+        .def(nb::init<>())
+        .def_prop_rw("crop", [](const Recipe &r) { return static_cast<int>(r.crop); },
+                     [](Recipe &r, int crop) { r.crop = static_cast<Crop>(crop); })
+        .def_rw("width", &Recipe::out_width)
+        .def_rw("height", &Recipe::out_height)
+        .def_prop_rw("scale", [](const Recipe &r) { return std::array<double, 2>{r.scale_min, r.scale_max}; },
+                     [](Recipe &r, std::array<double, 2> v) { r.scale_min = v[0], r.scale_max = v[1]; })
+        .def_prop_rw("ratio", [](const Recipe &r) { return std::array<double, 2>{r.ratio_min, r.ratio_max}; },
+                     [](Recipe &r, std::array<double, 2> v) { r.ratio_min = v[0], r.ratio_max = v[1]; })
+        .def_rw("short_side", &Recipe::short_side)
+        .def_rw("flip_probability", &Recipe::flip_probability)
+        .def_rw("normalise", &Recipe::normalise)
+        .def_rw("channels_last", &Recipe::channels_last)
+        .def_prop_rw("mean", [](const Recipe &r) { return r.mean; },
+                     [](Recipe &r, std::array<float, 3> v) { r.mean = v; })
+        .def_prop_rw("std", [](const Recipe &r) { return r.deviation; },
+                     [](Recipe &r, std::array<float, 3> v) { r.deviation = v; });
     nb::class_<PythonPool>(m, "Pool")
         .def(nb::init<int, int>())
         .def("submit", &submit)
         .def("wait", &wait)
-        .def("cancel", [](PythonPool &pool, uint64_t number) { pool.pool.cancel(number); })
+        .def("cancel", [](PythonPool &pool, uint64_t number) { pool.pool->cancel(number); })
         .def("statistics", &statistics);
 }

@@ -1,6 +1,7 @@
 // What to do with one image: which part of it, how large it becomes, mirrored or not.
 // The Python twin of this file is records/draws.py; both must draw the same numbers.
 #pragma once
+#include <array>
 #include <cstdint>
 
 namespace danlu {
@@ -18,9 +19,9 @@ struct Recipe {
     double ratio_min = 3.0 / 4.0, ratio_max = 4.0 / 3.0;
     int32_t short_side = 256; // Crop::center only
     double flip_probability = 0.0;
-    int32_t normalise = 1;      // 1: float32 of (v/255 - mean) / std; 0: uint8
+    int32_t normalise = 1;      // 1: float32 of (v/255 - mean) / deviation; 0: uint8
     int32_t channels_last = 0;  // memory order of the output
-    float mean[3] = {0, 0, 0}, std[3] = {1, 1, 1};
+    std::array<float, 3> mean{0, 0, 0}, deviation{1, 1, 1};
 };
 
 // The image's box [x, x+width) x [y, y+height) is resized to virtual_width x virtual_height;

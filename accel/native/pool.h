@@ -15,13 +15,15 @@
 
 namespace danlu {
 
+// The Python twin of this layout is ITEM in records/native_engine.py.
 struct Item {
-    int fd;
+    int32_t fd;
+    uint32_t length;      // of the record's data
     uint64_t offset;      // of the record in its shard
-    uint32_t length;      // of its data
     uint32_t image_at, image_bytes;
     uint64_t key;         // of the random numbers
 };
+static_assert(sizeof(Item) == 32, "no padding: Python writes it");
 
 struct Batch {
     std::vector<Item> items;

@@ -84,8 +84,8 @@ void Resizer::finish(const Recipe &recipe, Output out) {
     const Filter filter = vertical_.view();
     float scale[3], shift[3];
     for (int c = 0; c < 3; c++) {
-        scale[c] = 1.0f / (255.0f * recipe.std[c]);
-        shift[c] = -recipe.mean[c] / recipe.std[c];
+        scale[c] = 1.0f / (255.0f * recipe.deviation[c]);
+        shift[c] = -recipe.mean[c] / recipe.deviation[c];
     }
     const size_t w = static_cast<size_t>(out_width_), plane = w * static_cast<size_t>(out_height_);
     for (int o = 0; o < out_height_; o++) {

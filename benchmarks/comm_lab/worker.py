@@ -99,6 +99,7 @@ def ours(attachment: Attachment) -> Callable[[torch.Tensor], None]:
             engine.pipeline.put(Bucket(index, buffer, index == NUM_BUCKETS - 1, promises[-1]))
         for promise in promises:
             promise.wait()
+        engine.pipeline.raise_error()
 
     return run
 

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+TIMED_OUT = "timed out"
 FIELDS = re.compile(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
 
 
@@ -30,7 +31,7 @@ def peak_while_running(command: list[str], timeout_seconds: float) -> tuple[str,
     try:
         output, _ = process.communicate(timeout=timeout_seconds)
     except subprocess.TimeoutExpired:
-        output = "timed out"
+        output = TIMED_OUT
     finally:
         ended.set()
         watcher.join()

@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from danlu_accel.records import RecordLoader
+from danlu_accel.records import LoaderOptions, RecordLoader
 
 LOAD = 0.7
 
 
 def main(folder: str) -> None:
-    loader = RecordLoader(Path(folder), "train.index", batch_size=64, threads=2, drop_last=True)
+    loader = RecordLoader(Path(folder), "train.index", batch_size=64, options=LoaderOptions(threads=2, drop_last=True))
     for _ in loader:
         pass
     began, images = time.perf_counter(), 0

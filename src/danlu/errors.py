@@ -9,6 +9,7 @@
     ├── Conflict            409  right request, wrong moment
     │   ├── WrongState      409  ... the job's state does not allow it
     │   └── AlreadyExists   409
+    ├── RequestTimeout      408  the request did not arrive in time
     ├── TooLarge            413
     ├── RangeNotSatisfiable 416  the asked bytes are beyond the end
     ├── BadChecksum         422  bytes arrived that are not what was announced
@@ -79,6 +80,10 @@ class WrongState(Conflict):
 
 class AlreadyExists(Conflict):
     pass
+
+
+class RequestTimeout(DanluError):
+    status = 408
 
 
 class TooLarge(DanluError):

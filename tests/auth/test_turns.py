@@ -8,6 +8,7 @@ import pytest
 
 from danlu.auth.turns import Turns
 from danlu.errors import TooManyRequests
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 
 def test_who_finds_no_turn_in_time_is_told_when_to_come_back() -> None:
@@ -26,8 +27,8 @@ def test_who_finds_no_turn_in_time_is_told_when_to_come_back() -> None:
 
 
 def test_only_a_few_wait() -> None:
-    turns = Turns(num_at_once=1, max_waiting=2, wait_seconds=30)
-    waiting, done = [], threading.Event()
+    turns = Turns(num_at_once=1, max_waiting=2, wait_seconds=HANG_SECONDS)
+    waiting: list[str] = []
 
     def wait() -> None:
         with turns.take():
@@ -37,8 +38,7 @@ def test_only_a_few_wait() -> None:
         threads = [threading.Thread(target=wait) for _ in range(2)]
         for thread in threads:
             thread.start()
-        while turns.num_free_places > 0:
-            done.wait(0.001)
+        wait_until(lambda: turns.num_free_places == 0)
         with pytest.raises(TooManyRequests), turns.take():
             pytest.fail("the third may not even wait")
     for thread in threads:

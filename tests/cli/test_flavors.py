@@ -39,7 +39,7 @@ def test_from_a_price_to_the_cost_of_a_job(danlu: Danlu, client: Client, alone: 
     said = danlu("flavors", "add", "small", "--cpus", "0.5", "--price", "3600", "--description", "to try")
     assert said.out.splitlines()[1].split()[:5] == ["small", "cpu:1", "0.5", "-", "¥3600.00/h"], said.err
     said = danlu("frameworks", "add", "own", "--title", "Own", "--setup", "export WHO=framework", "--launch", "plain")
-    assert "  setup\n    export WHO=framework\n" in said.out, said.err
+    assert "  setup      export WHO=framework\n" in said.out, said.err
     assert parsed(danlu("flavors", "list", "--json"))[0]["price_per_hour"] == "3600.00"
     assert [one["name"] for one in parsed(danlu("frameworks", "list", "--json"))] == ["own"]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.usage import num_looks
 
 from danlu import Client, Job
 from danlu.spec.states import JobState
+from danlu.testing.gates import HOLD
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 from danlu.wire.jobs import JobOut, JobSummary, PlanOut
 
 if TYPE_CHECKING:
@@ -72,11 +74,11 @@ class TestRun:
     def test_ctrl_c_detaches_and_the_job_goes_on(
         self, process: Callable[..., subprocess.Popen[str]], client: Client
     ) -> None:
-        running = process("run", "--name", "left-alone", "--", "echo begun; sleep 100")
+        running = process("run", "--name", "left-alone", "--", "echo begun; sleep 3600")
         assert running.stdout is not None
         assert running.stdout.readline() == "begun\n"
         running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=20)
+        _, told = running.communicate()
         job = client.jobs.get("left-alone")
         assert running.returncode == 101
         assert f"detached: {job.id} goes on. Follow it again: danlu logs -f {job.id}" in told
@@ -151,8 +153,8 @@ class TestPlan:
 def failed(server: RunningServer) -> str:
     """A job whose second rank failed first."""
     with server.client() as client:
-        command = "echo line of $INDEX; [ $INDEX = 0 ] && sleep 100; echo broken; exit 9"
-        return client.jobs.submit(name="broken-one", command=command, nodes=2, tags={"t": "1"}).wait(60).id
+        command = "echo line of $INDEX; [ $INDEX = 0 ] && sleep 3600; echo broken; exit 9"
+        return client.jobs.submit(name="broken-one", command=command, nodes=2, tags={"t": "1"}).wait().id
 
 
 class TestLook:
@@ -175,7 +177,7 @@ class TestLook:
         assert "\x1b" not in said.out
 
     def test_show_leaves_out_lines_that_are_empty(self, danlu: Danlu, client: Client) -> None:
-        job = client.jobs.submit(name="speechless", command="echo; exit 3").wait(timeout=60)
+        job = client.jobs.submit(name="speechless", command="echo; exit 3").wait()
         assert "last lines of rank 0:" not in danlu("show", job.id).out
 
     def test_show_events(self, danlu: Danlu, failed: str) -> None:
@@ -220,17 +222,18 @@ class TestLook:
             assert " drained " in said.out
             assert f"by admin: broken fan ({said.out.rpartition('(')[2]}" in said.out
             job = client.jobs.submit(name="waits-for-a-node", command="true")
-            while job.refresh().reason.code == "submitted":
-                time.sleep(0.05)
-            assert f"the opening of a node (node {name} is drained: broken fan)" in danlu("why", job.id).out
+            wait_until(lambda: job.refresh().reason.code != "submitted")
+            assert f"reopening a node (node {name} is drained: broken fan)" in danlu("why", job.id).out
         finally:
             assert danlu("nodes", "open", name).out == f"{name} is open\n"
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED
+        assert job.wait().state is JobState.SUCCEEDED
 
-    def test_what_a_job_uses(self, danlu: Danlu, client: Client) -> None:
-        job = client.jobs.submit(name="uses", command="sleep 2", resources={"memory": "1GiB"})
+    def test_what_a_job_uses(self, danlu: Danlu, client: Client, server: RunningServer) -> None:
+        job = client.jobs.submit(name="uses", command=HOLD, resources={"memory": "1GiB"})
         assert "not been started yet" in danlu("top", job.id).out or job.refresh().details.attempt == 1
-        job.wait(timeout=60)
+        wait_until(lambda: num_looks(server.data_dir / "work" / job.id / "1/0"))
+        server.let_go(job.id)
+        job.wait()
         head, columns, row = danlu("top", "uses").out.splitlines()
         assert head == f"{job.id} attempt 1: mean, and at most"
         assert columns.split()[:3] == ["RANK", "NODE", "CPU"]
@@ -247,7 +250,7 @@ class TestLook:
 
 class TestEnd:
     def test_stop_wait_start_and_rm(self, danlu: Danlu, client: Client) -> None:
-        first = client.jobs.submit(name="ended", command="[ $DANLU_ATTEMPT = 2 ] || sleep 100")
+        first = client.jobs.submit(name="ended", command="[ $DANLU_ATTEMPT = 2 ] || sleep 3600")
         said = danlu("wait", first.id, "--timeout", "0.2s")
         assert said.code == 101
         assert f"{first.id} is still" in said.err
@@ -261,19 +264,19 @@ class TestEnd:
         assert said.err == f"danlu: no job '{first.id}'; `danlu ps -a` lists them\n"
 
     def test_what_is_over_is_not_being_stopped(self, danlu: Danlu, client: Client) -> None:
-        over = client.jobs.submit(name="over-before", command="true").wait(timeout=60)
-        runs = client.jobs.submit(name="still-runs", command=["sleep", "100"])
+        over = client.jobs.submit(name="over-before", command="true").wait()
+        runs = client.jobs.submit(name="still-runs", command=["sleep", "3600"])
         said = danlu("stop", over.id, "still-runs", "nope")
         assert (said.code, said.out) == (1, f"{over.id} is already over: succeeded\nstopping {runs.id}\n")
         assert said.err.startswith("danlu: no job named 'nope'")
         assert said.err.count("nope") == 1
-        assert runs.wait(timeout=60).state is JobState.STOPPED
+        assert runs.wait().state is JobState.STOPPED
         assert danlu("stop", runs.id).out == f"{runs.id} is already over: stopped\n"
 
     def test_pause_and_resume_say_what_was_asked_for(
         self, danlu: Danlu, process: Callable[..., subprocess.Popen[str]], client: Client
     ) -> None:
-        job = client.jobs.submit(name="pausing", command="[ $DANLU_ATTEMPT = 2 ] || sleep 100", grace=5)
+        job = client.jobs.submit(name="pausing", command="[ $DANLU_ATTEMPT = 2 ] || sleep 3600", grace=5)
         _until(job, JobState.RUNNING)
         refused = danlu("rm", job.id)
         assert refused.err == f"danlu: {job.id} is running; stop it first: danlu stop {job.id}\n"
@@ -287,45 +290,42 @@ class TestEnd:
             f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}\n"
         )
         assert danlu("resume", job.id).out == f"resuming {job.id}: it goes back to the queue\n"
-        waiting.communicate(timeout=60)
+        waiting.communicate()
         assert waiting.returncode == 0
         assert danlu("start", job.id).out.startswith(f"starting {job.id} again: ")
 
     def test_a_job_in_the_wrong_state_is_refused_with_a_sentence(self, danlu: Danlu, client: Client) -> None:
-        job = client.jobs.submit(name="over", command="true").wait(timeout=60)
+        job = client.jobs.submit(name="over", command="true").wait()
         said = danlu("resume", job.id)
         assert (said.code, said.out) == (1, "")
         assert said.err.startswith("danlu: ")
 
     def test_ps_watches_until_ctrl_c(self, process: Callable[..., subprocess.Popen[str]], client: Client) -> None:
-        job = client.jobs.submit(name="watched", command=["sleep", "100"])
+        job = client.jobs.submit(name="watched", command=["sleep", "3600"])
         watching = process("ps", "-w", "--name", "watched")
         assert watching.stdout is not None
         lines = [watching.stdout.readline() for _ in range(2)]
         assert lines[1].startswith(job.id)
         watching.send_signal(signal.SIGINT)
-        _, told = watching.communicate(timeout=20)
+        _, told = watching.communicate()
         assert (watching.returncode, told) == (0, "")
         job.stop()
 
 
 def _until(job: Job, state: JobState) -> None:
-    for _ in job.watch(time.monotonic() + 60):
+    for _ in job.watch():
         if job.state is state:
             return
     raise AssertionError(f"{job.id} is {job.state}, and never was {state}")
 
 
 def test_a_reader_that_goes_away_is_no_drama(process: Callable[..., subprocess.Popen[str]], client: Client) -> None:
-    job = client.jobs.submit(name="long-text", command="seq 100000").wait(timeout=60)
+    job = client.jobs.submit(name="long-text", command="seq 100000").wait()
     reading = process("logs", job.id)
     assert reading.stdout is not None
     assert reading.stderr is not None
     assert reading.stdout.readline() == "1\n"
     reading.stdout.close()
-    deadline = time.monotonic() + 20
-    while reading.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
     assert reading.stderr.read() == ""
     reading.stderr.close()
-    reading.wait(timeout=1)
+    reading.wait()

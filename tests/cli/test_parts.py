@@ -43,6 +43,6 @@ def test_a_name_comes_out_of_the_command(words: list[str], name: str) -> None:
     assert name_of(words) == name
 
 
-def test_wide_characters_and_colours_do_not_shift_a_table() -> None:
-    text = table(("A", "B"), [("丹炉", "x"), ("\x1b[31mred\x1b[0m", "y")])
-    assert text.splitlines() == ["A     B", "丹炉  x", "\x1b[31mred\x1b[0m   y"]
+def test_wide_characters_do_not_shift_a_table() -> None:
+    text = table(("A", "B"), [("丹炉", "x"), ("red", "y")])
+    assert text.splitlines() == ["A     B", "丹炉  x", "red   y"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from tests.support.journals import BEGAN, JournalMaker
 from danlu import journal
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Said
@@ -28,9 +28,7 @@ def send(server: RunningServer, made: JournalMaker) -> None:
         http.post("/runs", json=made.header).raise_for_status()
         path = f"/runs/{made.run}/journals/{made.name}"
         http.put(path, params={"offset": 0}, content=made.data).raise_for_status()
-        deadline = time.monotonic() + 20
-        while http.get(f"/runs/{made.run}").json()["state"] == "running" and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: http.get(f"/runs/{made.run}").json()["state"] != "running")
 
 
 @pytest.fixture
@@ -88,4 +86,4 @@ class TestRuns:
         job = client.jobs.submit(name="pushed", command="true")
         client.runs.push(job.id, {"loss": 1.0}, step=66, total_steps=1000, epoch=3)
         assert "6.6%, step 66 of 1000" in danlu("show", job.id).out
-        job.wait(timeout=60)
+        job.wait()

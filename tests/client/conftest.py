@@ -82,7 +82,7 @@ class Peer:
             reply = self._script.pop(0) if self._script else Reply(b"")
             connection.sendall(reply.data)
             if reply.holds:
-                self._done.wait(60)
+                self._done.wait()
 
 
 def _read_request(stream: BinaryIO) -> Optional[Asked]:

@@ -13,13 +13,14 @@ import pytest
 from danlu import Client, Job, JobSpec
 from danlu.errors import InvalidInput, InvalidSpec, NotFound, NotSignedIn, WrongState
 from danlu.spec.states import JobState
+from danlu.testing.gates import HOLD
 from danlu.testing.serving import RunningServer
 
 
 class TestSubmit:
     def test_a_job_runs_to_its_end(self, client: Client) -> None:
         job = client.jobs.submit(name="hello", command="echo hello", tags={"kind": "greeting"})
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED
+        assert job.wait().state is JobState.SUCCEEDED
         assert job.reason.code == "done"
         assert [line.text for line in job.logs()] == ["hello"]
         assert job.output == f"store://main/jobs/{job.id}/"
@@ -38,7 +39,7 @@ class TestSubmit:
         assert client.jobs.submit(name="once", command="true", request_id="request-0001") == first
 
     def test_a_failed_job_does_not_raise(self, client: Client) -> None:
-        job = client.jobs.submit(name="fails", command="echo no >&2; exit 7").wait(timeout=60)
+        job = client.jobs.submit(name="fails", command="echo no >&2; exit 7").wait()
         assert (job.state, job.reason.code) == (JobState.FAILED, "exit_code")
         attempt = job.details.attempts[-1]
         assert (attempt.first_failed_rank, attempt.last_lines) == (0, ["no"])
@@ -60,16 +61,16 @@ class TestSecrets:
     VALUE = "f1nd-me-1f-you-can"
 
     def test_no_file_of_the_server_holds_one_in_clear(self, server: RunningServer, client: Client) -> None:
-        command = "echo it has ${#TOKEN} letters; touch $DANLU_OUTPUT_DIR/begun; sleep 100"
+        command = "echo it has ${#TOKEN} letters; touch $DANLU_OUTPUT_DIR/begun; sleep 3600"
         job = client.jobs.submit(name="discreet", command=command, secrets={"TOKEN": self.VALUE}, grace=1)
         assert next(job.logs(follow=True)).text == f"it has {len(self.VALUE)} letters"
         assert _files_with(self.VALUE, server.data_dir) == []
-        job.stop().wait(timeout=60)
+        job.stop().wait()
         assert _files_with(self.VALUE, server.data_dir) == []
 
     def test_what_the_job_prints_is_in_its_log(self, server: RunningServer, client: Client) -> None:
         job = client.jobs.submit(name="chatterbox", command="echo $TOKEN", secrets={"TOKEN": self.VALUE})
-        job.wait(timeout=60)
+        job.wait()
         assert [line.text for line in job.logs()] == [self.VALUE]
         assert _files_with(self.VALUE, server.data_dir) != []
 
@@ -119,7 +120,7 @@ class TestFind:
         assert found == [made[4], made[3]]
         assert list(client.jobs.list(tags={"set": "pages"})) == made[::-1]
         for job in made:
-            job.wait(timeout=60)
+            job.wait()
         assert list(client.jobs.list(tags={"set": "pages"}, all=False)) == []
         assert list(client.jobs.list(tags={"set": "pages"}, state="succeeded")) == made[::-1]
         assert list(client.jobs.list(name="page-3", tags={"set": "pages"})) == [made[3]]
@@ -127,49 +128,49 @@ class TestFind:
 
 class TestEnd:
     def test_stop_is_quiet_the_second_time(self, client: Client) -> None:
-        job = client.jobs.submit(name="sleeper", command=["sleep", "100"])
-        assert job.stop().wait(timeout=60).state is JobState.STOPPED
+        job = client.jobs.submit(name="sleeper", command=["sleep", "3600"])
+        assert job.stop().wait().state is JobState.STOPPED
         assert job.stop().state is JobState.STOPPED
 
     def test_many_are_stopped_and_deleted_at_once(self, client: Client) -> None:
-        jobs = [client.jobs.submit(name="many", command=["sleep", "100"]) for _ in range(3)]
+        jobs = [client.jobs.submit(name="many", command=["sleep", "3600"]) for _ in range(3)]
         stopped = client.jobs.stop([*jobs, "nobody"])
         assert (set(stopped.done), set(stopped.refused)) == ({job.id for job in jobs}, {"nobody"})
         for job in jobs:
-            job.wait(timeout=60)
+            job.wait()
         assert set(client.jobs.delete(jobs).done) == {job.id for job in jobs}
         with pytest.raises(NotFound):
             jobs[0].refresh()
 
     def test_a_running_job_is_not_deleted(self, client: Client) -> None:
-        job = client.jobs.submit(name="alive", command=["sleep", "100"])
+        job = client.jobs.submit(name="alive", command=["sleep", "3600"])
         with pytest.raises(WrongState):
             job.delete()
-        job.stop().wait(timeout=60)
+        job.stop().wait()
         job.delete()
 
     def test_wait_gives_up_in_time(self, client: Client) -> None:
-        job = client.jobs.submit(name="slow", command=["sleep", "100"])
+        job = client.jobs.submit(name="slow", command=["sleep", "3600"])
         begun = time.monotonic()
         with pytest.raises(TimeoutError):
             job.wait(timeout=0.7)
-        assert 0.6 < time.monotonic() - begun < 3
+        assert time.monotonic() - begun >= 0.7
         job.stop()
 
     def test_pause_resume_and_start_again(self, client: Client) -> None:
-        job = client.jobs.submit(name="again", command="echo $DANLU_ATTEMPT; [ $DANLU_ATTEMPT != 1 ] || sleep 100")
+        job = client.jobs.submit(name="again", command="echo $DANLU_ATTEMPT; [ $DANLU_ATTEMPT != 1 ] || sleep 3600")
         _until(job, JobState.RUNNING)
         job.pause()
         _until(job, JobState.PAUSED)
-        assert job.resume().wait(timeout=60).state is JobState.SUCCEEDED
-        assert job.start().wait(timeout=60).row.attempt == 3
+        assert job.resume().wait().state is JobState.SUCCEEDED
+        assert job.start().wait().row.attempt == 3
         assert [[line.text for line in job.logs(attempt=number)] for number in (1, 2, 3)] == [["1"], ["2"], ["3"]]
 
 
 class TestLogs:
     def test_ranks_lines_and_times_can_be_chosen(self, client: Client) -> None:
         job = client.jobs.submit(name="chatty", command="for i in 1 2 3; do echo $INDEX-$i; done", nodes=2)
-        job.wait(timeout=60)
+        job.wait()
         assert sorted(line.text for line in job.logs()) == ["0-1", "0-2", "0-3", "1-1", "1-2", "1-3"]
         assert [line.text for line in job.logs(rank=1)] == ["1-1", "1-2", "1-3"]
         assert [line.text for line in job.logs(rank=[0], tail=1)] == ["0-3"]
@@ -183,11 +184,12 @@ class TestLogs:
         with pytest.raises(InvalidInput, match="is not a time"):
             job.logs(since="yesterday-ish")
 
-    def test_following_sees_every_line_as_it_comes(self, client: Client) -> None:
-        job = client.jobs.submit(name="ticks", command="for i in 1 2 3; do echo $i; sleep 0.3; done; printf end")
-        seen = [(line.text, time.monotonic()) for line in job.logs(follow=True)]
-        assert [text for text, _ in seen] == ["1", "2", "3", "end"]
-        assert seen[2][1] - seen[0][1] > 0.3
+    def test_following_sees_every_line_as_it_comes(self, client: Client, server: RunningServer) -> None:
+        job = client.jobs.submit(name="ticks", command=f"echo 1; echo 2; {HOLD}; echo 3; printf end")
+        lines = job.logs(follow=True)
+        assert [next(lines).text for _ in range(2)] == ["1", "2"]
+        server.let_go(job.id)
+        assert [line.text for line in lines] == ["3", "end"]
 
     def test_a_retried_job_is_followed_through_all_attempts(self, client: Client) -> None:
         command = "echo $DANLU_ATTEMPT; [ $DANLU_ATTEMPT = 2 ]"
@@ -201,27 +203,22 @@ class TestLogs:
         server = make_server()
         with server.client() as client:
             count = 12_000
-            job = client.jobs.submit(
-                name="stream", command=f"for i in $(seq {count}); do echo $i; [ $((i % 2000)) != 0 ] || sleep 0.2; done"
-            )
-            faults = threading.Thread(target=_kill_and_start, args=(server,))
-            faults.start()
-            lines = [line.text for line in job.logs(follow=True)]
-            faults.join()
+            job = client.jobs.submit(name="stream", command=f"seq 6000; {HOLD}; seq 6001 {count}")
+            start = threading.Thread(target=lambda: server.start().let_go(job.id))
+            lines = []
+            for line in job.logs(follow=True):
+                lines.append(line.text)
+                if len(lines) == 5000:
+                    server.kill()
+                    start.start()
+            start.join()
             assert lines == [str(number) for number in range(1, count + 1)]
-            assert job.wait(timeout=60).state is JobState.SUCCEEDED
+            assert job.wait().state is JobState.SUCCEEDED
             raw = b"".join(job.raw_log(0))
             assert raw == b"".join(b"%d\n" % number for number in range(1, count + 1))
 
 
-def _kill_and_start(server: RunningServer) -> None:
-    time.sleep(0.8)  # in the middle of the stream, which takes longer than this
-    server.kill()
-    server.start()
-
-
 def _until(job: Job, state: JobState) -> None:
-    deadline = time.monotonic() + 60
-    for _ in job.watch(deadline):
+    for _ in job.watch():
         if job.state is state:
             return

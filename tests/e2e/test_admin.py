@@ -24,9 +24,7 @@ from danlu.testing.serving import RunningServer
 def admin(*words: str, data_dir: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
     command = [sys.executable, "-m", "danlu", "admin", *words, "--data-dir", str(data_dir)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**clean, **(env or {})}, timeout=120
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**clean, **(env or {})})
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ def use(client: Client, folder: Path) -> str:
         code={"path": str(folder / "code")},
         secrets={"PASS": "hunter2"},
     )
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED
+    assert job.wait().state is JobState.SUCCEEDED
     return job.id
 
 
@@ -60,7 +58,7 @@ def check(server: RunningServer, job_id: str, folder: Path) -> None:
         (made,) = client.store.download(f"{job.output}made.txt", folder / uuid.uuid4().hex)
         assert made.read_text() == "made\n"
         assert client.store.size("main/raw/input.bin") == 2000
-        again = job.start().wait(timeout=60)
+        again = job.start().wait()
         assert again.state is JobState.SUCCEEDED, again.reason
 
 

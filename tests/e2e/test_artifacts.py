@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from danlu import track
 from danlu.client import Client
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 from danlu.track import warn
 
 SOURCE = str(Path(danlu.__file__).parents[1])
@@ -88,10 +88,10 @@ def test_without_a_server_and_synced_any_number_of_times(client: Client, server:
 
 def test_beside_a_server_the_companion_sends_them(client: Client, server: RunningServer, tmp_path: Path) -> None:
     run = train(tmp_path, "beside", DANLU_URL=server.url, DANLU_API_KEY=server.api_key)
-    deadline = time.monotonic() + 60
-    while len(edges_of(server.data_dir, f"run:{run}")) < 3:
-        assert time.monotonic() < deadline, [path.read_text() for path in tmp_path.rglob("companion.log")]
-        time.sleep(0.1)
+    wait_until(
+        lambda: len(edges_of(server.data_dir, f"run:{run}")) >= 3,
+        lambda: [path.read_text() for path in tmp_path.rglob("companion.log")],
+    )
     check_trained(client, server, "beside", run, tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_in_a_job_the_node_sends_them(client: Client, server: RunningServer, tmp
     job = client.jobs.submit(
         name="makes", command="python train.py inside", code={"path": str(code)}, env={"PYTHONPATH": SOURCE}
     )
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
+    assert job.wait().state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
     (run,) = [one for one in client.runs.list(job=job.id) if not one.is_own]
     versions = list(client.artifacts.versions("inside-model"))
     assert sorted((one.version, one.run, one.job) for one in versions) == [(1, run.id, job.id), (2, run.id, job.id)]

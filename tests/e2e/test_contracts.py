@@ -28,7 +28,7 @@ def said(job: Job) -> list[str]:
 class TestApulis:
     def test_the_guides_command_finds_its_tables_its_home_and_sudo(self, client: Client) -> None:
         job = submit_example(client, "apulis")
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+        assert job.wait().state is JobState.SUCCEEDED, said(job)
         assert sorted(said(job)) == [
             f"rank {rank}: worker {rank // 4} of 2, device {rank}, uid known, home /home/admin: both tables agree"
             for rank in range(8)
@@ -38,13 +38,13 @@ class TestApulis:
         first = client.jobs.submit(
             name="writes", contract="apulis", command="echo weights > ~/kept; echo set > /data/kept; echo hello"
         )
-        assert first.wait(timeout=60).state is JobState.SUCCEEDED, said(first)
+        assert first.wait().state is JobState.SUCCEEDED, said(first)
         second = client.jobs.submit(
             name="reads",
             contract="apulis",
             command=f"cat ~/kept /data/kept ~/jobs/{first.id}/logs/joblog-1-0.txt; echo more >> ~/kept; whoami",
         )
-        assert second.wait(timeout=60).state is JobState.SUCCEEDED, said(second)
+        assert second.wait().state is JobState.SUCCEEDED, said(second)
         assert said(second) == ["weights", "set", "hello", "admin"]
 
     def test_tables_are_written_anew_for_each_attempt(self, client: Client) -> None:
@@ -56,7 +56,7 @@ class TestApulis:
             command="t=~/.npu/$JOB_ID/hccl_tf.json; grep -c completed $t; echo old > $t; exit $((2 - DANLU_ATTEMPT))",
             retry={"max": 1, "backoff": 0},
         )
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+        assert job.wait().state is JobState.SUCCEEDED, said(job)
         assert said(job) == ["1"]
         assert job.details.attempt == 2
 
@@ -64,9 +64,9 @@ class TestApulis:
         bait = tmp_path / "bait"
         bait.mkdir(mode=0o777)
         lay = client.jobs.submit(name="lays", contract="apulis", command=f"rm -rf ~/jobs; ln -s {bait} ~/jobs")
-        assert lay.wait(timeout=60).state is JobState.SUCCEEDED, said(lay)
+        assert lay.wait().state is JobState.SUCCEEDED, said(lay)
         job = client.jobs.submit(name="logs", contract="apulis", command="echo hi; rm ~/jobs")
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+        assert job.wait().state is JobState.SUCCEEDED, said(job)
         assert list(bait.iterdir()) == []
         assert said(job)[0].startswith("danlu: the log is not copied to jobs/")
 
@@ -74,7 +74,7 @@ class TestApulis:
 class TestModelArts:
     def test_the_boot_file_runs_once_per_card_after_ma_pre_start(self, client: Client) -> None:
         job = submit_example(client, "modelarts")
-        assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+        assert job.wait().state is JobState.SUCCEEDED, said(job)
         lines = sorted(said(job))
         assert [line for line in lines if not line.startswith("[")] == ["preparing in /opt/ml/code/resnet"] * 2
         assert [line for line in lines if line.startswith("[")] == [
@@ -89,7 +89,7 @@ class TestModelArts:
         job = client.jobs.submit(
             name="fails", contract="modelarts", command=["python3", "train.py"], code={"path": str(tmp_path)}
         )
-        ended = job.wait(timeout=60)
+        ended = job.wait()
         assert ended.state is JobState.FAILED
         assert ended.details.reason.code == "pre_start_failed"
         assert ended.details.reason.message == "rank 0: ma-pre-start.sh ended with code 1"

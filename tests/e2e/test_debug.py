@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +18,7 @@ from danlu.client.jobs.terminals import Size
 from danlu.errors import DanluError, WrongState
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def waiting(server: RunningServer) -> Iterator[Job]:
         assert job.refresh().state is JobState.RUNNING
         yield job
         job.stop()
-        assert job.wait(timeout=60).state is JobState.STOPPED
+        assert job.wait().state is JobState.STOPPED
 
 
 def run(job: Job, *command: str, rank: int = 0, typed: bytes | None = None) -> tuple[int | None, str]:
@@ -104,9 +104,7 @@ class TestTerminal:
         with waiting.terminal(size=Size(rows=30, columns=100)) as terminal:
             terminal.write(b"echo my-$((40 + 2)); exec sleep 4242\n")
             wait_for(terminal.output(), b"my-42")
-        deadline = time.monotonic() + 10
-        while "sleep 4242" in run(waiting, "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")[1]:
-            assert time.monotonic() < deadline
+        wait_until(lambda: "sleep 4242" not in run(waiting, "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")[1])
 
     def test_the_commands_of_the_command_line(self, waiting: Job, server: RunningServer) -> None:
         env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
@@ -127,7 +125,7 @@ class TestTerminal:
         os.write(ours, b"echo in-$((6 * 7)); exit 9\n")
         said = b""
         while b"in-42" not in said:
-            assert select.select([ours], [], [], 30)[0], said
+            assert select.select([ours], [], [], HANG_SECONDS)[0], said
             said += os.read(ours, 65536)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
         os.close(ours)
@@ -141,31 +139,31 @@ def wait_for(output: Iterator[bytes], wanted: bytes) -> None:
 
 def test_a_task_that_is_over_has_no_shell(client: Client) -> None:
     job = client.jobs.submit(name="over", command="true")
-    job.wait(timeout=60)
+    job.wait()
     with pytest.raises(WrongState, match="a shell can be opened while it is"):
         job.terminal()
 
 
 def test_an_ordinary_job_can_be_looked_into_and_a_debug_job_ends_at_its_max_duration(client: Client) -> None:
-    busy = client.jobs.submit(name="busy", command="echo up; sleep 300")
+    busy = client.jobs.submit(name="busy", command="echo up; sleep 3600")
     short = client.jobs.submit(name="short", debug=True, command="true", max_duration="1s")
     assert next(line.text for line in busy.logs(follow=True)) == "up"
     assert run(busy, "sh", "-c", "echo $DANLU_JOB_NAME") == (0, "busy\n")
     busy.stop()
-    ended = short.wait(timeout=60)
+    ended = short.wait()
     assert (ended.state, ended.reason.code) == (JobState.FAILED, "max_duration")
-    assert busy.wait(timeout=60).state is JobState.STOPPED
+    assert busy.wait().state is JobState.STOPPED
 
 
 def test_an_open_shell_does_not_hold_up_a_stop(client: Client) -> None:
-    job = client.jobs.submit(name="left", debug=True, command="true", grace="30s")
+    job = client.jobs.submit(name="left", debug=True, command="true", grace="1h")
     next(job.logs(follow=True))
     with job.terminal(size=Size(rows=30, columns=100)) as terminal:
         output = terminal.output()
         terminal.write(b"echo my-$((40 + 2))\n")
         wait_for(output, b"my-42")
         job.stop()
-        assert job.wait(timeout=15).state is JobState.STOPPED
+        assert job.wait().state is JobState.STOPPED
         list(output)
     assert terminal.exit_code == 128 + signal.SIGHUP
 

@@ -42,7 +42,7 @@ def test_the_nodes_npus_and_their_addresses_reach_the_rank_table(npu_client: Cli
         resources={"device": "npu:910b:1"},
         command='cat $RANK_TABLE_FILE; echo "${DANLU_SIMULATED_DEVICES:-real} $SOC_VERSION"',
     )
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED
+    assert job.wait().state is JobState.SUCCEEDED
     said = "\n".join(line.text.strip() for line in job.logs(rank=1))
     assert '{"device_id": "0", "device_ip": "192.168.7.0", "rank_id": "0"}' in said
     assert '{"device_id": "1", "device_ip": "192.168.7.1", "rank_id": "1"}' in said

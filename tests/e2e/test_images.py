@@ -41,7 +41,7 @@ def said(job: Job) -> list[str]:
 def test_the_example_sees_the_image_and_nothing_of_the_machine(client: Client, image: str) -> None:
     job_file = read_job_file(EXAMPLE / "job.yml", [])
     job = client.jobs.submit(job_file.values, folder=job_file.folder)
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+    assert job.wait().state is JobState.SUCCEEDED, said(job)
     assert sorted(said(job)) == [f"rank {rank} of 2: this is the image, as danlu on worker-{rank}" for rank in range(2)]
     outputs = sorted(item.key.rpartition("/")[2] for item in client.store.list(f"main/jobs/{job.id}/"))
     assert outputs == ["rank-0.txt", "rank-1.txt"]
@@ -55,7 +55,7 @@ def test_a_stop_reaches_every_process_in_it(client: Client, image: str) -> None:
     )
     assert next(islice((line.text.strip() for line in job.logs(follow=True)), 1)) == "up"
     job.stop()
-    assert job.wait(timeout=60).state is JobState.STOPPED
+    assert job.wait().state is JobState.STOPPED
     assert [item.key.rpartition("/")[2] for item in client.store.list(f"main/jobs/{job.id}/")] == ["state"]
 
 
@@ -66,7 +66,7 @@ def test_files_of_the_image_cannot_be_changed_and_its_root_cannot_be_left(client
         command="touch /bin/x; rm /etc/motd; ls /proc/1/root/ /run/danlu; chroot / true; id -u | grep -c ^1",
         setup="export FROM_SETUP=yes",
     )
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED, said(job)
+    assert job.wait().state is JobState.SUCCEEDED, said(job)
     told = said(job)
     assert [line.rpartition(": ")[2] for line in told[:-1]] == [
         "Read-only file system",
@@ -84,7 +84,7 @@ def test_a_shell_sees_the_image_too(client: Client, image: str) -> None:
     with job.terminal(command=["sh", "-c", "cat /etc/motd; echo $FLAVOUR $FROM_SETUP; id -un"]) as terminal:
         assert b"".join(terminal.output()).decode().split("\n") == ["this is the image", "busybox yes", "danlu", ""]
     job.stop()
-    assert job.wait(timeout=60).state is JobState.STOPPED
+    assert job.wait().state is JobState.STOPPED
 
 
 def test_too_much_memory_has_a_reason_of_its_own(client: Client, image: str) -> None:
@@ -97,7 +97,7 @@ def test_too_much_memory_has_a_reason_of_its_own(client: Client, image: str) -> 
         resources={"memory": "32MiB"},
         command="head -c 200000000 /dev/zero | tail -c 190000000",
     )
-    ended = job.wait(timeout=60)
+    ended = job.wait()
     assert (ended.state, ended.reason.code) == (JobState.FAILED, "out_of_memory")
 
 
@@ -118,11 +118,11 @@ def test_an_image_that_is_nowhere_fails_the_job_and_the_password_is_not_in_its_e
         secrets={"PASSWORD": "hunter2", "OTHER": "given"},
         image_login={"username": "li", "secret": "PASSWORD"},
     )
-    ended = nowhere.wait(timeout=60)
+    ended = nowhere.wait()
     assert ended.state is JobState.FAILED
     assert ended.reason.code in ("image_failed", "image_missing")
     assert "localhost:1/none:1 cannot be fetched" in ended.reason.message
-    assert here.wait(timeout=60).state is JobState.SUCCEEDED, said(here)
+    assert here.wait().state is JobState.SUCCEEDED, said(here)
     assert "OTHER=given" in said(here)
     assert "hunter2" not in "".join(said(here))
 

@@ -8,23 +8,29 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.usage import num_looks
+
 from danlu.client import Job
 from danlu.spec.states import JobState
+from danlu.testing.gates import HOLD
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
-# writes 50 MB of numbered lines, part of it before and part of it after the kill
+# writes 50 MB of numbered lines: a fifth before the kill, most without a server, a fifth with the next one
 STREAM = """
-import sys, time
+import os, sys, time
 line = 0
 for block in range(500):
+    gate = {100: "go", 400: "again"}.get(block)
+    while gate and not os.path.exists(gate):
+        time.sleep(0.05)
     lines = []
     for _ in range(1000):
         lines.append(f"{line:08d} " + "x" * 90 + "\\n")
         line += 1
     sys.stdout.write("".join(lines)); sys.stdout.flush()
-    time.sleep(0.008)
 """
-LINES = 500_000
+LINES, LINE_BYTES = 500_000, 100
 
 
 def expected_digest() -> str:
@@ -44,15 +50,28 @@ def test_jobs_survive_the_server(make_server: Callable[..., RunningServer], tmp_
         chatty = client.jobs.submit(
             name="chatty", command="python3 stream.py", code={"path": str(code)}, resources=device
         )
-        short = client.jobs.submit(name="short", command="sleep 4; echo over; exit 3", resources=device)
-        long = client.jobs.submit(name="long", command="echo begun; sleep 12; echo over", nodes=2, resources=device)
+        short = client.jobs.submit(name="short", command=f"{HOLD}; echo over; exit 3", resources=device)
+        long = client.jobs.submit(name="long", command=f"echo begun; {HOLD}; echo over", nodes=2, resources=device)
         for job in (chatty, short, long):
             wait_until(lambda job=job: job.refresh().state is JobState.RUNNING)  # type: ignore[misc]
+        work = server.data_dir / "work"
+        wait_until(lambda: num_looks(work / long.id / "1/1"))
     server.kill()
-    time.sleep(5)  # short ends while nobody looks
+    killed_at = time.time()
+    # while nobody looks one goes on, one ends, and one is measured
+    server.let_go(chatty.id)
+    server.let_go(short.id)
+    wait_until(lambda: (work / chatty.id / "1/0/log").stat().st_size >= 400_000 * LINE_BYTES)
+    wait_until((work / short.id / "1/0/exit.json").exists)
+    num_before = num_looks(work / long.id / "1/1")
+    wait_until(lambda: num_looks(work / long.id / "1/1") >= num_before + 2)
+    started_at = time.time()
     server.start()
+    (work / chatty.id / "1/0/ml/code/again").touch()
+    for rank in range(2):
+        server.let_go(long.id, rank=rank)
     with server.client() as client:
-        jobs = {job.id: client.jobs.get(job.id).wait(timeout=120) for job in (chatty, short, long)}
+        jobs = {job.id: client.jobs.get(job.id).wait() for job in (chatty, short, long)}
         assert {job.name: job.state for job in jobs.values()} == {
             "chatty": JobState.SUCCEEDED,
             "short": JobState.FAILED,
@@ -61,10 +80,10 @@ def test_jobs_survive_the_server(make_server: Callable[..., RunningServer], tmp_
         assert [job.details.attempt for job in jobs.values()] == [1, 1, 1]
         assert jobs[short.id].details.attempts[0].tasks[0].exit_code == 3
         assert log_digest(jobs[chatty.id]) == expected_digest()
-        use = jobs[long.id].resources()
+        use = jobs[long.id].usage()
         assert [task.rank for task in use.tasks] == [0, 1]
         assert all(None not in task.lines["cpu"].mean for task in use.tasks), "the time without a server was measured"
-        assert use.at[-1] - use.at[0] > 10
+        assert use.at[0] <= killed_at < started_at <= use.at[-1]
         assert [device.job for node in client.nodes() for device in node.devices] == [None] * 4
     assert processes_of(chatty.id, short.id, long.id) == []
 
@@ -77,7 +96,7 @@ def test_a_submitted_job_is_not_lost_by_a_kill_right_after(make_server: Callable
     server.start()
     with server.client() as client:
         for job_id in ids:
-            job = client.jobs.get(job_id).wait(timeout=60)
+            job = client.jobs.get(job_id).wait()
             assert (job.state, job.details.attempt) == (JobState.SUCCEEDED, 1)
             assert [line.text.strip() for line in job.logs()] == ["here"]
 
@@ -87,13 +106,6 @@ def log_digest(job: Job) -> str:
     for piece in job.raw_log(0):
         digest.update(piece)
     return digest.hexdigest()
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.05)
 
 
 def processes_of(*job_ids: str) -> list[str]:

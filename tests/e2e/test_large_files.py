@@ -62,7 +62,7 @@ def test_a_piece_cannot_leave_a_gap(server: RunningServer, offset: int) -> None:
 def test_a_job_brings_a_large_checkpoint_to_the_store(client: Client, tmp_path: Path) -> None:
     script = "head -c 70000000 /dev/zero > $DANLU_MODEL_DIR/big.pt; echo x >> $DANLU_MODEL_DIR/big.pt"
     job = client.jobs.submit(name="large", command=script)
-    assert job.wait(timeout=120).state is JobState.SUCCEEDED
+    assert job.wait().state is JobState.SUCCEEDED
     client.store.download(f"{job.output}model/big.pt", tmp_path / "big.pt")
     assert (tmp_path / "big.pt").read_bytes() == bytes(70_000_000) + b"x\n"
 

@@ -31,6 +31,6 @@ def test_two_gangs_share_a_port_number(client: Client, tmp_path: Path) -> None:
         for k in range(2)
     ]
     for job in jobs:
-        assert job.wait(timeout=120).state is JobState.SUCCEEDED, list(job.logs())
+        assert job.wait().state is JobState.SUCCEEDED, list(job.logs())
         said = [line.text.strip() for line in job.logs() if line.text.startswith("sum")]
         assert said == ["sum 2 of 2", "sum 2 of 2"]

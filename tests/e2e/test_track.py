@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import danlu
 from danlu.client import Client
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 SOURCE = str(Path(danlu.__file__).parents[1])
 TWO_RANKS = """
@@ -36,7 +36,7 @@ for step in range(int(os.environ["DANLU_ATTEMPT"]) * 5):
     run.log("validation", {"accuracy": step / 10}, step=step)
 print("hello from", run.id)
 if "--die" in sys.argv:
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -57,13 +57,10 @@ def branches_of(server: RunningServer, job_id: str) -> list[int]:
 
 
 def wait_for_run(server: RunningServer, *, state: str, **query: str) -> dict[str, Any]:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = runs_of(server, **query)
-        if found and found[0]["state"] == state:
-            return found[0]
-        time.sleep(0.1)
-    raise AssertionError(f"no run is {state}: {runs_of(server, **query)}")
+    def look() -> list[dict[str, Any]]:
+        return [run for run in runs_of(server, **query)[:1] if run["state"] == state]
+
+    return wait_until(look, lambda: runs_of(server, **query))[0]
 
 
 def _get(server: RunningServer, path: str, **query: str) -> Any:
@@ -78,16 +75,14 @@ def test_a_job_has_its_run_while_it_runs_and_after(client: Client, server: Runni
     job = client.jobs.submit(
         name="tracked", command="python train.py", code={"path": str(tmp_path)}, env={"PYTHONPATH": SOURCE}
     )
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
+    assert job.wait().state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
     run = wait_for_run(server, state="finished", job=job.id)
     assert (run["name"], run["job"], run["attempt"]) == ("in-a-job", job.id, 1)
     assert series_of(run) == {("val", "accuracy"): 5}
     job.start()
-    assert job.wait(timeout=60).state is JobState.SUCCEEDED
-    deadline = time.monotonic() + 30
-    while branches_of(server, job.id) != [1, 2]:  # what has arrived is counted a moment later
-        assert time.monotonic() < deadline, branches_of(server, job.id)
-        time.sleep(0.1)
+    assert job.wait().state is JobState.SUCCEEDED
+    # what has arrived is counted a moment later
+    wait_until(lambda: branches_of(server, job.id) == [1, 2], lambda: branches_of(server, job.id))
 
 
 def test_without_a_server_and_synced_it_is_the_same_run(server: RunningServer, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from danlu.errors import DanluError
 from danlu.spec.states import JobState, is_over
 from danlu.testing.postgres import Postgres
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_what_one_server_takes_the_other_knows(team: Team, tmp_path: Path) -> No
             code={"path": str(code)},
             data={"store://main/in/": "in"},
         )
-        ended = one.jobs.get(job.id).wait(timeout=90)
+        ended = one.jobs.get(job.id).wait()
         assert ended.state is JobState.SUCCEEDED, ended.reason
         assert "FROM THE STORE" in "".join(line.text for line in other.jobs.get(job.id).logs())
         (made,) = one.store.download(f"{ended.output}made.txt", tmp_path / "out.txt")
@@ -77,9 +77,9 @@ def test_models_are_numbered_once_and_an_alias_is_always_somewhere(team: Team, t
         for thread in (looking, *registering):
             thread.start()
         for thread in registering:
-            thread.join(timeout=90)
+            thread.join()
         done.set()
-        looking.join(timeout=90)
+        looking.join()
         assert failures == []
         assert sorted(versions) == list(range(2, 26))
         assert client.models.get("shared").aliases == {"champion": 25}
@@ -95,12 +95,15 @@ def test_devices_are_given_once_though_both_serve_the_queue(team: Team) -> None:
             for number in range(3)
             for client in (one, other)
         ]
-        most = 0
-        while not all(is_over(one.jobs.get(job_id).state) for job_id in ids):
-            used = [job for job in one.jobs.list() if job.state in (JobState.STARTING, JobState.RUNNING)]
-            most = max(most, len(used))
-            time.sleep(0.2)
-        assert most <= 2
+        counts = []
+
+        def are_over() -> bool:
+            found = list(one.jobs.list())
+            counts.append(sum(job.state in (JobState.STARTING, JobState.RUNNING) for job in found))
+            return all(is_over(job.state) for job in found if job.id in ids)
+
+        wait_until(are_over)
+        assert max(counts) <= 2
         assert {one.jobs.get(job_id).state for job_id in ids} == {JobState.SUCCEEDED}
 
 
@@ -116,21 +119,22 @@ def test_a_rolling_restart_loses_no_acknowledged_request(team: Team) -> None:
                     acknowledged.append(client.jobs.submit(name="rolling", command="echo done").id)
                 except DanluError as error:
                     refused.append(str(error))
-                time.sleep(0.1)
+                is_over_now.wait(0.25)
 
     thread = threading.Thread(target=submit)
     thread.start()
     for server in team.servers:
-        time.sleep(1)
+        wanted = len(acknowledged) + 5
+        wait_until(lambda wanted=wanted: len(acknowledged) >= wanted, lambda: refused)  # type: ignore[misc]
         server.stop()
         server.start()
     is_over_now.set()
-    thread.join(timeout=60)
+    thread.join()
     assert refused == []
     assert len(acknowledged) >= 10
     with team.client() as client:
         for job_id in acknowledged:
-            job = client.jobs.get(job_id).wait(timeout=90)
+            job = client.jobs.get(job_id).wait()
             assert (job.state, len(job.details.attempts)) == (JobState.SUCCEEDED, 1), job.reason
             assert [line.text.strip() for line in job.logs()] == ["done"]
 
@@ -164,7 +168,7 @@ def test_large_inputs_and_outputs_go_past_the_server(s3_servers: S3Servers, tmp_
                 name="direct",
                 command="cp $DANLU_DATA_DIR/in/in.bin $DANLU_OUTPUT_DIR/out.bin",
                 data={"store://main/in/": "in"},
-            ).wait(timeout=90)
+            ).wait()
             assert job.state is JobState.SUCCEEDED, job.reason
             (back,) = client.store.download(f"{job.output}out.bin", tmp_path / "out.bin")
             assert back.read_bytes() == (tmp_path / "in.bin").read_bytes()

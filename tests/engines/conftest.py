@@ -5,21 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS
 
 NEEDS = ("sandbox", "plain")
 
 
-def make_settings(folder: Path, kind: str) -> LocalSettings:
-    return LocalSettings(
+def make_settings(folder: Path, kind: str) -> EngineSettings:
+    return EngineSettings(
         work_dir=folder / "work",
         hide=(folder / "secret",),
         server_id="test",
-        use_sandbox=kind == "sandbox",
-        stage_in_patience_seconds=20,
-        stage_out_patience_seconds=20,
+        sandbox=kind == "sandbox",
+        stage_in_patience_seconds=100 * HANG_SECONDS,
+        stage_out_patience_seconds=100 * HANG_SECONDS,
     )
 
 
@@ -29,7 +31,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, kind: str) -> LocalSettings:
+def settings(tmp_path: Path, kind: str) -> EngineSettings:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "danlu.db").write_text("the database")
@@ -37,7 +39,7 @@ def settings(tmp_path: Path, kind: str) -> LocalSettings:
 
 
 @pytest.fixture
-def engine(settings: LocalSettings, kind: str) -> LocalEngine:
+def engine(settings: EngineSettings, kind: str) -> LocalEngine:
     engine = LocalEngine(settings)
     if kind == "sandbox" and not engine.nodes()[0].has_sandbox:
         pytest.skip(f"no sandbox here: {engine.nodes()[0].missing}")

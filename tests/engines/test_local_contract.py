@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from danlu.engines.base import Engine
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.testing.engine_contract import EngineContract
 
 
@@ -13,7 +14,7 @@ class TestLocalEngine(EngineContract):
         return engine
 
     @pytest.fixture(autouse=True)
-    def _remember(self, settings: LocalSettings) -> None:
+    def _remember(self, settings: EngineSettings) -> None:
         self._settings = settings
 
     def reopen(self, engine: Engine) -> Engine:

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from danlu.engines.base import Credentials
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.errors import DanluError, InvalidSpec, StorageFull, Unsupported, WrongState
 from danlu.spec.states import TaskState
-from danlu.testing.engines import Started, Starter, wait_until
+from danlu.testing.engines import Started, Starter
 from danlu.testing.store_server import StoreServer
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 
 def processes_with(marker: str) -> list[str]:
@@ -50,10 +52,10 @@ class TestShimKilled:
         (seen,) = job.wait()
         assert (seen.state, seen.reason) == (TaskState.LOST, "lost")
         assert "killed" in seen.message
-        wait_until(lambda: not processes_with("987.125"), lambda: processes_with("987.125"), seconds=5)
+        wait_until(lambda: not processes_with("987.125"), lambda: processes_with("987.125"))
 
     def test_a_restarted_machine_is_named(self, starter: Starter, engine: LocalEngine) -> None:
-        job = starter.start("echo ready; sleep 60")
+        job = starter.start("echo ready; sleep 3600")
         job.wait_for_log("ready")
         os.kill(shim_pid(engine, job), signal.SIGKILL)
         job.wait(TaskState.LOST)
@@ -86,12 +88,12 @@ class TestStop:
                 b"    sys.exit(0)\n"
                 b"signal.signal(signal.SIGTERM, save)\n"
                 b"print('ready', flush=True)\n"
-                b"time.sleep(60)\n",
+                b"time.sleep(3600)\n",
             }
         )
         job = starter.start("sh start.sh; true", code={"tree": digest})
         job.wait_for_log("ready")
-        (seen,) = job.stop(grace_seconds=20)
+        (seen,) = job.stop(grace_seconds=HANG_SECONDS)
         assert seen.state is TaskState.STOPPED
         assert [content for name, content in store.objects.items() if name.endswith("/ckpt")] == [b"saved"]
 
@@ -105,7 +107,7 @@ class TestStop:
         store.go()
         job = starter.start("echo never", data={"store://data/x": "x"})
         job.wait(TaskState.STAGING)
-        (seen,) = job.stop(grace_seconds=5)
+        (seen,) = job.stop(grace_seconds=HANG_SECONDS)
         assert (seen.state, seen.exit_code, job.log()) == (TaskState.STOPPED, None, "")
         store.come()
 
@@ -152,7 +154,7 @@ class TestStart:
         assert not (work / "0").exists()
 
     def test_an_interrupted_start_is_completed(self, starter: Starter, engine: LocalEngine) -> None:
-        job = starter.start("echo up; sleep 60", nodes=2)
+        job = starter.start("echo up; sleep 3600", nodes=2)
         job.wait_for_log("up", rank=1)
         lost = Path(engine.nodes()[0].work_dir, job.plan.job_id, "1", "1")
         engine.stop(job.handles[1:], 0.0)
@@ -166,7 +168,7 @@ class TestStart:
         assert seen.state in (TaskState.STARTING, TaskState.RUNNING)
 
     def test_a_running_attempt_cannot_be_forgotten(self, starter: Starter, engine: LocalEngine) -> None:
-        job = starter.start("sleep 60")
+        job = starter.start("sleep 3600")
         with pytest.raises(WrongState, match="still runs"):
             engine.forget(job.plan.job_id, 1)
 
@@ -195,8 +197,11 @@ class TestDiskFull:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
     @pytest.fixture
-    def settings(self, small_disk: Path, kind: str) -> LocalSettings:
-        return LocalSettings(work_dir=small_disk / "work", server_id="test", use_sandbox=kind == "sandbox")
+    def settings(self, small_disk: Path, kind: str) -> EngineSettings:
+        no_limit = 1 << 40  # by itself a task is ended before the disk is full
+        return EngineSettings(
+            work_dir=small_disk / "work", server_id="test", sandbox=kind == "sandbox", max_disk_bytes=no_limit
+        )
 
     def test_a_log_that_fills_the_disk_ends_with_that_reason(self, starter: Starter) -> None:
         job = starter.start("head -c 10000000 /dev/zero; exit 1")

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from danlu.engines.local import LocalEngine, LocalSettings
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
 from danlu.spec.states import TaskState, task_ended
-from danlu.testing.engines import Starter, wait_until
+from danlu.testing.engines import Starter
+from danlu.testing.waiting import wait_until
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "mpi" / "code" / "allreduce.py"
 LINE = re.compile(r"MPI rank (\d) of 4 in task (\d) .*: the sum of all ranks is 6")
@@ -21,12 +23,12 @@ pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpiru
 
 
 @pytest.fixture(
-    params=[{"use_own_uid": False}, {"use_own_network": False}, {"use_sandbox": False}],
+    params=[{"own_uid": False}, {"own_network": False}, {"sandbox": False}],
     ids=["root in the sandbox", "network of the machine", "no sandbox"],
 )
 def starter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Starter]:
     options: dict[str, Any] = request.param
-    made = Starter(LocalEngine(LocalSettings(work_dir=tmp_path / "work", **options)))
+    made = Starter(LocalEngine(EngineSettings(work_dir=tmp_path / "work", **options)))
     yield made
     made.clean_up()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.engines.conftest import make_settings
 from danlu.engines.local import LocalEngine
 from danlu.journal.usage import QUANTITIES, Cell, read_cells
 from danlu.testing.engines import Started, Starter
+from danlu.testing.waiting import wait_until
 
 WORK = """
 import os, subprocess, sys, time
@@ -55,14 +57,19 @@ class TestUse:
         code = (
             "import os, socket, time\nhere = socket.create_server(('', 5000 + int(os.environ['DANLU_RANK'])))\n"
             "far = socket.create_connection(('127.0.0.1', here.getsockname()[1]))\nnear, _ = here.accept()\n"
-            "time.sleep(1)\nfor _ in range(64):\n    far.sendall(bytes(1 << 16)); n = 0\n"
+            "while not os.path.exists('go'): time.sleep(0.05)\n"
+            "for _ in range(64):\n    far.sendall(bytes(1 << 16)); n = 0\n"
             "    while n < 1 << 16: n += len(near.recv(1 << 16))\n"
-            "time.sleep(1.5)\n"
+            "time.sleep(3600)\n"
         )
         started = starter.start(["python3", "-c", code], nodes=2)
         try:
-            started.wait()
-            assert sums([cell for cell in cells_of(started) if not math.isnan(cell.means[4])], "received") > 4 << 20
+            for rank in range(2):
+                wait_until(lambda rank=rank: cells_of(started, rank))  # type: ignore[misc]
+                started.let_go(rank)
+            measured = partial(filter, lambda cell: not math.isnan(cell.means[4]))
+            wait_until(lambda: sums(list(measured(cells_of(started))), "received") > 4 << 20)
+            started.stop()
             assert all(math.isnan(cell.means[4]) for cell in cells_of(started, 1))
         finally:
             starter.clean_up()

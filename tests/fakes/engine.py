@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from danlu.engines.base import Credentials, Engine, EngineSetup, Handle, LogMark, NodeInfo, Observation, UsePiece
+from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsePiece
 from danlu.errors import DanluError
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
@@ -35,7 +35,7 @@ class FakeEngine(Engine):
     name = "local"
 
     @classmethod
-    def create(cls, setup: EngineSetup) -> FakeEngine:
+    def create(cls, settings: EngineSettings) -> FakeEngine:
         return cls([])
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:

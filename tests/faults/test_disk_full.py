@@ -12,9 +12,11 @@ from danlu.errors import StorageFull, Unavailable
 from danlu.spec.states import JobState
 from danlu.testing.disks import SmallDisk
 from danlu.testing.footprint import Footprint
+from danlu.testing.gates import HOLD
 from danlu.testing.invariants import check_always, check_at_rest
-from danlu.testing.load import CHATTY, CHATTY_TEXT, wait_until
+from danlu.testing.load import CHATTY, CHATTY_TEXT
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 Mount = Callable[[Path, str], SmallDisk]
 
@@ -25,16 +27,17 @@ class TestFoldersOfTasks:
     ) -> None:
         small_disk(hurt.data_dir / "work", "6m")
         with hurt.start().client() as client:
-            calm = client.jobs.submit(name="calm", command="echo begun; sleep 3; echo over")
+            calm = client.jobs.submit(name="calm", command=f"echo begun; {HOLD}; echo over")
             wait_until(lambda: calm.refresh().state is JobState.RUNNING)
             loud = client.jobs.submit(name="loud", command="head -c 20000000 /dev/zero | tr '\\0' x || exit 1; exit 1")
-            loud.wait(timeout=60)
+            loud.wait()
             assert (loud.state, loud.reason.code) == (JobState.FAILED, "disk_full")
             assert str(hurt.data_dir / "work" / loud.id) in loud.reason.message
             text = b"".join(loud.raw_log())
             assert len(text) == loud.details.attempts[0].tasks[0].log_bytes > 1_000_000
             assert set(text) == {ord("x")}
-            assert calm.wait(timeout=60).state is JobState.SUCCEEDED
+            hurt.let_go(calm.id)
+            assert calm.wait().state is JobState.SUCCEEDED
             assert b"".join(calm.raw_log()) == b"begun\nover\n"
         check_at_rest(hurt.data_dir, footprint)
 
@@ -50,10 +53,10 @@ class TestFoldersOfTasks:
                 wait_until(lambda one=one: one.refresh().reason.code == "disk_full")  # type: ignore[misc]
                 assert "no room" in one.reason.message
             check_always(hurt.data_dir, footprint)
-            other.stop().wait(timeout=10)
+            other.stop().wait()
             assert (other.state, other.reason.code) == (JobState.STOPPED, "stopped_by_user")
             disk.empty()
-            assert job.wait(timeout=30).state is JobState.SUCCEEDED
+            assert job.wait().state is JobState.SUCCEEDED
             assert job.details.attempt == 1
         check_at_rest(hurt.data_dir, footprint)
 
@@ -97,9 +100,10 @@ class TestDatabase:
         disk = small_disk(hurt.data_dir, "12m")
         small_disk(hurt.data_dir / "work", "64m")
         with hurt.start().client() as client:
-            chatty = client.jobs.submit(name="chatty", command=CHATTY, resources={"device": "npu:1"})
-            ends = client.jobs.submit(name="ends", command="sleep 1; echo over; exit 5")
-            wait_until(lambda: chatty.refresh().state is JobState.RUNNING)
+            chatty = client.jobs.submit(name="chatty", command=f"{CHATTY}; {HOLD}", resources={"device": "npu:1"})
+            ends = client.jobs.submit(name="ends", command=f"{HOLD}; echo over; exit 5")
+            for job in (chatty, ends):
+                wait_until(lambda job=job: job.refresh().state is JobState.RUNNING)  # type: ignore[misc]
             disk.fill()
             acknowledged = []
             with pytest.raises(StorageFull, match="make room"):  # noqa: PT012  some fit into pages that are there
@@ -107,15 +111,18 @@ class TestDatabase:
                     acknowledged.append(client.jobs.submit(name=f"late-{number}", command="echo late").id)
             # what was stored can be read
             assert client.jobs.get(chatty.id).state is JobState.RUNNING
+            hurt.let_go(ends.id)
+            wait_until((hurt.data_dir / "work" / ends.id / "1/0/exit.json").exists)
             disk.empty()
+            hurt.let_go(chatty.id)
             after = client.jobs.submit(name="after", command="echo after")
-            assert after.wait(timeout=60).state is JobState.SUCCEEDED
-            assert chatty.wait(timeout=60).state is JobState.SUCCEEDED
+            assert after.wait().state is JobState.SUCCEEDED
+            assert chatty.wait().state is JobState.SUCCEEDED
             assert b"".join(chatty.raw_log()) == CHATTY_TEXT
-            ends.wait(timeout=60)
+            ends.wait()
             assert (ends.reason.code, ends.details.attempts[0].tasks[0].exit_code) == ("exit_code", 5)
             for job_id in acknowledged:
-                assert client.jobs.get(job_id).wait(timeout=60).state is JobState.SUCCEEDED
+                assert client.jobs.get(job_id).wait().state is JobState.SUCCEEDED
         assert "Traceback" not in hurt.said()
         check_at_rest(hurt.data_dir, footprint)
 
@@ -125,7 +132,7 @@ class TestDatabase:
         disk = small_disk(hurt.data_dir, "12m")
         small_disk(hurt.data_dir / "work", "16m")
         with hurt.start().client() as client:
-            job = client.jobs.submit(name="before", command="sleep 2; echo fine")
+            job = client.jobs.submit(name="before", command=f"{HOLD}; echo fine")
             wait_until(lambda: job.refresh().state is JobState.RUNNING)
         hurt.kill()
         disk.fill()
@@ -133,10 +140,11 @@ class TestDatabase:
             assert client.jobs.get(job.id).name == "before"
             with pytest.raises(StorageFull, match="make room"):
                 client.jobs.submit(name="late", command="true", env={"LONG": "x" * 100_000})
+            hurt.let_go(job.id)
             wait_until(lambda: "make room" in hurt.said())
             disk.empty()
-            assert client.jobs.get(job.id).wait(timeout=30).state is JobState.SUCCEEDED
-            assert client.jobs.submit(name="after", command="true").wait(timeout=30).state is JobState.SUCCEEDED
+            assert client.jobs.get(job.id).wait().state is JobState.SUCCEEDED
+            assert client.jobs.submit(name="after", command="true").wait().state is JobState.SUCCEEDED
         assert "Traceback" not in hurt.said()
         check_at_rest(hurt.data_dir, footprint)
 

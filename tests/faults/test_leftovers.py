@@ -8,16 +8,16 @@ from contextlib import closing
 from danlu.spec.states import JobState
 from danlu.testing.footprint import Footprint
 from danlu.testing.invariants import check_at_rest
-from danlu.testing.load import wait_until
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 
 def test_a_kill_at_a_bad_moment_is_made_good(hurt: RunningServer, footprint: Footprint) -> None:
     with hurt.start().client() as client:
         over = client.jobs.submit(name="over", command="echo fine")
-        over.wait(timeout=60)
+        over.wait()
         wait_until(lambda: footprint.folders() == [])
-        long = client.jobs.submit(name="long", command="sleep 600", grace=1)
+        long = client.jobs.submit(name="long", command="sleep 3600", grace=1)
         wait_until(lambda: long.refresh().state is JobState.RUNNING)
     hurt.kill()
     # between the end of an attempt and the removal of its folder
@@ -32,5 +32,5 @@ def test_a_kill_at_a_bad_moment_is_made_good(hurt: RunningServer, footprint: Foo
     with hurt.start().client() as client:
         wait_until(lambda: footprint.folders() == [f"{long.id}/1"])
         wait_until(lambda: client.jobs.get(long.id).state is JobState.RUNNING)
-        client.jobs.get(long.id).stop().wait(timeout=30)
+        client.jobs.get(long.id).stop().wait()
     check_at_rest(hurt.data_dir, footprint)

@@ -16,15 +16,17 @@ from danlu.spec.states import AttemptState, JobState
 from danlu.testing.footprint import Footprint
 from danlu.testing.invariants import check_always, check_at_rest
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 TREE = """
-for k in $(seq 40); do sleep 600 & done
-(setsid sh -c 'trap "" TERM HUP; sleep 600; sleep 600' &)
+for k in $(seq 40); do sleep 3600 & done
+(setsid sh -c 'trap "" TERM HUP; sleep 3600; sleep 3600' &)
 echo ready
 wait
 """
 """Forty children, and a grandchild that has left its session and its parent."""
 
+GRACE_SECONDS = 2.0
 STUBBORN = """
 import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -49,7 +51,7 @@ class TestShimKilled:
             wait_for_line(job, "ready")
             assert len(processes_of(footprint, job)) > 40
             kill_shim(either.data_dir, job)
-            job.wait(timeout=30)
+            job.wait()
             assert processes_of(footprint, job) == [], "its devices were free before its processes were gone"
             assert (job.state, job.reason.code) == (JobState.FAILED, "lost")
             (attempt,) = job.details.attempts
@@ -58,7 +60,7 @@ class TestShimKilled:
         check_at_rest(either.data_dir, footprint)
 
     def test_a_retry_policy_is_obeyed(self, either: RunningServer, footprint: Footprint) -> None:
-        command = "echo attempt $DANLU_ATTEMPT; [ $DANLU_ATTEMPT = 1 ] && sleep 600; exit 0"
+        command = "echo attempt $DANLU_ATTEMPT; [ $DANLU_ATTEMPT = 1 ] && sleep 3600; exit 0"
         with either.client() as client:
             again = client.jobs.submit(name="again", command=command, retry={"max": 1, "on": ["lost"], "backoff": 0.1})
             other = client.jobs.submit(
@@ -67,21 +69,21 @@ class TestShimKilled:
             for job in (again, other):
                 wait_for_line(job, "attempt 1")
                 kill_shim(either.data_dir, job)
-            assert again.wait(timeout=30).state is JobState.SUCCEEDED
+            assert again.wait().state is JobState.SUCCEEDED
             assert [attempt.state for attempt in again.details.attempts] == [AttemptState.LOST, AttemptState.SUCCEEDED]
             assert [line.text for line in again.logs(attempt=1)] == ["attempt 1"]
             assert [line.text for line in again.logs()] == ["attempt 2"]
-            other.wait(timeout=30)
+            other.wait()
             assert (other.state, other.reason.code, other.details.attempt) == (JobState.FAILED, "lost", 1)
         check_at_rest(either.data_dir, footprint)
 
     def test_one_lost_rank_ends_the_gang(self, either: RunningServer, footprint: Footprint) -> None:
         with either.client() as client:
-            job = client.jobs.submit(name="gang", command="echo ready; sleep 600", nodes=2, grace=5)
+            job = client.jobs.submit(name="gang", command="echo ready; sleep 3600", nodes=2, grace=5)
             for rank in (0, 1):
                 wait_for_line(job, "ready", rank=rank)
             kill_shim(either.data_dir, job, rank=1)
-            job.wait(timeout=30)
+            job.wait()
             (attempt,) = job.details.attempts
             assert (job.reason.code, attempt.first_failed_rank) == ("lost", 1)
         check_at_rest(either.data_dir, footprint)
@@ -96,7 +98,7 @@ class TestShimTerminated:
             job = client.jobs.submit(name="outside", command=command)
             wait_for_line(job, "ready")
             kill_shim(either.data_dir, job, number=signal.SIGTERM)
-            job.wait(timeout=30)
+            job.wait()
             assert (job.state, job.reason.code, job.details.attempt) == (JobState.FAILED, "stopped_outside", 1)
             assert [line.text for line in job.logs()][-1] == "saved"
         check_at_rest(either.data_dir, footprint)
@@ -112,7 +114,7 @@ class TestOddOutput:
         )
         with either.client() as client:
             job = client.jobs.submit(name="odd", command=command)
-            job.wait(timeout=30)
+            job.wait()
             assert (job.state, job.reason.code) == (JobState.FAILED, "exit_code")
             assert "3 of 4 files could not be stored" in job.reason.message
             stored = list(client.store.list(job.output))
@@ -136,17 +138,24 @@ class TestStubborn:
                 name="stubborn",
                 command="exec python3 stubborn.py",
                 code={"path": str(tmp_path / "code")},
-                grace=1.5,
+                grace=GRACE_SECONDS,
                 resources={"device": "npu:1"},
             )
             wait_for_line(job, "ready", times=3)
-            job.stop()
             asked_at = time.monotonic()
-            time.sleep(0.7)
-            assert len(processes_of(footprint, job)) >= 4, "they were killed before their grace was over"
-            check_always(either.data_dir, footprint)
-            job.wait(timeout=30)
-            assert 1.0 <= time.monotonic() - asked_at <= 6.0
+            job.stop()
+            during_grace: list[int] = []
+
+            def is_over() -> bool:
+                found = len(processes_of(footprint, job))
+                if time.monotonic() - asked_at < GRACE_SECONDS:
+                    during_grace.append(found)
+                    check_always(either.data_dir, footprint)
+                return job.refresh().is_over
+
+            wait_until(is_over)
+            assert all(found >= 4 for found in during_grace), "they were killed before their grace was over"
+            assert time.monotonic() - asked_at >= GRACE_SECONDS
             assert processes_of(footprint, job) == []
             assert (job.state, job.reason.code) == (JobState.STOPPED, "stopped_by_user")
         check_at_rest(either.data_dir, footprint)

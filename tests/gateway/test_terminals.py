@@ -9,8 +9,8 @@ import pytest
 
 from danlu.engines.base import Channel, Engine, Handle, TerminalSize
 from danlu.errors import NotFound, Unsupported
-from danlu.gateway.terminals import KEPT_BYTES, Task, Terminals
-from danlu.testing.engines import wait_until
+from danlu.gateway.terminals import KEPT_BYTES, Guest, Task, Terminals
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 HERE = Task("train-1", 1, 0, "node")
 
@@ -26,8 +26,12 @@ class Script(Channel):
     def read(self, limit: int) -> bytes:
         return (self.printed.get() or b"")[:limit]
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> int:
         self.typed += data
+        return len(data)
+
+    def end_input(self) -> bool:
+        return True
 
     def resize(self, size: TerminalSize) -> None:
         self.typed += f"{size.rows}x{size.columns}".encode()
@@ -52,14 +56,14 @@ class Door:
         return self.opened[-1]
 
 
-def make(patience_seconds: float = 60.0) -> tuple[Terminals, Door]:
+def make(patience_seconds: float = HANG_SECONDS) -> tuple[Terminals, Door]:
     door = Door()
     return Terminals({"local": cast("Engine", door)}, patience_seconds=patience_seconds), door
 
 
 def test_output_is_read_by_offset_and_may_be_read_again() -> None:
     terminals, door = make()
-    name = terminals.open("local", HERE, user_id=1, command=["sh"], size=None)
+    name = terminals.open("local", HERE, guest=Guest(1), command=["sh"], size=None)
     terminal = terminals.get("train-1", name, user_id=1)
     door.opened[0].printed.put(b"hello")
     wait_until(lambda: terminal.read(0).data == b"hello", lambda: terminal.kept)
@@ -72,7 +76,9 @@ def test_output_is_read_by_offset_and_may_be_read_again() -> None:
 
 def test_who_prints_more_than_is_kept_waits_for_a_reader() -> None:
     terminals, door = make()
-    terminal = terminals.get("train-1", terminals.open("local", HERE, user_id=1, command=["x"], size=None), user_id=1)
+    terminal = terminals.get(
+        "train-1", terminals.open("local", HERE, guest=Guest(1), command=["x"], size=None), user_id=1
+    )
     piece = b"x" * 65536
     for _ in range(40):
         door.opened[0].printed.put(piece)
@@ -89,7 +95,7 @@ def test_who_prints_more_than_is_kept_waits_for_a_reader() -> None:
 
 def test_only_who_opened_it_may_use_it() -> None:
     terminals, _ = make()
-    name = terminals.open("local", HERE, user_id=1, command=["sh"], size=(20, 70))
+    name = terminals.open("local", HERE, guest=Guest(1), command=["sh"], size=(20, 70))
     for job, user in (("train-1", 2), ("train-2", 1)):
         with pytest.raises(NotFound):
             terminals.get(job, name, user_id=user)
@@ -100,10 +106,10 @@ def test_only_who_opened_it_may_use_it() -> None:
 
 def test_one_that_is_left_alone_is_closed() -> None:
     terminals, door = make(patience_seconds=0.2)
-    terminals.open("local", HERE, user_id=1, command=["sh"], size=None)
+    terminals.open("local", HERE, guest=Guest(1), command=["sh"], size=None)
     wait_until(lambda: door.opened[0].is_closed, lambda: door.opened)
 
 
 def test_an_engine_that_lets_nobody_in_says_so() -> None:
     with pytest.raises(Unsupported, match="engine 'far' cannot open a shell"):
-        Terminals({"far": cast("Engine", object())}).open("far", HERE, user_id=1, command=["sh"], size=None)
+        Terminals({"far": cast("Engine", object())}).open("far", HERE, guest=Guest(1), command=["sh"], size=None)

@@ -189,7 +189,7 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         placed(2, node="here", address="127.0.0.1", root="/srv/danlu/job/1", port=23500, task_port=23501),
     ),
 }
-OWNER = Owner(user="lilei", project="vision")
+OWNER = Owner(user="lilei", project="vision", project_id=7)
 
 
 def plan_of(case: str) -> Plan:

@@ -9,7 +9,6 @@ from tests.support.storm import check_storm, packing_server, storm
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("pack_bytes", [1 << 17, 4 << 20])
 def test_a_million_points_and_twenty_kills(tmp_path: Path, pack_bytes: int) -> None:
     with packing_server(tmp_path, pack_bytes=pack_bytes) as server:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from danlu.node.stage.image import FETCHED, ImageProblem, _registries, bring
+from danlu.node.stage import image as image_script
+from danlu.node.stage.image import ImageProblem, _registries
+from danlu.node.supervise.records import IMAGE
+from danlu.node.task import TaskImage
 
 PODMAN = """#!/bin/bash
 # has the image once it was pulled with the right password, or when it is public
@@ -46,14 +49,16 @@ def fetch(registry: Path, name: str, *, username: str = "", password: str = "") 
     folder = registry.parent / name
     (folder / "etc").mkdir(parents=True)
     (folder / "etc" / "passwd").write_text("of the machine\ndanlu:x:7:7::/home/danlu:/bin/sh\n")
-    image = {
-        "name": "r.example/team/torch:2",
-        "username": username,
-        "tool": str(registry / "podman"),
-        "cache": str(registry.parent / "cache"),
-    }
-    bring(str(folder), image, password)
-    found: dict[str, Any] = json.loads((folder / FETCHED).read_text())
+    image = TaskImage(
+        name="r.example/team/torch:2",
+        username=username,
+        tool=str(registry / "podman"),
+        cache=str(registry.parent / "cache"),
+        fetch=(),
+        root="",
+    )
+    image_script.fetch(str(folder), image, password)
+    found: dict[str, Any] = json.loads((folder / IMAGE).read_text())
     return {**found, "root": (folder / "image").resolve(), "passwd": (folder / "etc" / "passwd").read_text()}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from danlu.node import per_device
+from danlu.testing.waiting import wait_until
 
 
 def start(folder: Path, line: str, *, num: int = 3, kill_after_seconds: float = 15.0) -> subprocess.Popen[str]:
@@ -26,7 +27,7 @@ def start(folder: Path, line: str, *, num: int = 3, kill_after_seconds: float = 
 
 
 def test_lines_carry_their_rank_and_each_process_has_a_file(tmp_path: Path) -> None:
-    out, _ = (started := start(tmp_path, "echo out $RANK_ID; printf last >&2")).communicate(timeout=20)
+    out, _ = (started := start(tmp_path, "echo out $RANK_ID; printf last >&2")).communicate()
     assert started.returncode == 0
     assert sorted(out.splitlines()) == sorted(
         line for rank in range(3) for line in (f"[rank {rank}] out {rank}", f"[rank {rank}] last")
@@ -35,8 +36,11 @@ def test_lines_carry_their_rank_and_each_process_has_a_file(tmp_path: Path) -> N
 
 
 def test_the_first_failure_ends_all_with_its_code(tmp_path: Path) -> None:
-    line = "trap 'echo saved; exit 0' TERM; if [ $RANK_ID = 1 ]; then sleep 0.5; exit 9; fi; sleep 60 & wait"
-    out, _ = (started := start(tmp_path, line)).communicate(timeout=20)
+    line = f"""
+    if [ $RANK_ID = 1 ]; then until [ -e {tmp_path}/0 -a -e {tmp_path}/2 ]; do sleep 0.05; done; exit 9; fi
+    trap 'echo saved; exit 0' TERM; touch {tmp_path}/$RANK_ID; sleep 3600 & wait
+    """
+    out, _ = (started := start(tmp_path, line)).communicate()
     assert started.returncode == 9
     assert sorted(out.splitlines()) == [
         "[rank 0] saved",
@@ -47,20 +51,22 @@ def test_the_first_failure_ends_all_with_its_code(tmp_path: Path) -> None:
 
 def test_who_does_not_listen_is_killed(tmp_path: Path) -> None:
     line = "trap '' TERM; if [ $RANK_ID = 0 ]; then kill -KILL $$; fi; while :; do sleep 0.2; done"
-    began = time.monotonic()
     started = start(tmp_path, line, num=2, kill_after_seconds=0.5)
-    started.communicate(timeout=20)
+    started.communicate()
     assert started.returncode == 128 + 9
-    assert time.monotonic() - began < 10
 
 
 def test_a_stop_from_outside_is_not_repeated(tmp_path: Path) -> None:
     """The node signals every process of a task itself; the launcher waits for what they do about it."""
-    started = start(tmp_path, "trap 'echo twice' TERM; echo up; sleep 1.5; echo done", num=1)
+    line = f"trap 'echo twice' TERM; echo up; until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo done"
+    started = start(tmp_path, line, num=1)
     assert started.stdout is not None
     assert started.stdout.readline() == "[rank 0] up\n"
     started.terminate()
-    out, _ = started.communicate(timeout=20)
+    pending = re.compile(r"^ShdPnd:\s*0+$", re.MULTILINE)
+    wait_until(lambda: pending.search(Path(f"/proc/{started.pid}/status").read_text()))  # it has got it
+    (tmp_path / "go").touch()
+    out, _ = started.communicate()
     assert (started.returncode, out) == (0, "[rank 0] done\n")
 
 
@@ -70,6 +76,6 @@ def test_what_cannot_be_started_is_said(tmp_path: Path, word: str, code: int) ->
         json.dumps({"kill_after_seconds": 1, "processes": [{"rank": 0, "log": str(tmp_path / "log"), "env": {}}]})
     )
     command = [sys.executable, "-I", per_device.__file__, str(tmp_path / "processes.json"), "--", word]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code
     assert done.stdout.startswith(f"danlu: {word}: ")

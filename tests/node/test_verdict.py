@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from danlu.node.supervise.verdict import Facts, Verdict, judge
+from danlu.node.task import TaskLimits
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import TaskState
 
@@ -26,13 +27,33 @@ RAN = Facts(did_start=True, folder="/work/x")
         ),
         (RAN._replace(exit_code=137), Verdict("failed", "killed_by_signal", "SIGKILL ended the command")),
         (
-            RAN._replace(exit_code=137, num_oom_kills=1, memory_bytes=1 << 30),
+            RAN._replace(exit_code=137, num_oom_kills=1, limits=TaskLimits(memory_bytes=1 << 30)),
             Verdict(
                 "failed",
                 "out_of_memory",
                 "the task used more than its memory of 1024 MiB, and the kernel ended one of its processes",
             ),
         ),
+        (
+            RAN._replace(exit_code=1, num_refused_forks=3, limits=TaskLimits(max_processes=64)),
+            Verdict(
+                "failed",
+                "process_limit",
+                "the task reached its limit of 64 processes and threads, and could not start another; "
+                "the command ended with code 1",
+            ),
+        ),
+        (RAN._replace(exit_code=0, num_refused_forks=3), Verdict("succeeded", "", "")),
+        (
+            RAN._replace(exit_code=153, limits=TaskLimits(max_disk_bytes=100)),
+            Verdict(
+                "failed",
+                "disk_limit",
+                "a file grew to what a task may hold on the disk (max_disk_bytes: 100); "
+                "the command ended with code 153",
+            ),
+        ),
+        (RAN._replace(exit_code=0, exceeded=("disk_limit", "too much")), Verdict("failed", "disk_limit", "too much")),
         (
             RAN._replace(exit_code=2, missed_gate=("setup", "setup_failed")),
             Verdict("failed", "setup_failed", "setup ended with code 2"),

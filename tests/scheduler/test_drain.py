@@ -30,7 +30,7 @@ class TestPolicy:
         assert [start.placement.tasks[0].node for start in actions if isinstance(start, Start)] == ["n1"]
         assert why(actions, 2) == "no_capacity"
         (message,) = [action.why.message for action in actions if isinstance(action, Wait)]
-        assert message.endswith("that is in use; node n0 is drained: broken fan")
+        assert message.endswith("which is in use; node n0 is drained: broken fan")
 
     def test_what_only_a_drained_node_has_is_waited_for(self) -> None:
         small = make_node("n1", npus=2)
@@ -84,11 +84,11 @@ class TestOverHttp:
         world.tick()
         assert world.job(first).state.value == "running"
         assert world.job(second).reason.code == "drained"
-        assert world.job(second).reason.message == "asks for 1 x (npu:2); node here is drained: kernel update"
+        assert world.job(second).reason.message == "requests 1 x (npu:2); node here is drained: kernel update"
         found = api.json("GET", f"/jobs/{second}/why")
         assert found["estimate"] is None
         assert found["resources"][0]["free"] == 0
-        assert found["would_help"] == ["the opening of a node (node here is drained: kernel update)"]
+        assert found["would_help"] == ["reopening a node (node here is drained: kernel update)"]
         world.engine.finish(first)
         world.tick(2)
         assert (world.job(first).state.value, world.job(second).state.value) == ("succeeded", "queued")
@@ -121,7 +121,7 @@ class TestOverHttp:
             row = attempts.get_attempt(session, job, 1)
             assert row is not None
             placed = Placement.model_validate(row.placement)
-        assert begin(world.parts("server-1"), waiting, placed, []) is None
+        assert begin(world.context("server-1"), waiting, placed, []) is None
         assert world.job(waiting).state.value == "queued"
 
     def test_evicted_jobs_go_back_into_the_queue(self, world: World, api: Api) -> None:
@@ -132,7 +132,7 @@ class TestOverHttp:
         job = world.job(soft)
         assert (job.state.value, job.attempt, job.reason.code) == ("queued", 1, "drained")
         events = [event["message"] for event in api.json("GET", f"/jobs/{soft}/events")["items"]]
-        assert any(message.startswith("node here is drained: broken fan; every process has") for message in events)
+        assert any(message.startswith("node here is drained: broken fan; processes have") for message in events)
 
     def test_what_is_wrong_is_named(self, api: Api) -> None:
         for body, told in (

@@ -39,7 +39,7 @@ def test_nobody_goes_when_it_would_not_be_enough() -> None:
 
 def test_nobody_goes_while_enough_is_ending() -> None:
     live = [
-        running(100, 1, NPUS[:4], is_preemptible=True, is_ending=True, can_be_told=False),
+        running(100, 1, NPUS[:4], is_preemptible=True, is_ending=True, can_be_stopped=False),
         running(101, 1, NPUS[4:], is_preemptible=True),
     ]
     actions = decide(snapshot([queued(1, device="npu:4"), queued(2, device="npu:1")], live), NOW)
@@ -49,7 +49,7 @@ def test_nobody_goes_while_enough_is_ending() -> None:
 
 def test_what_became_free_first_is_kept_until_the_rest_is() -> None:
     """A small job does not slip into the half that is free already."""
-    live = [running(100, 1, NPUS[:4], is_preemptible=True, is_ending=True, can_be_told=False)]
+    live = [running(100, 1, NPUS[:4], is_preemptible=True, is_ending=True, can_be_stopped=False)]
     wanted = [queued(1, device="npu:8"), queued(2, device="npu:1", preemptible=True)]
     actions = decide(snapshot(wanted, live), NOW)
     assert started(actions) == []

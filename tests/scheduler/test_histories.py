@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.support.histories import History
 
 
-@pytest.mark.timeout(200)
 def test_the_promises_hold_in_every_history() -> None:
     run_state_machine_as_test(
         History,

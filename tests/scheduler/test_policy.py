@@ -208,7 +208,7 @@ def test_a_job_that_fits_nowhere_hears_what_there_is() -> None:
     assert isinstance(action, Wait)
     assert action.why.code == "no_such_node"
     assert action.why.message == (
-        "asks for 1 x (npu:8), more than all nodes have when empty: 4 npu, 8 task slots on n0; ask for less"
+        "requests 1 x (npu:8), more than the nodes have even when empty: 4 npu, 8 task slots on n0"
     )
 
 
@@ -220,7 +220,7 @@ def test_a_job_that_must_wait_hears_the_same_at_every_look() -> None:
     assert isinstance(action, Wait)
     assert (action.why.code, action.why.message) == (
         "no_capacity",
-        "asks for 1 x (npu:2); that is in use",
+        "requests 1 x (npu:2), which is in use",
     )
 
 

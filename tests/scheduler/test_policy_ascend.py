@@ -34,7 +34,7 @@ def test_without_room_in_a_ring_the_job_waits_and_hears_why() -> None:
     found = place_one([3, 4], count=2, model="910")
     assert isinstance(found, Reason)
     assert found.code == "no_capacity"
-    assert "free in parts of rings" in found.message
+    assert "free only in parts of different rings" in found.message
 
 
 def test_a_910b_has_no_rings_and_other_modes_do_not_care() -> None:

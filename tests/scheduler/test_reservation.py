@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.scheduler.test_fairness import NOW, NPUS, node, queued, running, snapshot, started, why
 
-from danlu.scheduler.policy.board import Board
 from danlu.scheduler.policy.decide import decide
 from danlu.scheduler.policy.holdings import Quotas
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
+from danlu.scheduler.policy.state import SchedulingState
 
 LONG = RESERVE_AFTER_SECONDS + 1
 
@@ -66,29 +66,29 @@ def test_nothing_is_kept_for_a_job_that_is_over_its_quota() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_a_large_job_starts_within_the_bound(chance: Random, has_limit: bool) -> None:
-    """Behind small jobs that never end coming: RESERVE_AFTER plus the longest that a job runs, plus a look."""
+    """Ingestion small jobs that never end coming: RESERVE_AFTER plus the longest that a job runs, plus a look."""
     longest, look = 600.0, 5.0
-    board = Board([node(f"n{number}") for number in range(6)], Quotas())
+    state = SchedulingState([node(f"n{number}") for number in range(6)], Quotas())
     ends: list[tuple[float, str]] = []
     number, at = 100, 0.0
     for number in range(101, 107):  # the cluster is full when the large job comes
-        board.queue.add(Entry(queued(number, device="npu:8", waited=1.0)))
+        state.queue.add(Entry(queued(number, device="npu:8", waited=1.0)))
     while at < RESERVE_AFTER_SECONDS + longest + 2 * look:
         now = NOW + timedelta(seconds=at)
-        for start in board.serve(now).starts:
+        for start in state.serve(now).starts:
             if start.job_id == "train-001":
                 return
             ends.append((at + chance.uniform(0.3, 1.0) * (longest - 30), start.job_id))
-            board.confirm(start.job_id)
+            state.confirm(start.job_id)
         if at == 0.0:
-            board.queue.add(Entry(queued(1, device="npu:8", nodes=4, waited=0.0)))
+            state.queue.add(Entry(queued(1, device="npu:8", nodes=4, waited=0.0)))
         at += look
         for job_id in [job_id for end, job_id in ends if end <= at]:
-            board.remove_running(job_id)
+            state.remove_running(job_id)
         ends = [(end, job_id) for end, job_id in ends if end > at]
         for _ in range(chance.randint(0, 6)):
             number += 1
             limit = longest - 30 if has_limit else None
             size = chance.choice(["npu:8", "npu:8", "npu:4"])
-            board.queue.add(Entry(queued(number, device=size, waited=-at, max_duration=limit)))
+            state.queue.add(Entry(queued(number, device=size, waited=-at, max_duration=limit)))
     raise AssertionError("the large job was passed for too long")

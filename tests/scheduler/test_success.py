@@ -133,7 +133,7 @@ def test_parameter_servers_are_ended_when_the_workers_are_done_and_the_job_succe
     assert {grace for _, grace in world.engine.stops} == {7.0}
     job = world.job(job_id)
     assert (job.state, job.reason.code) == (JobState.SUCCEEDED, "done")
-    assert job.reason.message == "worker ended with 0, which is this job's success; the other tasks were ended"
+    assert job.reason.message == "worker succeeded, which completes this job; the other tasks were stopped"
     assert roles_and_states(world, job_id) == [("worker", "succeeded"), ("worker", "succeeded"), ("ps", "stopped")]
     assert job.attempts[-1].first_failed_rank is None
 

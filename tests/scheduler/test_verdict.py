@@ -22,7 +22,7 @@ OK = seen(0, "succeeded", 0, 9.0)
 ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
     ("all well", [OK, seen(1, "succeeded", 0)], None, "succeeded", "done", "The command ended with 0 on every node."),
     ("a code", [OK, seen(1, "failed", 3, 5.0)], None, "failed", "exit_code", "rank 1 ended with code 3"),
-    ("a signal", [seen(0, "failed", 139, 5.0)], None, "failed", "killed_by_signal", "rank 0 was ended by SIGSEGV"),
+    ("a signal", [seen(0, "failed", 139, 5.0)], None, "failed", "killed_by_signal", "rank 0 was killed by SIGSEGV"),
     (
         "a code that is no signal",
         [seen(0, "failed", 200, 5.0)],
@@ -94,7 +94,7 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         None,
         "failed",
         "stopped_outside",
-        "rank 0 was told to end, and not by Danlu",
+        "rank 0 was terminated from outside Danlu",
     ),
 ]
 

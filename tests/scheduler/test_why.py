@@ -32,9 +32,9 @@ def test_a_job_over_quota_hears_which_and_what_would_help(world: World, api: Api
     assert found["reason"]["code"] == "quota_project"
     assert found["limit"] == {"scope": "project", "resource": "npu", "quota": 4.0, "used": 3.0, "asked": 2.0}
     assert found["would_help"][:3] == [
-        "1 npu less in use by the project",
+        "the project holding 1 npu less",
         "a quota of 5 npu",
-        "`preemptible: true`, which may use what is idle",
+        "`preemptible: true`: preemptible jobs may use idle resources beyond the quota",
     ]
     assert found["estimate"] is None
 

@@ -58,6 +58,7 @@ def filled(path: str) -> str:
         "template": "x",
         "project": "default",
         "registration": "x",
+        "invitation": "x",
         "user": "admin",
         "upload": "x",
         "artifact": "x",

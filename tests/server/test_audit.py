@@ -15,7 +15,7 @@ from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 
 from danlu.spec.audit import Action
-from danlu.store.sql.tables import AuditRow
+from danlu.store.sql.audit_tables import AuditRow
 
 NOT_NOTED = {
     ("POST", "/jobs/plan"): "changes nothing",

@@ -9,4 +9,4 @@ def test_a_new_bucket_does_not_move_the_results_of_later_jobs(client: Client) ->
     client.store.make_bucket("aaa-first-by-name")
     job = client.jobs.submit(name="default-output", command="true")
     assert job.output == f"store://main/jobs/{job.id}/"
-    job.wait(timeout=60)
+    job.wait()

@@ -10,9 +10,9 @@ from tests.support.journals import JournalMaker
 from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World
 
-from danlu.auth.identity import JobIdentity
 from danlu.server.runs import service as run_service
 from danlu.server.runs.pushed import own_run_id
+from danlu.store.queries import projects
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import Tree
 
@@ -54,7 +54,7 @@ def with_token(world: World, api: Api, job_id: str) -> Api:
 def make_run(world: World, job_id: str, name: str = "inside") -> str:
     made = JournalMaker(name=name).log("train", {"loss": [1.0]}, [1])
     with world.database.writing() as session:
-        who = JobIdentity(job_id, 1, 0, (), None, "")
+        who = world.job_identity(job_id)
         return run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).id
 
 
@@ -171,9 +171,7 @@ class TestSeeing:
         ann = world.add_user("ann", "vision")
         both = world.add_user("both", "vision")
         with world.database.writing() as session:
-            from danlu.store.queries import people
-
-            people.add_member(session, 1, both.user_id, "member")
+            projects.set_member(session, 1, both.user_id, "member")
         both = world.identity("both")
         theirs = world.submit(both, project="default", name="secret", data={"store://vision/data/": "data"})
         mine = world.submit(both, project="vision", data={f"store://main/jobs/{theirs}/": "data"})

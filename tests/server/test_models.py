@@ -12,8 +12,7 @@ from tests.support.journals import JournalMaker
 from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World, make_node, make_world
 
-from danlu.auth.identity import JobIdentity
-from danlu.server.models import service
+from danlu.server.models import operations, service
 from danlu.server.runs import service as run_service
 from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
@@ -60,7 +59,7 @@ def trained(world: World, api: Api, *, acc: float = 0.9, **spec: Any) -> str:
         put(token, f"jobs/{job}/log.txt")
     made = JournalMaker(name="inside", hparams={"lr": 0.2}).log("val", {"acc": [0.1, acc]}, [1, 2])
     with world.database.writing() as session:
-        who = JobIdentity(job, 1, 0, (), None, "")
+        who = world.job_identity(job)
         number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
     world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
     return job
@@ -355,7 +354,7 @@ class TestNumbers:
                 try:
                     for _ in range(10):
                         body = RegisterModel(name="mnist", path="store://main/up/", copy_files=False, aliases=[alias])
-                        service.register(world.state, world.admin, body)
+                        operations.register(world.state, world.admin, body)
                 except BaseException as error:
                     failures.append(error)
 
@@ -367,7 +366,7 @@ class TestNumbers:
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(timeout=60)
+                thread.join()
             assert failures == []
             with one.database.reading() as session:
                 model = service.find_model(session, one.admin, "mnist")

@@ -58,7 +58,7 @@ def world(site: tuple[World, str], provider: str) -> World:
 
 @pytest.fixture
 def browser(site: tuple[World, str]) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=site[1], timeout=30) as made:
+    with httpx.Client(base_url=site[1], timeout=None) as made:
         yield made
 
 

@@ -70,7 +70,7 @@ class Target:
         if case.path.endswith("/changes"):  # a stream without an end
             case.query = {**(case.query or {}), "follow": "false"}
         headers = {"Authorization": self.api.http.headers["Authorization"]}
-        response = case.call(base_url=self.url, headers=headers, timeout=20)
+        response = case.call(base_url=self.url, headers=headers, timeout=None)
         self.num_requests += 1
         self.statuses[response.status_code] = self.statuses.get(response.status_code, 0) + 1
         case.validate_response(response, checks=CHECKS)
@@ -129,7 +129,6 @@ def test_a_thousand_requests(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
 def test_ten_thousand_requests(tmp_path: Path) -> None:
     target = run(tmp_path, NUM_REQUESTS_LONG)
     assert target.num_requests >= NUM_REQUESTS_LONG

@@ -33,6 +33,13 @@ def test_sizes(text: str, size: int) -> None:
         ("gpu:2", DeviceRequest(type="gpu", count=2)),
         ("npu:910b:8", DeviceRequest(type="npu", model="910b", count=8)),
         ("GPU:A100", DeviceRequest(type="gpu", model="a100")),
+        ("npu:910", DeviceRequest(type="npu", model="910")),
+        ("npu:910:8", DeviceRequest(type="npu", model="910", count=8)),
+        ("npu:8", DeviceRequest(type="npu", count=8)),
+        ("gpu:910", DeviceRequest(type="gpu", count=910)),
+        ("huawei_npu_arm64", DeviceRequest(type="npu")),
+        ("huawei_npu_arm64:8", DeviceRequest(type="npu", count=8)),
+        ("nvidia_gpu_amd64_GTX2080TI:2", DeviceRequest(type="gpu", model="gtx2080ti", count=2)),
     ],
 )
 def test_devices(text: str, device: DeviceRequest) -> None:

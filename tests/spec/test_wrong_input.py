@@ -306,7 +306,7 @@ REQUESTS: list[tuple[str, dict[str, Any], int, str]] = [
         "PUT /buckets/main/objects/a%00b",
         {"content": b""},
         422,
-        "'a\\x00b' is not a key: control characters, lone surrogates and backslashes are not allowed",
+        "'a\\x00b' is not a key: control characters, lone surrogates, U+FFFE, U+FFFF and backslashes are not allowed",
     ),
     (
         "PUT /buckets/main/objects/.partial.x",

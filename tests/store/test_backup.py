@@ -18,7 +18,7 @@ from danlu.errors import Conflict, InvalidInput
 from danlu.spec.paths import StorePath
 from danlu.store.objects import blobs
 from danlu.store.objects.local import LocalObjects
-from danlu.store.queries import facts, jobs, people
+from danlu.store.queries import buckets, facts, jobs, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 from danlu.store.sql.tables import Base, EventRow, JobRow, ProjectRow
@@ -53,7 +53,7 @@ def fill(database: Database) -> None:
     with database.writing() as session:
         user = people.add_user(session, "ann", is_admin=True, at=NOW)
         project = people.add_project(session, "炉")
-        people.add_bucket(session, "main", project.id, NOW)
+        buckets.add_bucket(session, "main", project_id=project.id, at=NOW)
         blobs.own(session, project.id, "ab" * 32, NOW)
         for number in range(3):
             session.add(
@@ -167,7 +167,7 @@ class TestBackup:
                 while not is_over.is_set():
                     with database.writing() as session:
                         project = people.add_project(session, f"p{number}")
-                        people.add_bucket(session, f"bucket-{number}", project.id, NOW)
+                        buckets.add_bucket(session, f"bucket-{number}", project_id=project.id, at=NOW)
                     number += 1
 
             thread = threading.Thread(target=write)
@@ -175,7 +175,7 @@ class TestBackup:
             for number in range(5):
                 write_backup(database, stores, tmp_path / f"{number}.zip", now=NOW)
             is_over.set()
-            thread.join(timeout=30)
+            thread.join()
         counts = [read_manifest(tmp_path / f"{number}.zip")["tables"] for number in range(5)]
         assert all(found["projects"] == found["buckets"] for found in counts)
         assert counts[-1]["projects"] > counts[0]["projects"]

@@ -11,6 +11,7 @@ from tests.support.databases import Databases
 
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, store_node
 from danlu.store.queries import flow, people, projects
+from danlu.store.queries.flow_walk import Reach
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LATER = datetime(2026, 1, 2, tzinfo=timezone.utc)
@@ -51,9 +52,8 @@ def look(
     names: dict[int, str] = {}
     after: int | None = 0
     while after is not None:
-        page = flow.neighbourhood(
-            session, ref(node), direction=direction, depth=depth, limit=2, after=after, project_ids=project_ids
-        )
+        reach = Reach(direction, depth, limit=2, after=after)
+        page = flow.neighbourhood(session, ref(node), reach, project_ids=project_ids)
         assert page is not None
         assert len(page.nodes) <= 2
         names.update({found.number: "?" if found.is_hidden else found.key for found in page.nodes})
@@ -93,14 +93,14 @@ class TestWalking:
         assert len(edges) == 15
 
     def test_an_unknown_node_is_none(self, session: Session) -> None:
-        assert flow.neighbourhood(session, ref("run:x"), direction="both", depth=1, limit=1) is None
+        assert flow.neighbourhood(session, ref("run:x"), Reach("both", depth=1, limit=1)) is None
 
 
 class TestDeleting:
     def test_a_tombstone_keeps_label_and_edges(self, session: Session) -> None:
         draw(session, "store:b/d > job:1", "job:1 > run:r")
         flow.bury(session, ref("job:1"), LATER)
-        page = flow.neighbourhood(session, ref("run:r"), direction="up", depth=5, limit=10)
+        page = flow.neighbourhood(session, ref("run:r"), Reach("up", depth=5, limit=10))
         assert page is not None
         assert [(node.key, node.label, node.deleted_at) for node in page.nodes] == [
             ("r", "R", None),
@@ -126,9 +126,11 @@ class TestDeleting:
     def test_a_deleted_project_leaves_nodes_that_only_admins_see(self, session: Session) -> None:
         draw(session, "run:a > run:b", project_id=2)
         session.flush()
-        projects.delete_project(session, 2)
+        project = projects.get_project(session, 2)
+        assert project is not None
+        projects.delete_project(session, project, at=LATER)
         session.expire_all()
-        assert flow.neighbourhood(session, ref("run:a"), direction="both", depth=1, limit=9, project_ids=[1, 2]) is None
+        assert flow.neighbourhood(session, ref("run:a"), Reach("both", depth=1, limit=9), project_ids=[1, 2]) is None
         assert look(session, "run:a")[0] == {"a": 0, "b": 1}
 
 

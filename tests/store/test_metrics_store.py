@@ -110,12 +110,12 @@ def test_counted_again_after_every_kind_of_end(place: Place) -> None:
         at = server.append(run, made.run, made.name, offset=at, data=made.data[at : at + 9000], now=NOW)
         if at % 2:
             server = place.server()  # it did not come to counting
-            server.find_uncounted()
-            server.catch_up()
+            server.find_not_ingested()
+            server.ingest_changed()
     last = place.server()
     assert read(place, last, run) == [float(number) for number in range(3000)]
-    last.find_uncounted()
-    last.catch_up()
+    last.find_not_ingested()
+    last.ingest_changed()
     assert rolled_up(place, run) == (3000, 3000, 0.0, 2999.0)
     assert read(place, place.server(), run) == [float(number) for number in range(3000)]
     with place.database.reading() as session:
@@ -129,10 +129,10 @@ def test_a_frame_longer_than_a_pack_is_passed_over(place: Place) -> None:
         made.log("train", {"number": [float(step) for step in range(first, first + 1000)]}, range(first, first + 1000))
     run, server = add_run(place, made.run), place.server()
     server.append(run, made.run, made.name, offset=0, data=made.data, now=NOW)
-    server.catch_up()
+    server.ingest_changed()
     with place.database.reading() as session:
         (row,) = session.scalars(select(JournalRow)).all()
-    assert row.noted == len(made.data)
+    assert row.ingested == len(made.data)
     assert row.built > 1_000_000
     assert read(place, server, run) == [float(number) for number in range(50_000)]
 
@@ -161,8 +161,8 @@ def test_bytes_that_only_the_disk_has_count(place: Place) -> None:
     end = server.append(run, made.run, made.name, offset=len(made.data) - 1000, data=b"", now=NOW)
     fresh = made.data[end:]
     assert server.append(run, made.run, made.name, offset=end, data=fresh, now=NOW) == len(made.data)
-    server.find_uncounted()
-    server.catch_up()
+    server.find_not_ingested()
+    server.ingest_changed()
     assert read(place, server, run) == [float(number) for number in range(501)]
 
 
@@ -175,7 +175,7 @@ def test_two_servers_take_in_and_count_at_once(place: Place) -> None:
         at = 0
         while at < len(made.data):
             at = server.append(run, made.run, made.name, offset=at, data=made.data[at : at + 5000], now=NOW)
-            server.catch_up()
+            server.ingest_changed()
 
     threads = [threading.Thread(target=work, args=(server,)) for server in servers]
     for thread in threads:
@@ -183,8 +183,8 @@ def test_two_servers_take_in_and_count_at_once(place: Place) -> None:
     for thread in threads:
         thread.join()
     for server in servers:
-        server.find_uncounted()
-        server.catch_up()
+        server.find_not_ingested()
+        server.ingest_changed()
         assert read(place, server, run) == [float(number) for number in range(4000)]
     assert rolled_up(place, run) == (4000, 4000, 0.0, 3999.0)
 
@@ -196,7 +196,7 @@ def test_branches_are_cut_exactly_where_packs_lie_across_them(place: Place) -> N
     server = place.server()
     for made in (second, first):  # the order of arrival does not matter
         server.append(run, first.run, made.name, offset=0, data=made.data, now=NOW)
-        server.catch_up()
+        server.ingest_changed()
     with place.database.reading() as session:
         row = session.get(RunRow, run)
         assert row is not None

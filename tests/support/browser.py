@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from danlu.server.console.files import Console, packaged
+from danlu.testing.waiting import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -40,6 +41,21 @@ CUT = """() => [...document.querySelectorAll('main *')].filter(element => {
 }).map(element => element.innerText.slice(0, 80))"""
 """Texts that are cut, and do not say the rest on pointing."""
 
+DRAWN = """() => new Promise(resolve => {
+  const same = 30;
+  let left = same;
+  const observer = new MutationObserver(() => { left = same; });
+  observer.observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true});
+  const frame = () => {
+    left -= 1;
+    if (left > 0) return requestAnimationFrame(frame);
+    observer.disconnect();
+    resolve(null);
+  };
+  requestAnimationFrame(frame);
+})"""
+"""Ends after 30 frames in which nothing has changed."""
+
 
 @contextmanager
 def running_browser(*args: str) -> Iterator[Browser]:
@@ -49,6 +65,7 @@ def running_browser(*args: str) -> Iterator[Browser]:
         pytest.skip("Chromium is not installed; scripts/system-packages.sh tests installs it")
     if not Console(packaged()).is_built:
         pytest.skip("the console is not built; make web builds it")
+    expect.set_options(timeout=HANG_SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=[*ARGS, *args])
         yield browser
@@ -64,7 +81,7 @@ class Tab:
         self.context: BrowserContext = browser.new_context(
             **{"viewport": {"width": 1280, "height": 800}, "locale": "en-US", **options}
         )
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(HANG_SECONDS * 1000)
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -73,6 +90,10 @@ class Tab:
     def go(self, path: str) -> Page:
         self.page.goto(f"{self.url}{path}")
         return self.page
+
+    def settle(self) -> None:
+        """Wait until the page has been drawn: nothing of it changed during several frames in a row."""
+        self.page.evaluate(DRAWN)
 
     def sign_in(self, name: str, password: str) -> Page:
         self.go("/signin")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
@@ -35,9 +37,9 @@ class Databases:
         if self.postgres is not None:
             self._made.append(self.postgres.make(_template(self.postgres)))
             return self._made[-1]
-        url = self.empty()
-        _migrate(url)
-        return url
+        file = self.folder / f"{len(list(self.folder.iterdir()))}.db"
+        copy_sqlite(file)
+        return sqlite_url(file)
 
     @contextmanager
     def open(self) -> Iterator[Database]:
@@ -62,6 +64,19 @@ def _template(postgres: Postgres) -> str:
         _migrate(url)
         _templates[postgres] = name_in(url)
     return _templates[postgres]
+
+
+def copy_sqlite(file: Path) -> None:
+    """Make a SQLite database with all tables."""
+    file.write_bytes(_sqlite_template())
+
+
+@cache
+def _sqlite_template() -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "template.db")
+        _migrate(sqlite_url(file))
+        return file.read_bytes()
 
 
 def _migrate(url: str) -> None:

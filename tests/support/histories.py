@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sqlalchemy import text
 from tests.fakes.engine import FakeEngine
 from tests.support.steps import want
-from tests.support.world import START, Clock, World, make_node, make_world
+from tests.support.world import Clock, World, make_node, make_world
 
 from danlu.auth.secrets import Sealer
 from danlu.errors import WrongState
@@ -149,13 +149,14 @@ class History(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), evict=st.booleans())
     def drain(self, node: str, evict: bool) -> None:
-        self.database.write(node_service.drain, self.world.admin, node, DrainNode(reason="fan", evict=evict), START)
+        wanted = DrainNode(reason="fan", evict=evict)
+        self.database.write(node_service.drain, self.world.state, self.world.admin, node, wanted)
         self.there_before.setdefault(node, self._on(node))
         self.tick()
 
     @rule(node=st.sampled_from(NODES))
     def open_again(self, node: str) -> None:
-        self.database.write(node_service.open_again, self.world.admin, node, START)
+        self.database.write(node_service.open_again, self.world.state, self.world.admin, node)
         self.there_before.pop(node, None)
         self.tick()
 
@@ -307,7 +308,7 @@ class History(RuleBasedStateMachine):
     def _let_all_end(self) -> None:
         self.world.engine.unreachable.clear()
         for node in list(self.there_before):
-            self.database.write(node_service.open_again, self.world.admin, node, START)
+            self.database.write(node_service.open_again, self.world.state, self.world.admin, node)
         self.there_before.clear()
         for who in self.people:
             (project_id,) = who.roles

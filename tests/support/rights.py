@@ -107,6 +107,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",
         "registration": scene.registration if relation == "others" else "x",
         "user": user_of(case),
+        "invitation": scene.invitations.get(user_of(case), "x"),
         "flavor": OFFERED if relation == "others" else "nothing",
         "framework": OFFERED if relation == "others" else "nothing",
     }

@@ -59,6 +59,7 @@ SEND_ARTIFACT = {
     "foreign": "404 404 404 404 404 404 404",
     "none": "404 404 404 404 404 404 404",
 }
+INVITATION = {"own": "2 2 2 2 2", "others": "404 404 404 404 404", "none": "404 404 404 404 404"}
 LOOK_UP = {"others": "2 2 2 2 2", "none": "404 404 404 404 404"}
 OFFER = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
@@ -107,7 +108,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
-    ("GET", "/jobs/{job}/resources"): Rule(SEE),
+    ("GET", "/jobs/{job}/usage"): Rule(SEE),
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
@@ -231,8 +232,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/health"): Rule(OPEN),
     ("POST", "/session"): Rule({"any": "401 401 401 401 401 401 401"}, body(name="max", password="wrong")),
     ("DELETE", "/session"): Rule(everybody("2 2 2 2 2")),
-    ("GET", "/me"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/me"): Rule({"any": "2 2 2 2 2 2 2"}),
     ("PUT", "/me/password"): Rule(everybody("2 2 2 2 2"), body(password=PASSWORD)),
+    ("PUT", "/me/default-project"): Rule(everybody("2 2 2 403 404"), body(project="vision")),
     ("POST", "/keys"): Rule(everybody("2 2 2 2 2"), body()),
     ("GET", "/keys"): Rule(
         {"own": "2 2 2 2 2", "others": "2 403 403 403 403", "none": "404 403 403 403 403"},
@@ -281,12 +283,20 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/projects/{project}/members/{user}"): Rule(
         {**OWN_PROJECT, "own": "404 409 2 2 404"}  # everybody may leave, but the last owner; others are no members
     ),
+    ("POST", "/projects/{project}/invitations"): Rule(OWN_PROJECT, body(user="newcomer")),
+    ("GET", "/projects/{project}/invitations"): Rule(OWN_PROJECT),
+    ("DELETE", "/projects/{project}/invitations/{user}"): Rule(OWN_PROJECT),
+    ("GET", "/invitations"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/invitations/{invitation}/accept"): Rule(INVITATION),
+    ("DELETE", "/invitations/{invitation}"): Rule(INVITATION),
     ("GET", "/projects/{project}/quotas"): Rule(
         {"others": "2 2 2 2 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"}
     ),
     ("PUT", "/projects/{project}/quotas"): Rule(
         {"own": "2 403 403 403 404", **OWN_PROJECT},
-        lambda case: {"json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {"mona": {"npu": 1}}}},
+        lambda case: {
+            "json": {"project": {"npu": 4}} if case.relation == "own" else {"users": {user_of(case): {"npu": 1}}}
+        },
     ),
     # flavors and frameworks
     ("GET", "/flavors"): Rule(everybody("2 2 2 2 2")),

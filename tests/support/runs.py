@@ -15,7 +15,7 @@ def send(world: World, api: Api, made: JournalMaker, **header: Any) -> dict[str,
     offset = api.json("GET", path)["offset"]
     done = api.json("PUT", path, params={"offset": offset}, content=made.data[offset:])
     assert done == {"offset": len(made.data)}
-    world.state.metrics.catch_up()
+    world.state.metrics.ingest_changed()
     run: dict[str, Any] = api.json("GET", f"/runs/{made.run}")
     return run
 

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import Chunk, File, Manifest
 from danlu.content.packs import pack
+from danlu.server.artifacts import operations as artifact_operations
 from danlu.server.artifacts import uploads as artifact_uploads
 from danlu.server.jobs import service
-from danlu.server.models import service as model_service
+from danlu.server.models import operations as model_operations
 from danlu.server.nodes import service as node_service
+from danlu.server.objects.located import locate
 from danlu.server.runs import service as run_service
 from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
@@ -38,7 +41,8 @@ from danlu.spec.flavors import Flavor
 from danlu.spec.frameworks import Framework
 from danlu.spec.paths import StorePath
 from danlu.store.objects import blobs
-from danlu.store.queries import catalog, people, projects, registrations
+from danlu.store.queries import buckets, catalog, invitations, people, projects, registrations
+from danlu.store.sql.rights_tables import InvitationRow
 from danlu.store.sql.tables import RegistrationRow
 from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
@@ -92,6 +96,9 @@ class Scene:
     artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
 
+    invitations: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of an invitation of theirs."""
+
     registration: str = ""
     tree: dict[str, str] = field(default_factory=dict)
     """Project -> digest of a tree that it has sent."""
@@ -122,7 +129,7 @@ class Scene:
 @contextmanager
 def make_scene(folder: Path) -> Iterator[Scene]:
     node = make_node(npus=64, cpus=256, max_tasks=256)
-    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=30) as http:
+    with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=None) as http:
         scene = Scene(world, http)
         _people(scene)
         _things(scene)
@@ -189,14 +196,15 @@ def _things(scene: Scene) -> None:
             assert row is not None
             for digest in (tree.digest, digest_of(CODE + project.encode())):
                 blobs.own(session, row.id, digest, world.clock())
+            blobs.add_tree(session, row.id, tree.digest, world.clock())
         scene.tree[project] = tree.digest
     with world.database.writing() as session:
         vision = projects.project_by_name(session, "vision")
         other = projects.project_by_name(session, "other")
         assert vision is not None
         assert other is not None
-        people.add_bucket(session, "vision-empty", vision.id, world.clock())
-        people.add_bucket(session, "other-empty", other.id, world.clock())
+        buckets.add_bucket(session, "vision-empty", project_id=vision.id, at=world.clock())
+        buckets.add_bucket(session, "other-empty", project_id=other.id, at=world.clock())
         for name, where in (("vision-bare", vision), ("other-bare", other)):
             bare = people.add_project(session, name, at=world.clock())
             for member in projects.members(session, where.id):
@@ -222,20 +230,45 @@ def _things(scene: Scene) -> None:
     for role, name in PEOPLE.items():
         scene.jobs[role, "own"] = made[name]
         scene.jobs[role, "others"], scene.jobs[role, "foreign"] = made["mona"], made["finn"]
+    _invitations(scene)
     _uploads(scene)
     _runs(scene, owners)
     _models(scene, owners)
     _artifacts(scene, owners)
     drain = DrainNode(reason="kernel update")  # nothing starts any more: there is something to open
-    world.database.write(node_service.drain, world.admin, "here", drain, world.clock())
+    world.database.write(node_service.drain, world.state, world.admin, "here", drain)
     for name, who in owners.items():
         template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
-        scene.templates[name] = world.database.write(template_service.save, world.state, who, template).id
+        scene.templates[name] = world.database.write(template_service.save, world.state, who, template, spec={}).id
+
+
+def _invitations(scene: Scene) -> None:
+    """Everybody is asked to join: those who are in already as well."""
+    world = scene.world
+    for name in (*PEOPLE.values(), "mona", "finn"):
+        project, owner = ("other", "otto") if name == "finn" else ("vision", "olga")
+        scene.invitations[name] = f"{len(scene.invitations):032x}"
+        with world.database.writing() as session:
+            row = projects.project_by_name(session, project)
+            assert row is not None
+            invitations.add_invitation(
+                session,
+                InvitationRow(
+                    id=scene.invitations[name],
+                    project_id=row.id,
+                    name=name,
+                    user_id=world.identity(name).user_id,
+                    role=Role.VIEWER.value,
+                    invited_by=world.identity(owner).user_id,
+                    created_at=world.clock(),
+                    expires_at=world.clock() + timedelta(days=1),
+                ),
+            )
 
 
 def _artifacts(scene: Scene, owners: dict[str, UserIdentity]) -> None:
     made = {name: _artifact(scene.world, who, name) for name, who in owners.items()}
-    of_job = _artifact(scene.world, JobIdentity(scene.running["job"], 1, 0, (), None, ""), "job")
+    of_job = _artifact(scene.world, scene.world.job_identity(scene.running["job"]), "job")
     for role in (*PEOPLE, *TOKENS, *NOBODIES):
         scene.artifacts[role, "own"] = of_job if role in TOKENS else made[PEOPLE.get(role, "max")]
         scene.artifacts[role, "others"], scene.artifacts[role, "foreign"] = made["mona"], made["finn"]
@@ -247,8 +280,8 @@ def _artifact(world: World, who: UserIdentity | JobIdentity, name: str) -> tuple
     for one in ids:
         begin = BeginArtifact(artifact=one, name=f"of-{name}", project=project)
         world.database.write(artifact_uploads.begin, world.state, who, begin)
-        artifact_uploads.take(world.state, who, one, pack_of_chunk())
-    artifact_uploads.commit(world.state, who, ids[0], commit_of_chunk())
+        artifact_operations.take_chunks(world.state, who, one, pack_of_chunk())
+    artifact_operations.commit(world.state, who, ids[0], commit_of_chunk())
     return ids
 
 
@@ -265,7 +298,7 @@ def _runs(scene: Scene, owners: dict[str, UserIdentity]) -> None:
     made = {name: _run(scene.world, who, "other" if name == "finn" else "vision") for name, who in owners.items()}
     for role, name in PEOPLE.items():
         scene.runs[role, "own"] = made[name]
-    who = JobIdentity(scene.running["job"], 1, 0, (), None, "")
+    who = scene.world.job_identity(scene.running["job"])
     for role in TOKENS:
         scene.runs[role, "own"] = scene.runs.get(("job", "own")) or _run(scene.world, who, "vision")
     for role in (*PEOPLE, *TOKENS, *NOBODIES):
@@ -279,7 +312,8 @@ def _models(scene: Scene, owners: dict[str, UserIdentity]) -> None:
         body = RegisterModel(
             name=name, project=project, path=f"{project}/data/secret", copy_files=False, aliases=["champion"]
         )
-        scene.models[name] = model_service.register(scene.world.state, who, body)
+        with _member_of_vision(scene.world, name):
+            scene.models[name] = model_operations.register(scene.world.state, who, body).id
 
 
 def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:
@@ -290,8 +324,22 @@ def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> Journal
     with world.database.writing() as session:
         number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number
     world.state.metrics.append(number, made.run, made.name, offset=0, data=made.data, now=world.clock())
-    world.state.metrics.catch_up()
+    world.state.metrics.ingest_changed()
     return made
+
+
+@contextmanager
+def _member_of_vision(world: World, name: str) -> Iterator[None]:
+    """Somebody is a member for a while: what takes long is held against the rights of the moment."""
+    who, vision = world.identity(name), next(iter(world.identity("max").roles))
+    with world.database.writing() as session:
+        projects.set_member(session, vision, who.user_id, Role.MEMBER.value)
+    yield
+    with world.database.writing() as session:
+        if vision in who.roles:
+            projects.set_member(session, vision, who.user_id, who.roles[vision].value)
+        else:
+            projects.delete_member(session, vision, who.user_id)
 
 
 def _as_member(world: World, name: str) -> UserIdentity:
@@ -312,13 +360,14 @@ def _uploads(scene: Scene) -> None:
         who: Any
         if role in TOKENS:
             job_id = scene.running[role]
-            who = JobIdentity(job_id, 1, 0, (), None, "")
+            who = world.job_identity(job_id)
             project = "vision" if role == "job" else "other"
             path = StorePath(project, f"jobs/{job_id}/upload")
         else:
             who = world.identity(PEOPLE.get(role, "mona"))
             path = StorePath("vision", f"data/upload-{role}")
         body = BeginUpload(key=path.key, size=1, sha256=digest_of(b"x"))
-        made = upload_service.begin(world.state, who, path, body)
+        where = world.database.read(locate, path)
+        made = world.database.write(upload_service.add, world.state, who, where, body, None)
         scene.uploads[role] = made.id
         world.state.uploads.append(made.id, 0, b"x")

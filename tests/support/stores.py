@@ -6,12 +6,15 @@ import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from danlu.store.objects.base import Objects
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.s3 import S3Objects
-from danlu.testing.s3 import S3Server, running_moto, running_rclone
+from danlu.testing.s3 import S3Server, running_moto, running_rclone, running_swift
 
-KINDS = ("local", "rclone", "virtual-host", "moto")
+S3_KINDS = ("rclone", "virtual-host", "moto", "swift")
+KINDS = ("local", *S3_KINDS)
 
 
 class S3Servers(ExitStack):
@@ -26,6 +29,9 @@ class S3Servers(ExitStack):
         if kind not in self._running:
             if kind == "moto":
                 made = running_moto(self._folder)
+            elif kind == "swift":
+                pytest.importorskip("swift", reason="OpenStack Swift is not installed; pip install swift")
+                made = running_swift(self._folder / kind)
             else:
                 made = running_rclone(self._folder / kind, is_virtual_host=kind == "virtual-host")
             self._running[kind] = self.enter_context(made)

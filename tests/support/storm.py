@@ -10,14 +10,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 from tests.support.journals import JournalMaker
 
 from danlu.testing.serving import RunningServer
-
-DEADLINE_SECONDS = 900.0
+from danlu.testing.waiting import wait_until
 
 
 @dataclass
@@ -30,35 +31,38 @@ class Sender:
     num_logged: int = 0
     num_acknowledged: int = 0
     broken_promises: list[str] = field(default_factory=list)
+    _is_known: bool = False
 
     def send(self, url: str, api_key: str) -> None:
         lengths: list[tuple[int, int]] = []
         acknowledged = 0
-        is_known = False
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        with httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {api_key}"}, timeout=20) as http:
-            while self.num_acknowledged < self.num_points and time.monotonic() < deadline:
+        headers = {"Authorization": f"Bearer {api_key}"}
+        with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=None) as http:
+            while self.num_acknowledged < self.num_points:
                 if acknowledged == len(self.made.data) or not lengths:
                     last = min(self.num_logged + self.points_at_once, self.num_points)
                     steps = range(self.num_logged, last)
                     self.made.log("train", {"number": [float(step) for step in steps]}, steps)
                     self.num_logged = last
                     lengths.append((len(self.made.data), last))
-                try:
-                    if not is_known:
-                        http.post("/runs", json=self.made.header).raise_for_status()
-                        is_known = True
-                    path = f"/runs/{self.made.run}/journals/{self.made.name}"
-                    answer = http.put(path, params={"offset": acknowledged}, content=self.made.data[acknowledged:])
-                    answer.raise_for_status()
-                except httpx.HTTPError:
-                    time.sleep(0.05)
-                    continue
+                answer = wait_until(partial(self._put, http, acknowledged))
+                assert answer is not None
                 now = answer.json()["offset"]
                 if now < acknowledged:
                     self.broken_promises.append(f"{acknowledged} bytes were acknowledged, then only {now}")
                 acknowledged = now
                 self.num_acknowledged = max((count for length, count in lengths if length <= now), default=0)
+
+    def _put(self, http: httpx.Client, offset: int) -> httpx.Response | None:
+        """Send what the server lacks; None when it is away."""
+        try:
+            if not self._is_known:
+                http.post("/runs", json=self.made.header).raise_for_status()
+                self._is_known = True
+            path = f"/runs/{self.made.run}/journals/{self.made.name}"
+            return http.put(path, params={"offset": offset}, content=self.made.data[offset:]).raise_for_status()
+        except httpx.HTTPError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,17 @@ def storm(
     killed = 0
     for number in range(num_kills):
         wanted = num_points * (number + chance.random()) / (num_kills + 1)
-        while sum(one.num_acknowledged for one in senders) < wanted and any(thread.is_alive() for thread in threads):
-            time.sleep(0.002)
-        time.sleep(chance.random() * 0.03)
+
+        def is_moment(wanted: float = wanted) -> bool:
+            is_sent = not any(thread.is_alive() for thread in threads)
+            return is_sent or sum(one.num_acknowledged for one in senders) >= wanted
+
+        wait_until(is_moment, longest_pause_seconds=0.002)
+        moment = server.cpu_seconds() + chance.random() * 0.03
+        wait_until(
+            lambda moment=moment: is_moment(num_points) or server.cpu_seconds() >= moment,  # type: ignore[misc]
+            longest_pause_seconds=0.002,
+        )
         if not any(thread.is_alive() for thread in threads):
             break
         server.kill()
@@ -115,7 +127,7 @@ def storm(
 def check_storm(server: RunningServer, made: Storm) -> None:
     """Every point is there once, in order, with its own value; in what is exported and in the roll-ups."""
     with httpx.Client(
-        base_url=f"{server.url}/api/v1", headers={"Authorization": f"Bearer {server.api_key}"}, timeout=60
+        base_url=f"{server.url}/api/v1", headers={"Authorization": f"Bearer {server.api_key}"}, timeout=None
     ) as http:
         for sender in made.senders:
             assert sender.broken_promises == []
@@ -129,12 +141,13 @@ def check_storm(server: RunningServer, made: Storm) -> None:
 
 def _wait_until_counted(http: httpx.Client, sender: Sender) -> None:
     """Roll-ups come a moment later, and count every point once."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        run = http.get(f"/runs/{sender.made.run}").raise_for_status().json()
-        if run["num_points"] >= sender.num_points:
-            break
-        time.sleep(0.1)
+
+    def look() -> dict[str, Any] | None:
+        run: dict[str, Any] = http.get(f"/runs/{sender.made.run}").raise_for_status().json()
+        return run if run["num_points"] >= sender.num_points else None
+
+    run = wait_until(look)
+    assert run is not None
     last = sender.num_points - 1
     (metric,) = run["metrics"]
     found = (run["num_points"], metric["num_points"], metric["low"], metric["high"], metric["last"])

@@ -13,7 +13,7 @@ from tests.support.stores import S3Servers
 
 from danlu.client import Client
 from danlu.spec.states import is_over
-from danlu.store.objects.s3_signing import S3Place
+from danlu.store.objects.s3_place import S3Place
 from danlu.testing.balancer import Balancer
 from danlu.testing.postgres import Postgres
 from danlu.testing.serving import RunningServer
@@ -30,16 +30,16 @@ class Team:
         return Client(url=self.balancer.url, api_key=self.servers[0].api_key)
 
     def end(self) -> None:
-        for server in self.servers:
-            server.kill()
-        self.servers[0].start()
+        self.servers[1].kill()
+        if not self.servers[0].is_running:
+            self.servers[0].start()
         self.balancer.serve(self.servers[0].url)
         with self.servers[0].client() as client:
             left = [job.id for job in client.jobs.list() if not is_over(job.state)]
             if left:
                 client.jobs.stop(left)
                 for job_id in left:
-                    client.jobs.get(job_id).wait(timeout=90)
+                    client.jobs.get(job_id).wait()
         self.servers[0].stop()
 
 

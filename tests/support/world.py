@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,19 +15,24 @@ import httpx
 import uvicorn
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from tests.fakes.engine import FakeEngine
+from tests.support.databases import copy_sqlite
 
-from danlu.auth.identity import Role, UserIdentity
+from danlu.auth.identity import JobIdentity, Role, UserIdentity
 from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
-from danlu.server.identity import user_identity
+from danlu.server.identity import job_identity, user_identity
+from danlu.server.jobs import operations as job_operations
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
+from danlu.server.projects.members import add_member
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
@@ -37,18 +41,22 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.uploads import Uploads
-from danlu.store.queries import people
+from danlu.store.queries import buckets, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database, sqlite_url
+from danlu.testing.waiting import wait_until
 from danlu.wire.auth import MakeKey
-from danlu.wire.jobs import JobOut
+from danlu.wire.jobs import JobOut, SubmitJob
+from danlu.wire.people import RoleName
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 """Passwords that take no time; those of a real server take a core for a moment."""
+
+_routes: dict[int, BaseRoute] = {}
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -103,7 +111,7 @@ class World:
             blobs=Blobs(LocalObjects(self.settings.server_dir)),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             metrics=Metrics(
                 self.database,
                 JournalFiles(self.settings.server_dir / "runs"),
@@ -118,11 +126,11 @@ class World:
         self.database.write(people_service.first_start, self.clock())
         self.admin = self.identity(people_service.ADMIN)
 
-    def parts(self, server_id: str) -> Parts:
-        return Parts(
+    def context(self, server_id: str) -> Context:
+        return Context(
             database=self.database,
             logs=self.logs,
-            use=UseFiles(self.settings.log_dir),
+            usage=UsageFiles(self.settings.log_dir),
             engines={self.engine.name: self.engine},
             sealer=self.sealer,
             server_url="http://127.0.0.1:1",
@@ -131,7 +139,7 @@ class World:
         )
 
     def new_scheduler(self, server_id: str) -> Scheduler:
-        return Scheduler(self.parts(server_id), queue_share=1.0)
+        return Scheduler(self.context(server_id), queue_share=1.0, patience_seconds=60.0)
 
     # people
 
@@ -149,13 +157,17 @@ class World:
                 known = {title: number for number, title in people.projects_by_id(session).items()}
                 if project not in known:
                     known[project] = people.add_project(session, project).id
-                    people.add_bucket(session, project, known[project], self.clock())
-                people.add_member(session, known[project], user.id, role.value)
+                    buckets.add_bucket(session, project, project_id=known[project], at=self.clock())
+                add_member(session, known[project], user, RoleName(role.value))
         return self.identity(name)
 
     def api_key(self, who: UserIdentity | None = None, **options: Any) -> str:
         made = self.database.write(people_service.make_key, who or self.admin, MakeKey(**options), self.clock())
         return made.api_key
+
+    def job_identity(self, job_id: str) -> JobIdentity:
+        """A running job as its token shows it."""
+        return self.database.read(job_identity, self.job_token(job_id))
 
     def job_token(self, job_id: str, attempt: int = 1) -> str:
         return self.sealer.token(job_id, attempt)
@@ -166,8 +178,7 @@ class World:
         """Submit a job and return its id. Ids grow with the clock, so it moves a little."""
         self.clock.pass_seconds(0.01)
         values = {"name": "job", "command": "train", **spec}
-        checked = self.database.read(job_service.check, self.state, who or self.admin, values)
-        return self.database.write(job_service.submit, self.state, who or self.admin, checked).id
+        return job_operations.submit(self.state, who or self.admin, SubmitJob(spec=values)).id
 
     def job(self, job_id: str) -> JobOut:
         with self.database.reading() as session:
@@ -179,6 +190,7 @@ class World:
         for _ in range(times):
             chosen.wake()
             chosen.tick()
+            chosen.finish_aside()
 
     def started(self, **spec: Any) -> str:
         """Submit a job and have its commands begin."""
@@ -191,7 +203,13 @@ class World:
     # HTTP
 
     def app(self) -> FastAPI:
-        return create_app(self.state, self.scheduler)
+        """Routes are those of every other world: FastAPI takes each apart when it is first asked for."""
+        made = create_app(self.state, self.scheduler)
+        for place, route in enumerate(made.router.routes):
+            router = getattr(route, "original_router", None)
+            if router is not None:
+                made.router.routes[place] = _routes.setdefault(id(router), route)
+        return made
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -202,6 +220,7 @@ class World:
             listener.listen(128)
             config = uvicorn.Config(
                 self.app(),
+                http=http_protocol(self.settings),
                 log_level="error",
                 access_log=False,
                 lifespan="off",
@@ -211,13 +230,12 @@ class World:
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
             thread.start()
-            while not server.started:
-                time.sleep(0.005)
+            wait_until(lambda: server.started)
             try:
                 yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(timeout=10)
+                thread.join()
 
 
 @contextmanager
@@ -225,8 +243,12 @@ def make_world(folder: Path, *nodes: NodeInfo, database_url: str = "") -> Iterat
     settings = ServerSettings(data_dir=folder)
     for path in (settings.server_dir, settings.objects_dir):
         path.mkdir(parents=True, exist_ok=True)
-    database = Database(database_url or sqlite_url(settings.server_dir / "danlu.db"))
-    migrate.upgrade(database)
+    file = settings.server_dir / "danlu.db"
+    if not database_url and not file.exists():
+        copy_sqlite(file)
+    database = Database(database_url or sqlite_url(file))
+    if database_url:
+        migrate.upgrade(database)
     engine = FakeEngine(nodes or (make_node(),))
     logs = Logs(database, LogFiles(settings.server_dir / "logs"))
     sealer = Sealer(settings.server_dir / "secret.key")
@@ -241,7 +263,7 @@ class Api:
 
     def __init__(self, url: str, key: str | None = None, **headers: str) -> None:
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=30)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={**bearer, **headers}, timeout=None)
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path, **options)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.fakes.run_server import RunServer
 
 from danlu import journal, track
+from danlu.testing.waiting import wait_until
 from danlu.track.address import Address, connected
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
@@ -55,16 +56,13 @@ def sync_until_done(minded: RunServer, folder: str) -> list[Synced]:
 
 def settled(run: track.Run) -> dict[tuple[str, str], bytes]:
     """The journals once the companion has ended."""
-    import time
 
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+    def look() -> dict[tuple[str, str], bytes]:
         is_alive = _is_companion_alive(run.path)  # before looking at the files: it may write last words
         found = on_disk(run)
-        if len(found) == 2 and not is_alive:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("the companion does not end")
+        return found if len(found) == 2 and not is_alive else {}
+
+    return wait_until(look)
 
 
 def _is_companion_alive(folder: str) -> bool:

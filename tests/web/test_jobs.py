@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -11,16 +10,9 @@ from tests.support.browser import Tab
 from tests.web.conftest import PASSWORD, new_link
 
 from danlu.spec.states import JobState
+from danlu.testing.gates import HOLD
 from danlu.testing.serving import RunningServer
-
-SLOW = 20_000
-
-
-def wait_until(is_true: Callable[[], bool], *, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+from danlu.testing.waiting import wait_until
 
 
 def fill_form(page: Page, *, name: str, command: str) -> None:
@@ -76,11 +68,13 @@ class TestComingIn:
 
 
 class TestSubmitting:
-    def test_a_wrong_form_is_told_at_its_fields_and_a_right_one_becomes_a_job(self, admin: Tab) -> None:
+    def test_a_wrong_form_is_told_at_its_fields_and_a_right_one_becomes_a_job(
+        self, console: RunningServer, admin: Tab
+    ) -> None:
         page = admin.go("/submit")
         page.get_by_role("button", name="Submit", exact=True).click()
         expect(page.get_by_text("fields need a look")).to_be_visible()
-        fill_form(page, name="tf115_npu_2p", command="for i in 1 2 3 4 5 6 7 8; do echo step $i; sleep 0.2; done")
+        fill_form(page, name="tf115_npu_2p", command=f"seq -f 'step %g' 1 3; {HOLD}; seq -f 'step %g' 4 8")
         page.get_by_label("Device type").select_option("npu:910b")
         page.get_by_label("Devices per node").fill("3")
         wrong = page.locator(".field", has=page.get_by_label("Devices per node")).locator(".wrong")
@@ -93,10 +87,11 @@ class TestSubmitting:
         page.get_by_role("button", name="Submit", exact=True).click()
         expect(page.get_by_role("heading", name="tf115_npu_2p")).to_be_visible()
         page.get_by_role("link", name="Logs", exact=True).click()
-        expect(page.get_by_text("step 3", exact=True)).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("step 3", exact=True)).to_be_visible()
         admin.check("logs-live")
-        expect(page.get_by_text("step 8", exact=True)).to_be_visible(timeout=SLOW)
-        expect(page.locator("header .badge").first).to_have_text("Succeeded", timeout=SLOW)
+        console.let_go(page.url.rstrip("/").split("/")[-2])
+        expect(page.get_by_text("step 8", exact=True)).to_be_visible()
+        expect(page.locator("header .badge").first).to_have_text("Succeeded")
         for tab in ("Overview", "Metrics", "Tasks", "Spec", "Events"):
             page.get_by_role("navigation", name="Parts of the job").get_by_role("link", name=tab).click()
             expect(page.locator("main .panel, main table").first).to_be_visible()
@@ -134,7 +129,7 @@ class TestSubmitting:
     def test_the_results_of_a_job_become_a_model(self, console: RunningServer, admin: Tab) -> None:
         with console.client() as client:
             job = client.jobs.submit(name="makes-weights", command='echo weights > "$DANLU_OUTPUT_DIR/model.bin"')
-            assert job.wait(timeout=60).state.value == "succeeded", [line.text for line in job.logs()]
+            assert job.wait().state.value == "succeeded", [line.text for line in job.logs()]
         page = admin.go(f"/jobs/{job.id}")
         page.get_by_role("button", name="Register a model").click()
         expect(page.locator("dialog input[name=of]")).to_have_value(job.id)
@@ -142,7 +137,7 @@ class TestSubmitting:
         page.locator("dialog button[type=submit]").click()
         expect(page.get_by_role("heading", name="makes-weights")).to_be_visible()
         page = admin.go(f"/jobs/{job.id}/flow")
-        expect(page.locator(".flow-card").filter(has_text="makes-weights:1")).to_be_visible(timeout=SLOW)
+        expect(page.locator(".flow-card").filter(has_text="makes-weights:1")).to_be_visible()
         admin.check("job-flow")
 
 
@@ -154,7 +149,7 @@ class TestFailing:
         )
         with console.client() as client:
             job = client.jobs.submit(name="bad-data", command=command, tags={"html": "<b>x</b>"})
-            assert job.wait(timeout=60).state is JobState.FAILED
+            assert job.wait().state is JobState.FAILED
         page = admin.go(f"/jobs/{job.id}")
         expect(page.get_by_text("The command ended with code 3", exact=False).first).to_be_visible()
         expect(page.get_by_text("What to do")).to_be_visible()
@@ -179,10 +174,10 @@ class TestTheTable:
         page = admin.go("/jobs")
         expect(page.get_by_text("Live")).to_be_visible()
         with console.client() as client:
-            jobs = [client.jobs.submit(name=f"sleeper-{number}", command="sleep 600") for number in range(3)]
+            jobs = [client.jobs.submit(name=f"sleeper-{number}", command="sleep 3600") for number in range(3)]
         for job in jobs:
             row = page.get_by_role("row", name=re.compile(job.name))
-            expect(row.get_by_text("Running", exact=True)).to_be_visible(timeout=SLOW)
+            expect(row.get_by_text("Running", exact=True)).to_be_visible()
         page.get_by_label("Find by name, id, owner or tag").fill("sleeper")
         expect(page.get_by_text(re.compile(r"^3 of \d+ jobs$"))).to_be_visible()
         assert "q=sleeper" in page.url
@@ -191,7 +186,7 @@ class TestTheTable:
         page.get_by_role("button", name="Stop").click()
         admin.check("jobs-stop")
         page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-        expect(page.get_by_text("No job is like that")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("No job is like that")).to_be_visible()
         page.get_by_role("button", name="Clear the filters").click()
         row = page.get_by_role("row", name=re.compile("sleeper-1"))
         expect(row.get_by_text("Stopped", exact=True)).to_be_visible()
@@ -207,10 +202,10 @@ class TestTheTable:
         console.stop()
         expect(page.get_by_text("Reconnecting")).to_be_visible()
         console.start()
-        expect(page.get_by_text("Live")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("Live")).to_be_visible()
         with console.client() as client:
             client.jobs.submit(name="afterwards", command="true")
-        expect(page.get_by_text("afterwards")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("afterwards")).to_be_visible()
         admin.errors = [
             error for error in admin.errors if "ERR_CONNECTION" not in error and "ERR_INCOMPLETE" not in error
         ]
@@ -221,21 +216,22 @@ class TestMakingRoom:
     def test_a_preempted_job_says_for_whom_and_runs_again(self, console: RunningServer, admin: Tab) -> None:
         with console.client() as client:
             patient = client.jobs.submit(
-                name="patient", command="sleep 600", preemptible=True, grace="1s", resources={"device": "npu:4"}
+                name="patient", command="sleep 3600", preemptible=True, grace="1s", resources={"device": "npu:4"}
             )
             wait_until(lambda: patient.refresh().state is JobState.RUNNING)
             page = admin.go(f"/jobs/{patient.id}/events")
-            urgent = client.jobs.submit(name="urgent", command="sleep 4", resources={"device": "npu:4"})
-            expect(page.get_by_text(f"makes room for {urgent.id}", exact=False).first).to_be_visible(timeout=SLOW)
+            urgent = client.jobs.submit(name="urgent", command=HOLD, resources={"device": "npu:4"})
+            expect(page.get_by_text(f"resources for {urgent.id}", exact=False).first).to_be_visible()
             page.get_by_role("link", name="Overview", exact=True).last.click()
-            expect(page.locator("header .badge").first).to_have_text("Queued", timeout=SLOW)
+            expect(page.locator("header .badge").first).to_have_text("Queued")
             expect(page.get_by_text("What would help")).to_be_visible()
             admin.check("job-preempted")
-            expect(page.locator("header .badge").first).to_have_text("Running", timeout=SLOW)
+            console.let_go(urgent.id)
+            expect(page.locator("header .badge").first).to_have_text("Running")
             expect(page.get_by_text("Attempt").first).to_be_visible()
             page.get_by_role("button", name="Stop").click()
             page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-            expect(page.locator("header .badge").first).to_have_text("Stopped", timeout=SLOW)
+            expect(page.locator("header .badge").first).to_have_text("Stopped")
 
 
 class TestTheAccount:

@@ -90,10 +90,10 @@ class TestPeople:
 class TestCluster:
     def test_who_has_what_and_who_waits(self, console: RunningServer, admin: Tab) -> None:
         with console.client() as client:
-            holder = client.jobs.submit(name="holder", command="sleep 60", resources={"device": "npu:4"})
-            waiter = client.jobs.submit(name="waiter", command="sleep 60", resources={"device": "npu:2"})
+            holder = client.jobs.submit(name="holder", command="sleep 3600", resources={"device": "npu:4"})
+            waiter = client.jobs.submit(name="waiter", command="sleep 3600", resources={"device": "npu:2"})
             page = admin.go("/cluster")
-            expect(page.get_by_role("link", name=f"npu:910b 0, used by {holder.id}")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("link", name=f"npu:910b 0, used by {holder.id}")).to_be_visible()
             queue = page.get_by_role("region", name="Queue")
             expect(queue.get_by_role("link", name="waiter")).to_be_visible()
             admin.check("cluster")
@@ -104,12 +104,12 @@ class TestCluster:
             card = page.get_by_role("region", name=node)
             expect(card).to_contain_text("Drained by admin")
             expect(card).to_contain_text("1 task still runs here.")
-            expect(queue).to_contain_text(f"node {node} is drained: broken fan", timeout=20_000)
+            expect(queue).to_contain_text(f"node {node} is drained: broken fan")
             admin.check("drained")
             page.get_by_role("button", name="Open").click()
             expect(page.get_by_role("button", name="Drain")).to_be_visible()
             page = admin.go(f"/jobs/{holder.id}/resources")
-            expect(page.get_by_role("img", name="CPU (cores)")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("img", name="CPU (cores)")).to_be_visible()
             expect(page.get_by_role("region", name="Memory (GiB)")).to_contain_text("mean")
             admin.check("resources")
             for job in (waiter, holder):
@@ -134,8 +134,8 @@ class TestPrices:
         page.get_by_role("button", name="Submit").click()
         expect(page.get_by_text("npu-910b-2 ¥7,201.00/h for all nodes")).to_be_visible()
         cost = page.locator("dt", has_text="Cost").locator("xpath=following-sibling::dd")
-        expect(cost).to_contain_text(re.compile(r"¥[1-9].*/h"), timeout=20_000)
-        expect(page.get_by_text("Succeeded").first).to_be_visible(timeout=20_000)
+        expect(cost).to_contain_text(re.compile(r"¥[1-9].*/h"))
+        expect(page.get_by_text("Succeeded").first).to_be_visible()
         admin.check("job-cost")
         with console.client() as client:
             job = client.jobs.get("priced").details

@@ -31,8 +31,8 @@ int main(int argc, char **argv) {
         image.erase(image.begin(), image.begin() + 2);
         std::vector<uint8_t> length;
         append(length, image.size(), 8);
-        items.push_back({0, shard.size(), static_cast<uint32_t>(image.size()), 0, static_cast<uint32_t>(image.size()),
-                         static_cast<uint64_t>(i)});
+        const auto size = static_cast<uint32_t>(image.size());
+        items.push_back({0, size, shard.size(), 0, size, static_cast<uint64_t>(i)});
         shard.insert(shard.end(), length.begin(), length.end());
         append(shard, masked(crc32c(length.data(), 8)), 4);
         shard.insert(shard.end(), image.begin(), image.end());

@@ -1,77 +1,19 @@
-"""What ranks do in tests. Runs inside each rank: see conftest.run_ranks."""
+"""What ranks do in tests. Runs inside each rank: see rank_main."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
-import signal
-import time
-import traceback
-import warnings
 from collections.abc import Callable
-from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from rank_tools import SMALL, Net, batch, fingerprint, host_options, train
 from torch import Tensor, nn
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
 
 from danlu_accel import comm
-
-ENVIRONMENT: dict[str, str] = globals().get("ENVIRONMENT", {})
-REQUEST: dict[str, Any] = globals().get("REQUEST", {})
-
-
-class Net(nn.Module):
-    """Odd sizes on purpose: nothing divides by the number of ranks."""
-
-    def __init__(self, unused: bool = False) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(13, 67), nn.Tanh(), nn.Linear(67, 41), nn.Tanh(), nn.Linear(41, 3))
-        self.sometimes = nn.Linear(13, 3) if unused else None
-
-    def forward(self, x: Tensor, use_all: bool = True) -> Tensor:
-        y: Tensor = self.layers(x)
-        if self.sometimes is not None and use_all:
-            y = y + self.sometimes(x)
-        return y
-
-
-def host_options(**more: Any) -> comm.Options:
-    return comm.Options(host_key=os.environ["TEST_HOST_KEY"], **more)
-
-
-def batch(step: int, rank: int) -> Tensor:
-    return torch.randn(5, 13, generator=torch.Generator().manual_seed(1000 * step + rank))
-
-
-def fingerprint(model: nn.Module) -> str:
-    digest = hashlib.sha256()
-    for parameter in model.parameters():
-        digest.update(parameter.detach().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def train(
-    ddp: nn.Module, *, steps: int = 4, micro: int = 1, use_all: Callable[[int, int], bool] = lambda *_: True
-) -> Tensor:
-    """Train and return all parameters as one vector."""
-    rank = dist.get_rank()
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.05, momentum=0.9)
-    for step in range(steps):
-        optimizer.zero_grad()
-        for part in range(micro):
-            quiet = ddp.no_sync() if part < micro - 1 else contextlib.nullcontext()
-            with quiet:
-                args = (use_all(step, rank),) if isinstance(ddp.module, Net) else ()
-                ddp(batch(step * micro + part, rank), *args).square().mean().backward()
-        optimizer.step()
-    return nn.utils.parameters_to_vector(ddp.parameters()).detach()
 
 
 def against_native(
@@ -102,9 +44,6 @@ def against_native(
     }
     attachment.close()
     return answer
-
-
-SMALL = {"bucket_cap_mb": 0.01}  # several buckets even for a small model
 
 
 def sometimes(step: int, rank: int) -> bool:
@@ -310,91 +249,3 @@ def nccl_arithmetic() -> dict[str, Any]:
     narrow = torch.arange(7.0) * (dist.get_rank() + 1)
     average_2d(narrow, local, lane, torch.bfloat16)
     return {"values": values.tolist(), "narrow": narrow.tolist()}
-
-
-def lost_rank(who: int, how: str, timeout_seconds: float) -> dict[str, Any]:
-    """Rank `who` dies or stops in the middle of a backward pass; the others say what they heard and how soon."""
-    ddp = DDP(Net(), **SMALL)
-    attachment = comm.attach(
-        ddp, algorithm="2d", timeout_seconds=timeout_seconds, options=host_options(piece_bytes=4096)
-    )
-    train(ddp, steps=3)
-    if dist.get_rank() == who:
-        # The first layer's gradient comes last: by then, other buckets are under way.
-        number = signal.SIGKILL if how == "killed" else signal.SIGSTOP
-        ddp.module.layers[0].weight.register_hook(lambda _grad: os.kill(os.getpid(), number))
-    started = time.monotonic()
-    raised: list[str] = []
-    for _ in range(2):  # the second try must not wait again
-        try:
-            ddp(batch(9, dist.get_rank())).square().mean().backward()
-        except RuntimeError as error:
-            raised.append(str(error))
-    seconds = time.monotonic() - started
-    attachment.close()
-    return {"raised": raised, "seconds": seconds}
-
-
-def wrong_use() -> dict[str, Any]:
-    """Every mistake with the message it gets."""
-    messages: dict[str, str] = {}
-
-    def expect(name: str, call: Callable[[], object]) -> None:
-        try:
-            call()
-        except (ValueError, TypeError, RuntimeError) as error:
-            messages[name] = f"{type(error).__name__}: {error}"
-
-    ddp = DDP(nn.Linear(3, 3))
-    expect("unknown wire", lambda: comm.attach(ddp, wire="int4"))
-    expect("unknown algorithm", lambda: comm.attach(ddp, algorithm="ring"))
-    expect("flat and lossy", lambda: comm.attach(ddp, algorithm="flat", wire="bf16"))
-    expect("no streams", lambda: comm.attach(ddp, num_streams=0))
-    expect("odd piece", lambda: comm.Options(piece_bytes=5000))
-    expect("not ddp", lambda: comm.attach(nn.Linear(3, 3)))
-    size = os.statvfs("/dev/shm")
-    too_much = size.f_blocks * size.f_frsize // 4096 * 4096
-    small = host_options(shared_memory_dir="/dev/shm", piece_bytes=too_much)
-    expect("little memory", lambda: comm.attach(ddp, algorithm="2d", options=small))
-    nowhere = host_options(shared_memory_dir="/no/such")
-    expect("no such folder", lambda: comm.attach(ddp, algorithm="2d", options=nowhere))
-    streams = 1 + dist.get_rank()
-    expect("different settings", lambda: comm.attach(ddp, num_streams=streams, options=host_options()))
-    comm.attach(ddp, options=host_options())
-    expect("attach twice", lambda: comm.attach(ddp, options=host_options()))
-    other = DDP(nn.Linear(3, 3))
-    other.register_comm_hook(None, allreduce_hook)
-    expect("another hook", lambda: comm.attach(other, options=host_options()))
-    closed = DDP(nn.Linear(3, 3))
-    comm.attach(closed, algorithm="2d", options=host_options()).close()
-    expect("closed", lambda: closed(torch.ones(1, 3)).sum().backward())
-    fallback = comm.attach(DDP(nn.Linear(3, 3)), options=small)
-    return {"messages": messages, "fallback": fallback.explain()}
-
-
-def different_launcher_word() -> dict[str, Any]:
-    """The launcher says something else than what is found."""
-    os.environ.update(LOCAL_WORLD_SIZE="7", LOCAL_RANK=os.environ["RANK"])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        attachment = comm.attach(DDP(nn.Linear(3, 3)), options=host_options())
-    return {"warnings": [str(each.message) for each in caught], "explain": attachment.explain()}
-
-
-def main() -> None:
-    os.environ.update(ENVIRONMENT)
-    torch.set_num_threads(1)
-    warnings.filterwarnings("error", module=r"danlu_accel")
-    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
-    try:
-        answer = globals()[REQUEST["case"]](**REQUEST["arguments"])
-        if REQUEST["case"] != "lost_rank":
-            dist.barrier()  # rank 0 keeps the store that the others still need
-    except Exception as error:  # the test decides what it means
-        answer = {"error": type(error).__name__, "message": str(error), "traceback": traceback.format_exc()}
-    Path(REQUEST["answer"]).write_text(json.dumps(answer))
-    os._exit(0)  # a rank whose peers were killed would wait for them at exit
-
-
-if REQUEST:
-    main()

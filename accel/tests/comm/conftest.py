@@ -14,15 +14,25 @@ from typing import Any
 
 import pytest
 
+from danlu.testing.waiting import HANG_SECONDS
+
 HERE = Path(__file__).parent
 RunRanks = Callable[..., list[dict[str, Any]]]
+PRELOADED = (
+    "danlu_accel.comm",
+    "torch.distributed.algorithms.ddp_comm_hooks.default_hooks",
+    "torch.nn.parallel",
+    # what the first optimizer and the first compiled model import; it takes as long as torch itself
+    "torch._dynamo.backends.debugging",
+    "torch._inductor.compile_fx",
+)
 
 
 @pytest.fixture(scope="session")
 def rank_processes() -> multiprocessing.context.ForkServerContext:
     """Importing torch takes seconds; one server imports it and every rank is forked from there."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed", "torch.nn.parallel", "danlu_accel.comm"])
+    context.set_forkserver_preload(list(PRELOADED))
     return context
 
 
@@ -30,7 +40,7 @@ def rank_processes() -> multiprocessing.context.ForkServerContext:
 def run_ranks(
     rank_processes: multiprocessing.context.ForkServerContext, tmp_path_factory: pytest.TempPathFactory
 ) -> RunRanks:
-    """Return `run(case, hosts, ...)`: runs a function of cases.py on one rank per entry of `hosts`.
+    """Return `run(case, hosts, ...)`: runs a function of cases.py or failure_cases.py on one rank per entry of `hosts`.
 
     Ranks with the same entry share a host. The answers come in rank order; a rank that was killed answers {}.
     The rank `stuck` is expected not to end by itself.
@@ -53,12 +63,15 @@ def run_ranks(
             given = {"ENVIRONMENT": environment, "REQUEST": request}
             ranks.append(
                 rank_processes.Process(
-                    target=runpy.run_path, args=(str(HERE / "cases.py"),), kwargs={"init_globals": given}, daemon=True
+                    target=runpy.run_path,
+                    args=(str(HERE / "rank_main.py"),),
+                    kwargs={"init_globals": given},
+                    daemon=True,
                 )
             )
         for process in ranks:
             process.start()
-        _join(ranks, time.monotonic() + 90, stuck)
+        _join(ranks, time.monotonic() + HANG_SECONDS, stuck)
         return [_answer(folder / f"{rank}.json") for rank in range(len(hosts))]
 
     return run

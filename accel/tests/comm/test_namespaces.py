@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from danlu.testing.waiting import HANG_SECONDS
+
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 MIB = 1 << 20
 
@@ -31,10 +33,10 @@ def request(**modes):
 def test_torchrun_and_mpirun_hosts_are_found_and_the_link_carries_each_gradient_once(parts):
     launch, network = parts
     with network.lab("1gbit") as hosts:
-        found = launch.torchrun(hosts, 2, request(exact={"algorithm": "2d"}), 90)
+        found = launch.torchrun(hosts, 2, request(exact={"algorithm": "2d"}), HANG_SECONDS)
         check(found, "torchrun agrees")
         if launch.has_mpirun():
-            found = launch.mpirun(hosts, 2, request(exact={"algorithm": "2d"}), 90)
+            found = launch.mpirun(hosts, 2, request(exact={"algorithm": "2d"}), HANG_SECONDS)
             check(found, "mpirun agrees")
             assert "round-robin" in found["explained"]["exact"]
     left = subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout

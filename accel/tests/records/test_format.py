@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import struct
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from danlu_accel.records import crc32c as crc
 from danlu_accel.records.errors import BadRecordFile
 from danlu_accel.records.example import decode_example, encode_example
 from danlu_accel.records.index import ENTRY, Index, Shard, index_shards, parse_index, read_index, write_idx, write_index
-from danlu_accel.records.tfrecord import frame, read_at, scan
+from danlu_accel.records.tfrecord import frame, scan, unframe
 
 GOLDEN = Path(__file__).parent / "data"
 
@@ -37,8 +38,16 @@ class TestCrc32c:
 class TestTfrecord:
     def test_scan_returns_what_was_framed(self) -> None:
         records = [b"", b"one", bytes(5000)]
-        shard = memoryview(b"".join(b"".join((frame(r)[0], r, frame(r)[1])) for r in records))
-        assert [bytes(data) for _, data in scan(shard)] == records
+        shard = b"".join(b"".join((frame(r)[0], r, frame(r)[1])) for r in records)
+        assert [bytes(data) for _, data in scan(io.BytesIO(shard), len(shard))] == records
+
+    @pytest.mark.parametrize("cut", [1, 4, 5, 17, 30])
+    def test_scan_finds_the_end_of_a_cut_file(self, cut: int) -> None:
+        head, foot = frame(b"hello, world!")
+        shard = (head + b"hello, world!" + foot) * 2
+        for num_bytes in (len(shard), len(shard) - cut):  # it shrinks after it was opened, or before
+            with pytest.raises(BadRecordFile):
+                list(scan(io.BytesIO(shard[:-cut]), num_bytes))
 
     @pytest.mark.parametrize("at", [0, 9, 13, 16])
     def test_a_flipped_bit_is_found_wherever_it_is(self, at: int) -> None:
@@ -46,15 +55,15 @@ class TestTfrecord:
         damaged = bytearray(head + b"hello" + foot)
         damaged[at] ^= 1
         with pytest.raises(BadRecordFile):
-            read_at(memoryview(damaged), 0)
+            unframe(memoryview(damaged))
 
     def test_a_length_beyond_the_file_is_refused_even_unverified(self) -> None:
-        with pytest.raises(BadRecordFile, match="more than the file has left"):
-            read_at(memoryview(struct.pack("<QI", 1 << 60, 0) + bytes(20)), 0, verify=False)
+        with pytest.raises(BadRecordFile, match=f"expected {1 << 60} bytes in the record at byte 0, got 16"):
+            unframe(memoryview(struct.pack("<QI", 1 << 60, 0) + bytes(20)), verify=False)
 
     def test_an_offset_beyond_the_file_is_refused(self) -> None:
         with pytest.raises(BadRecordFile, match="no record at byte 99"):
-            read_at(memoryview(bytes(50)), 99)
+            unframe(memoryview(b""), begins_at=99)
 
 
 class TestExample:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +16,18 @@ import pytest
 from danlu_accel.records import (
     BadRecordFile,
     BrokenImage,
+    IndexTFRDataset,
     Recipe,
     RecordLoader,
     native,
+    pack,
     read_label_map,
     training_recipe,
 )
-from danlu_accel.records.engines import OK, to_native
 from danlu_accel.records.errors import BadImageList
-from danlu_accel.records.index import ENTRY, read_index, write_index
+from danlu_accel.records.index import ENTRY, Shard, read_index, write_index
+from danlu_accel.records.native import Status, to_native
+from danlu_accel.records.sources import Source
 
 core: Any = native.core
 needs_core = pytest.mark.skipif(core is None, reason=native.advice())
@@ -51,8 +56,8 @@ class TestImages:
         "data", [b"", b"\xff", b"\xff\xd8", b"\xff\xd8\xff", b"\xff\xd8\xff\xd9", b"GIF89a" + bytes(50)]
     )
     def test_no_image(self, data: bytes) -> None:
-        assert load(data) != OK
-        assert core.decode(data)[0] != OK
+        assert load(data) != Status.OK
+        assert core.decode(data)[0] != Status.OK
         assert core.transcode(data, 5, True) == b""
 
     def test_cmyk_and_other_formats_are_left_to_pillow(self, photo: Callable[..., bytes]) -> None:
@@ -94,8 +99,8 @@ class TestImages:
 
     def test_an_image_without_tables_does_not_get_those_of_the_image_before(self, photo: Callable[..., bytes]) -> None:
         whole = photo(80, 60)
-        assert load(whole) == OK
-        assert load(without_tables(whole)) != OK
+        assert load(whole) == Status.OK
+        assert load(without_tables(whole)) != Status.OK
 
     def test_wrong_output_sizes_are_refused(self, photo: Callable[..., bytes]) -> None:
         out = np.empty(10, np.float32)
@@ -146,6 +151,33 @@ class TestShards:
         with RecordLoader(path.parent, path.name, batch_size=4) as loader, pytest.raises(BadRecordFile, match="cut"):
             list(loader)
 
+    @pytest.mark.parametrize("transform", [None, Recipe(height=24, width=24)])
+    def test_a_shard_that_shrinks_while_it_is_read_is_an_error(
+        self, packed: Callable[..., Path], transform: Any
+    ) -> None:
+        """With a memory map this would be a SIGBUS."""
+        path = packed(8, shards=1)
+        dataset = IndexTFRDataset(path.parent, path.name, transform)
+        dataset[0]
+        os.truncate(path.with_suffix(".tfrecord"), 100)
+        with pytest.raises(BadRecordFile, match="no record at byte"):
+            dataset[7]
+
+    def test_an_index_that_shrinks_while_it_is_used_does_no_harm(self, packed: Callable[..., Path]) -> None:
+        path = packed(8)
+        dataset = IndexTFRDataset(path.parent, path.name)
+        os.truncate(path, 0)
+        assert dataset.targets == [0, 0, 0, 1, 1, 1, 2, 2]
+        assert dataset[7][1] == 2
+
+    def test_boxes_of_a_shard_that_shrinks_are_an_error(self, tmp_path: Path, photo: Callable[..., bytes]) -> None:
+        (tmp_path / "a.jpg").write_bytes(photo(80, 60))
+        pack(tmp_path, [Source("a.jpg", -1, {"image/object/bbox/xmin": [0.5]})] * 8, tmp_path / "x", kind="coco")
+        dataset = IndexTFRDataset(tmp_path, "x.index")
+        os.truncate(tmp_path / "x.tfrecord", 100)
+        with pytest.raises(BadRecordFile):
+            dataset[7]
+
     def test_a_missing_shard_is_named(self, packed: Callable[..., Path]) -> None:
         path = packed(4, shards=1)
         path.with_suffix(".tfrecord").unlink()
@@ -174,6 +206,14 @@ class TestShards:
         path = packed(2)
         self.entries_changed(path, "shard", 77)
         with pytest.raises(BadRecordFile, match="shard 77"):
+            read_index(path)
+
+    @pytest.mark.parametrize("name", ["../x.tfrecord", "/etc/passwd", "a/b", ".."])
+    def test_a_shard_outside_of_the_folder_is_refused(self, packed: Callable[..., Path], name: str) -> None:
+        path = packed(2, shards=1)
+        index = read_index(path)
+        write_index(path, replace(index, shards=(Shard(name, index.shards[0].num_bytes),)))
+        with pytest.raises(BadRecordFile, match="expected shards beside the index"):
             read_index(path)
 
     def test_entry_layout_is_32_bytes(self) -> None:

@@ -14,8 +14,10 @@ from torch.utils.data import DataLoader
 
 from danlu_accel.records import (
     IndexTFRDataset,
+    LoaderOptions,
     Recipe,
     RecordLoader,
+    UnknownTransform,
     native,
     pack,
     sources_from_coco,
@@ -84,7 +86,9 @@ class TestRecordLoader:
         path = packed(4)
         with RecordLoader(path.parent, path.name, SMALL, batch_size=4) as plain:
             expected = next(iter(plain))[0].clone()
-        with RecordLoader(path.parent, path.name, SMALL, batch_size=4, channels_last=True) as loader:
+        with RecordLoader(
+            path.parent, path.name, SMALL, batch_size=4, options=LoaderOptions(channels_last=True)
+        ) as loader:
             images = next(iter(loader))[0]
         assert images.is_contiguous(memory_format=torch.channels_last)
         assert torch.allclose(images, expected, atol=1e-6)
@@ -94,7 +98,11 @@ class TestRecordLoader:
         results = []
         for threads, read_ahead, prefetch in [(1, 0, 1), (4, 0, 3), (2, 5, 2)]:
             with RecordLoader(
-                path.parent, path.name, SMALL, batch_size=6, threads=threads, read_ahead=read_ahead, prefetch=prefetch
+                path.parent,
+                path.name,
+                SMALL,
+                batch_size=6,
+                options=LoaderOptions(threads=threads, read_ahead=read_ahead, prefetch=prefetch),
             ) as loader:
                 results.append(batches(loader))
         assert same(results[0], results[1])
@@ -112,7 +120,7 @@ class TestRecordLoader:
     @pytest.mark.parametrize("stop", [0, 1, 3])
     def test_resuming_gives_exactly_the_rest(self, packed: Callable[..., Path], stop: int) -> None:
         path = packed(20)
-        with RecordLoader(path.parent, path.name, SMALL, batch_size=4, seed=9) as loader:
+        with RecordLoader(path.parent, path.name, SMALL, batch_size=4, options=LoaderOptions(seed=9)) as loader:
             loader.set_epoch(3)
             whole = batches(loader)
             loader.set_epoch(3)
@@ -127,8 +135,10 @@ class TestRecordLoader:
     def test_ranks_share_the_epoch_and_resume_with_another_number(self, packed: Callable[..., Path]) -> None:
         path = packed(20)
 
-        def walk(rank: int, world: int, state: dict[str, int] | None, steps: int) -> tuple[list[float], dict[str, int]]:
-            with RecordLoader(path.parent, path.name, SMALL, batch_size=2, rank=rank, world_size=world) as loader:
+        def walk(rank: int, world: int, state: dict[str, Any] | None, steps: int) -> tuple[list[float], dict[str, Any]]:
+            with RecordLoader(
+                path.parent, path.name, SMALL, batch_size=2, options=LoaderOptions(rank=rank, world_size=world)
+            ) as loader:
                 if state:
                     loader.load_state_dict(state)
                 sums = []
@@ -151,7 +161,7 @@ class TestRecordLoader:
 
     def test_buffers_are_used_again(self, packed: Callable[..., Path]) -> None:
         path = packed(24)
-        with RecordLoader(path.parent, path.name, SMALL, batch_size=2, prefetch=2) as loader:
+        with RecordLoader(path.parent, path.name, SMALL, batch_size=2, options=LoaderOptions(prefetch=2)) as loader:
             for images, _ in loader:  # noqa: B007
                 pass
             assert loader.statistics().buffers <= 4
@@ -159,7 +169,9 @@ class TestRecordLoader:
     def test_stopping_in_the_middle_is_quiet(self, packed: Callable[..., Path]) -> None:
         path = packed(24)
         for _ in range(20):
-            with RecordLoader(path.parent, path.name, training_recipe(), batch_size=4, prefetch=4) as loader:
+            with RecordLoader(
+                path.parent, path.name, training_recipe(), batch_size=4, options=LoaderOptions(prefetch=4)
+            ) as loader:
                 next(iter(loader))
 
     def test_an_unknown_transform_runs_in_python_and_says_so(self, packed: Callable[..., Path]) -> None:
@@ -189,11 +201,19 @@ class TestRecordLoader:
                 assert (statistics.core["images"], statistics.core["sliced"]) == (6, 6)
                 assert "with restart markers" in loader.explain()
 
-    @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"rank": 1}, {"prefetch": 0}])
-    def test_impossible_arguments_are_refused(self, packed: Callable[..., Path], wrong: dict[str, int]) -> None:
+    def test_a_batch_of_nothing_is_refused(self, packed: Callable[..., Path]) -> None:
         path = packed(2)
-        with pytest.raises(ValueError, match="out of range"):
-            RecordLoader(path.parent, path.name, **wrong)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="batch_size: expected at least 1, got 0"):
+            RecordLoader(path.parent, path.name, batch_size=0)
+
+    @pytest.mark.parametrize("name", ["prefetch", "threads", "world_size"])
+    def test_an_option_of_nothing_is_refused(self, name: str) -> None:
+        with pytest.raises(ValueError, match=f"{name}: expected at least 1, got 0"):
+            LoaderOptions(**{name: 0})  # type: ignore[arg-type]
+
+    def test_a_rank_outside_of_the_world_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="rank: expected 0 to 1 for world_size 2, got 2"):
+            LoaderOptions(rank=2, world_size=2)
 
 
 class TestBoxes:
@@ -254,6 +274,60 @@ class TestBoxes:
                 assert abs(y0 - rows.min()) <= 1.1
                 assert abs(x1 - columns.max() - 1) <= 1.1
                 assert abs(y1 - rows.max() - 1) <= 1.1
+
+
+@pytest.fixture
+def coco(tmp_path: Path, photo: Callable[..., bytes]) -> Path:
+    """Three pictures packed with boxes, the last one without any; the path of the .index."""
+    images = [{"id": n, "file_name": f"{n}.jpg", "width": 80, "height": 60} for n in range(3)]
+    for number in range(3):
+        (tmp_path / f"{number}.jpg").write_bytes(photo(80, 60, seed=number))
+    boxes = [{"image_id": n, "category_id": 5, "bbox": [8, 6, 40 + n, 30]} for n in range(2)]
+    annotations = {"images": images, "categories": [{"id": 5, "name": "cat"}], "annotations": boxes}
+    (tmp_path / "coco.json").write_text(json.dumps(annotations))
+    sources, classes = sources_from_coco(tmp_path / "coco.json")
+    return pack(tmp_path, sources, tmp_path / "x", classes=classes, kind="coco").index_path
+
+
+def own_transform(image: Any) -> torch.Tensor:
+    return torch.tensor(image.size)
+
+
+class TestCoco:
+    """Data with boxes never comes with a class number of -1."""
+
+    def test_the_loader_refuses_a_transform_that_boxes_cannot_follow(self, coco: Path) -> None:
+        with pytest.raises(UnknownTransform, match=r"expected a Recipe or a Compose .*own_transform"):
+            RecordLoader(coco.parent, coco.name, own_transform)
+
+    def test_the_data_set_refuses_it_too(self, coco: Path) -> None:
+        with pytest.raises(UnknownTransform, match="own_transform"):
+            IndexTFRDataset(coco.parent, coco.name, own_transform)
+
+    @pytest.mark.parametrize("file", ["x.index", "x.tfrecord"])
+    def test_without_a_transform_it_gives_images_and_their_boxes(self, coco: Path, file: str) -> None:
+        dataset = IndexTFRDataset(coco.parent, file)
+        samples = [dataset[position] for position in range(3)]
+        assert [picture.size for picture, _ in samples] == [(80, 60)] * 3
+        assert np.allclose(samples[1][1].boxes, [[8, 6, 49, 36]], atol=1e-3)
+        assert [objects.labels.tolist() for _, objects in samples] == [[0], [0], []]
+        assert not hasattr(dataset, "targets")
+
+    def test_boxes_of_the_data_set_follow_a_recipe(self, coco: Path) -> None:
+        dataset = IndexTFRDataset(coco.parent, coco.name, Recipe(Crop.WHOLE, 30, 160))  # type: ignore[arg-type]
+        assert np.allclose(dataset[0][1].boxes, [[16, 3, 96, 18]], atol=1e-3)
+
+    def test_data_loaders_give_images_and_a_list_of_boxes(self, coco: Path) -> None:
+        dataset = IndexTFRDataset(coco.parent, coco.name, Recipe(Crop.WHOLE, 30, 160))  # type: ignore[arg-type]
+        for workers in (0, 1):
+            images, objects = next(iter(DataLoader(dataset, 3, num_workers=workers)))  # type: ignore[arg-type]
+            assert images.shape == (3, 3, 30, 160)
+            assert [len(each.boxes) for each in objects] == [1, 1, 0]
+
+    def test_shards_without_an_index_come_with_boxes(self, coco: Path) -> None:
+        with RecordLoader(coco.parent, "x.tfrecord", SMALL, batch_size=3, shuffle=False) as loader:
+            _, objects = next(iter(loader))
+            assert [each.image_id for each in objects] == ["0", "1", "2"]
 
 
 class TestCollation:

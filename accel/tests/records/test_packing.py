@@ -17,11 +17,14 @@ from danlu_accel.records import (
     BadImageList,
     BrokenImage,
     IndexTFRDataset,
+    ListedImage,
     OnBroken,
     PackOptions,
     Rewriting,
     check,
+    class_names,
     describe,
+    labels_of_folders,
     list_images,
     native,
     pack,
@@ -61,6 +64,22 @@ class TestLists:
     def test_a_folder_that_the_map_does_not_know_is_an_error(self, photo_folder: Callable[..., Path]) -> None:
         with pytest.raises(BadImageList, match="'class_1' is not in the label map"):
             list_images(photo_folder(3), {"class_0": 0, "class_2": 1})
+
+    def test_names_stand_at_their_numbers(self) -> None:
+        assert class_names({"dog": 3, "cat": 1, "hound": 3}) == ("", "cat", "", "dog, hound")
+        assert class_names({}) == ()
+
+    @pytest.mark.parametrize("number", [-1, 1 << 20])
+    def test_a_number_that_no_name_can_stand_at_is_named(self, number: int) -> None:
+        with pytest.raises(BadImageList, match=f"'cat': expected 0 to 1048575, got {number}"):
+            class_names({"cat": number})
+
+    def test_a_list_speaks_of_its_labels(self) -> None:
+        listed = [ListedImage("cat/a/1.jpg", 7), ListedImage("dog/2.jpg", 3)]
+        assert labels_of_folders(listed) == {"cat": 7, "dog": 3}
+        assert labels_of_folders([*listed, ListedImage("cat/3.jpg", 8)]) == {}
+        assert labels_of_folders([*listed, ListedImage("3.jpg", 8)]) == {}
+        assert labels_of_folders([*listed, ListedImage("cow/3.jpg", -1)]) == {}
 
     @pytest.mark.parametrize("line", ["nolabel", "a.jpg x", " 3"])
     def test_a_bad_line_is_named(self, tmp_path: Path, line: str) -> None:
@@ -126,8 +145,9 @@ class TestPack:
                 raise KeyboardInterrupt
 
         options = PackOptions(num_shards=4)
+        interrupted = PackOptions(num_shards=4, progress=stop_in_the_third_shard)
         with pytest.raises(KeyboardInterrupt):
-            pack(folder, sources, tmp_path / "a" / "x", options=options, progress=stop_in_the_third_shard)
+            pack(folder, sources, tmp_path / "a" / "x", options=interrupted)
         assert not (tmp_path / "a" / "x.index").exists()
         resumed = pack(folder, sources, tmp_path / "a" / "x", options=options)
         pack(folder, sources, tmp_path / "b" / "x", options=options)
@@ -205,6 +225,31 @@ class TestCommandLine:
         assert len(list((tmp_path / "back").rglob("*.jpg"))) == 8
         assert describe(tmp_path / "x.index").num_classes == 3
 
+    def test_names_follow_a_label_map_with_gaps(self, tmp_path: Path, photo_folder: Callable[..., Path]) -> None:
+        (tmp_path / "m.json").write_text('{"class_0": 4, "class_1": 0, "class_2": 2}')
+        assert main(["pack", str(photo_folder(3)), str(tmp_path / "x"), "--labels", str(tmp_path / "m.json")]) == 0
+        dataset = IndexTFRDataset(tmp_path, "x.index")
+        assert [dataset.classes[label] for label in dataset.targets] == ["class_0", "class_1", "class_2"]
+        assert describe(tmp_path / "x.index").num_classes == 3
+
+    def test_a_label_map_of_another_list_is_refused(
+        self, tmp_path: Path, photo_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = str(photo_folder(3))
+        (tmp_path / "m.json").write_text('{"class_0": 1, "class_1": 0, "class_2": 2}')
+        assert main(["list", folder, str(tmp_path / "l")]) == 0
+        words = [
+            "pack",
+            folder,
+            str(tmp_path / "x"),
+            "--list",
+            str(tmp_path / "l"),
+            "--labels",
+            str(tmp_path / "m.json"),
+        ]
+        assert main(words) == 2
+        assert "class_0/000.jpg: expected label 1" in capsys.readouterr().err
+
     def test_check_finds_damage(self, packed: Callable[..., Path]) -> None:
         path = packed(4, shards=1)
         shard = path.with_suffix(".tfrecord")
@@ -213,6 +258,30 @@ class TestCommandLine:
         shard.write_bytes(bytes(raw))
         assert [fault.position for fault in check(path)] == [0]
         assert main(["check", str(path)]) == 1
+
+    def test_nothing_to_pack_is_an_error(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "empty" / "cat").mkdir(parents=True)
+        (tmp_path / "list").write_text("")
+        (tmp_path / "coco.json").write_text('{"images": [], "categories": []}')
+        empty, packed = str(tmp_path / "empty"), str(tmp_path / "x")
+        assert main(["pack", empty, packed]) == 2
+        assert main(["list", empty, str(tmp_path / "l")]) == 2
+        assert main(["pack", empty, packed, "--list", str(tmp_path / "list")]) == 2
+        assert main(["pack", empty, packed, "--annotations", str(tmp_path / "coco.json")]) == 2
+        assert capsys.readouterr().err.count("no images") == 4
+        assert not (tmp_path / "x.index").exists()
+
+    @pytest.mark.parametrize("broken", ["list", "skip"])
+    def test_nothing_that_can_be_decoded_is_an_error(
+        self, tmp_path: Path, photo_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str], broken: str
+    ) -> None:
+        folder = photo_folder(3)
+        for path in folder.rglob("*.jpg"):
+            path.write_bytes(b"nonsense")
+        assert main(["pack", str(folder), str(tmp_path / "x"), "--broken", broken]) == 2
+        assert "none of the 3 images can be decoded, first: class_0/000.jpg" in capsys.readouterr().err
+        assert not (tmp_path / "x.index").exists()
+        assert (tmp_path / "x.broken.txt").exists() == (broken == "list")
 
     def test_errors_are_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["info", "nowhere.index"]) == 2
@@ -233,11 +302,11 @@ def test_without_the_core_everything_still_works(tmp_path: Path, photo_folder: C
     folder = photo_folder(9)
     code = """
 import sys, torch
-from danlu_accel.records import RecordLoader, Recipe, native
+from danlu_accel.records import LoaderOptions, RecordLoader, Recipe, native
 from danlu_accel.records.cli import main
 assert native.core is None
 assert main(["pack", sys.argv[1], sys.argv[2]]) == 0
-loader = RecordLoader(sys.argv[3], "x.index", Recipe(height=32, width=32), batch_size=4, seed=3)
+loader = RecordLoader(sys.argv[3], "x.index", Recipe(height=32, width=32), batch_size=4, options=LoaderOptions(seed=3))
 assert "Pillow" in loader.explain() and loader.index.made_with["restart_markers"] is False
 torch.save([(images.clone(), labels) for images, labels in loader], sys.argv[4])
 """
@@ -246,10 +315,12 @@ torch.save([(images.clone(), labels) for images, labels in loader], sys.argv[4])
     subprocess.run([sys.executable, "-c", code, *arguments], env=environment, check=True, capture_output=True)
     import torch
 
-    from danlu_accel.records import Recipe, RecordLoader
+    from danlu_accel.records import LoaderOptions, Recipe, RecordLoader
 
     slow = torch.load(tmp_path / "batches.pt")
-    with RecordLoader(tmp_path, "x.index", Recipe(height=32, width=32), batch_size=4, seed=3) as loader:
+    with RecordLoader(
+        tmp_path, "x.index", Recipe(height=32, width=32), batch_size=4, options=LoaderOptions(seed=3)
+    ) as loader:
         fast = [(images.clone(), labels) for images, labels in loader]
     assert [labels.tolist() for _, labels in slow] == [labels.tolist() for _, labels in fast]
     for (one, _), (other, _) in zip(slow, fast):

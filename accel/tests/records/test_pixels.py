@@ -14,7 +14,7 @@ from PIL import Image
 
 from danlu_accel.records import Recipe, evaluation_recipe, native, training_recipe
 from danlu_accel.records.draws import Geometry, draw_geometry
-from danlu_accel.records.engines import to_native
+from danlu_accel.records.native import to_native
 from danlu_accel.records.pillow_path import finish, open_image, resized
 from danlu_accel.records.prepare import same_pixels
 from danlu_accel.records.recipe import Crop
@@ -201,7 +201,7 @@ def test_the_portable_kernels_give_the_same_bytes(photo: Callable[..., bytes], t
     code = """
 import sys, hashlib, numpy as np
 from danlu_accel.records import Recipe, native
-from danlu_accel.records.engines import to_native
+from danlu_accel.records.native import to_native
 digest = hashlib.sha256()
 for key in range(40):
     recipe = Recipe(flip_probability=0.5, height=45, width=67, as_bytes=True, channels_last=bool(key % 2))

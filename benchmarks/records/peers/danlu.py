@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from danlu_accel.records import RecordLoader
+from danlu_accel.records import LoaderOptions, RecordLoader
 
 
 def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
@@ -17,7 +17,7 @@ def open_raw(data: Path) -> Callable[[], Iterator[int]]:
 
 
 def _pipeline(folder: Path) -> Callable[[], Iterator[int]]:
-    loader = RecordLoader(folder, "train.index", batch_size=64, threads=2)
+    loader = RecordLoader(folder, "train.index", batch_size=64, options=LoaderOptions(threads=2))
 
     def epoch() -> Iterator[int]:
         for images, _ in loader:
@@ -28,7 +28,7 @@ def _pipeline(folder: Path) -> Callable[[], Iterator[int]]:
 
 def open_slow(data: Path) -> Callable[[], Iterator[int]]:
     """Shards are opened anew each epoch, so that nothing of the epoch before is cached."""
-    loader = RecordLoader(data / "rst", "train.index", batch_size=64, threads=2)
+    loader = RecordLoader(data / "rst", "train.index", batch_size=64, options=LoaderOptions(threads=2))
 
     def epoch() -> Iterator[int]:
         for images, _ in loader:

@@ -39,6 +39,41 @@ class TestArguments:
     def test_one_argument_by_two_names_is_refused(self):
         with pytest.raises(TypeError, match="'start_step' and 'start_time' are the same argument"):
             MixedPrecision_TrainingPolicy(0, start_time=1, start_step=2)
+        with pytest.raises(TypeError, match="'start_time' and 'start_time' are the same argument"):
+            MixedPrecision_TrainingPolicy(0, 1, start_time=2)
+
+    @pytest.mark.parametrize(
+        ("arguments", "meant"),
+        [
+            ((1, 10, 1000, 20), "end_time=1000, hold_time=20"),
+            ((0, 10, 1000, 20), "end_time=1000, hold_time=20"),
+            ((1, None, 1000, 20), "end_time=1000, hold_time=20"),
+            ((1, 10, 1000, 20, 1000, 100), "end_time=1000, hold_time=20"),
+            (("TimeSchedulePolicy", 10, 1000), "end_time=1000"),
+            ((0, 10, 1000, None), "end_time=1000"),
+        ],
+    )
+    def test_the_order_of_the_table_is_refused_and_not_mistaken(self, arguments, meant):
+        with pytest.raises(ValueError, match=f"as in the guide's sample.*write {meant}$"):
+            MixedPrecision_TrainingPolicy(*arguments)
+
+    @pytest.mark.parametrize(
+        "arguments", [(1, 10, 20, 1000), (0, 10, 20, 1000), (1, 0, 5, 5), (1, 10, 20), (2, 1, 9, 5)]
+    )
+    def test_the_order_of_the_sample_is_taken(self, arguments):
+        MixedPrecision_TrainingPolicy(*arguments)
+
+    def test_names_say_what_is_meant(self, scaler):
+        policy = MixedPrecision_TrainingPolicy(1, 10, end_time=1000, hold_time=20)
+        assert [policy.enable_mixed_precision(epoch, 0.1, scaler=scaler) for epoch in (9, 10, 1000)] == [
+            False,
+            True,
+            True,
+        ]
+
+    def test_too_many_arguments_are_refused(self):
+        with pytest.raises(TypeError, match="at most 6 arguments by position, got 7"):
+            MixedPrecision_TrainingPolicy(0, 1, 2, 3, 4, 5, 6)
 
     def test_unknown_argument_is_named(self):
         with pytest.raises(TypeError, match="no argument 'begin'"):

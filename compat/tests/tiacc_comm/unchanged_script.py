@@ -18,7 +18,7 @@ rank = dist.get_rank()
 torch.manual_seed(0)
 model = DDP(torch.nn.Linear(6, 3))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(3):
+for step in range(11):
     optimizer.zero_grad()
     model(torch.full((2, 6), float(rank + step))).square().mean().backward()
     optimizer.step()
@@ -28,6 +28,8 @@ answer = {
     "weights": [float(value) for value in model.module.weight.detach().flatten()],
     "hook": taken.__module__,
     "explain": attachment.explain(),
+    "algorithms": [each.algorithm for each in attachment.stats()],
+    "decided": attachment.stats()[-1].algorithm,
     "streams": attachment.settings.num_streams,
     "bucket_bytes": model.bucket_bytes_cap,
 }

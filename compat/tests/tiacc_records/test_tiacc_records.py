@@ -36,6 +36,9 @@ def run_tool(module: object, *arguments: str) -> str:
     return done.stdout
 
 
+PACK_LIST = ["--img_dir", "val_demo", "--img_list", "list", "--tfrecords_name", "x", "--dataset_type", "ImageFold"]
+
+
 class TestTheGuide:
     def test_list_pack_and_read(self, val_demo: Path) -> None:
         run_tool(general_image_list, "--img_dir", "val_demo/", "--img_list", "val_list")
@@ -53,6 +56,21 @@ class TestTheGuide:
         (val_demo / "map.pkl").write_bytes(pickle.dumps({"cat": 7, "dog": 3}))
         run_tool(general_image_list, "--img_dir", "val_demo", "--img_list", "list", "--label_str2int", "map.pkl")
         assert "cat/1.jpg 7" in (val_demo / "list").read_text()
+
+    @pytest.mark.parametrize("older", [{"cow": 0, "pig": 1}, {"dog": 0, "cat": 1}, {"cat": 7}])
+    def test_an_older_label_map_beside_the_list_names_nothing(self, val_demo: Path, older: dict[str, int]) -> None:
+        (val_demo / "label_str2int.pkl").write_bytes(pickle.dumps(older))
+        (val_demo / "map.pkl").write_bytes(pickle.dumps({"cat": 3, "dog": 1}))
+        run_tool(general_image_list, "--img_dir", "val_demo", "--img_list", "list", "--label_str2int", "map.pkl")
+        run_tool(img2tfrecord, *PACK_LIST)
+        dataset = tiacc_torch_warp.IndexTFRDataset(".", "x.index")
+        assert [dataset.classes[label] for label in dataset.targets] == ["cat"] * 3 + ["dog"] * 3
+
+    def test_a_label_map_that_agrees_names_classes_that_have_no_image(self, val_demo: Path) -> None:
+        (val_demo / "label_str2int.pkl").write_bytes(pickle.dumps({"cat": 0, "cow": 1, "dog": 2}))
+        (val_demo / "list").write_text("cat/1.jpg 0\ndog/0.jpg 2\n")
+        run_tool(img2tfrecord, *PACK_LIST)
+        assert tiacc_torch_warp.IndexTFRDataset(".", "x.index").classes == ("cat", "cow", "dog")
 
     def test_workers_and_coco(self, val_demo: Path) -> None:
         (val_demo / "coco.json").write_text(
@@ -80,6 +98,13 @@ class TestTheGuide:
         assert img2tfrecord.main(arguments) == 0
         dataset = tiacc_torch_warp.IndexTFRDataset(tfrecored_dir=".", tfrecord_file="x.index")
         assert len(dataset) == 6
+
+    @pytest.mark.usefixtures("val_demo")
+    def test_an_empty_list_is_an_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("l").write_text("")
+        arguments = ["--img_dir", "val_demo", "--img_list", "l", "--tfrecords_name", "x", "--dataset_type", "ImageFold"]
+        assert img2tfrecord.main(arguments) == 2
+        assert "no images" in capsys.readouterr().err
 
     def test_a_missing_folder_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert general_image_list.main(["--img_dir", "nowhere", "--img_list", "l"]) == 2

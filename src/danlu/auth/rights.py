@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
+from typing import NamedTuple
+
+from danlu.auth.identity import Identity, JobIdentity, Role, StoreGrant, UserIdentity
 from danlu.errors import NotAllowed, NotFound
 from danlu.spec.paths import StorePath, parse_store_path
 
 _WRITERS = {Role.OWNER, Role.MEMBER}
+
+
+def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
+    if not who.is_admin:
+        raise NotAllowed(told)
 
 
 def can_see_project(who: UserIdentity, project_id: int) -> bool:
@@ -44,31 +51,56 @@ def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str
     return can_change_job(who, project_id=project_id, owner_id=owner_id)
 
 
-def check_read_object(who: Identity, path: StorePath, project_id: int | None) -> None:
-    """`project_id` is the bucket's; None when there is no such bucket. `path` may be a prefix that is listed."""
+class Bucket(NamedTuple):
+    """What rights to a bucket hang on: its row, never its name."""
+
+    id: str
+    project_id: int
+
+
+def check_read_object(who: Identity, path: StorePath, bucket: Bucket | None) -> None:
+    """`bucket` is the one that has the path's name now; None when there is none. `path` may be a prefix."""
     if isinstance(who, JobIdentity):
-        if not any(_is_below(path, parse_store_path(granted)) for granted in who.reads):
+        if not any(_is_granted(who, grant, path, bucket) for grant in who.reads):
             raise NotAllowed(f"{path} is not an input of {who.job_id}; a job may read its data and code only")
         return
-    if project_id is None or not can_see_project(who, project_id):
+    if bucket is None or not can_see_project(who, bucket.project_id):
         raise NotFound(f"no bucket {path.bucket!r}; `danlu store ls` shows yours")
 
 
 def can_see_key(who: Identity, path: StorePath) -> bool:
     """Whether a key of a list that somebody may ask for is for them: a list by prefix finds neighbours as well."""
-    return not isinstance(who, JobIdentity) or any(_is_below(path, parse_store_path(text)) for text in who.reads)
+    return not isinstance(who, JobIdentity) or any(_is_below(path, parse_store_path(one.path)) for one in who.reads)
 
 
-def check_write_object(who: Identity, path: StorePath, project_id: int | None) -> None:
+def check_write_object(who: Identity, path: StorePath, bucket: Bucket | None) -> None:
     if isinstance(who, JobIdentity):
-        if not _is_below(path, parse_store_path(who.writes)):
-            raise NotAllowed(f"{path} is not below {who.writes}; a job may write its own output only")
+        if not _is_granted(who, who.writes, path, bucket):
+            raise NotAllowed(f"{path} is not below {who.writes.path}; a job may write its own output only")
         return
-    check_read_object(who, path, project_id)
-    if project_id in who.archived:
+    check_read_object(who, path, bucket)
+    if bucket is not None and bucket.project_id in who.archived:
         raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can bring it back")
-    if project_id is None or not can_use_project(who, project_id):
+    if bucket is None or not can_use_project(who, bucket.project_id):
         raise NotAllowed(f"you may look at bucket {path.bucket!r} but not change it; ask an owner of its project")
+
+
+def check_lasting(who: UserIdentity, what: str) -> None:
+    """Refuse what would outlive the API key that it is asked with: a key must not make itself eternal."""
+    if who.key_ends_at is not None:
+        raise NotAllowed(
+            f"{what} outlives this API key, which expires on {who.key_ends_at:%Y-%m-%d}; sign in, or use a key "
+            "without end"
+        )
+
+
+def _is_granted(who: JobIdentity, grant: StoreGrant, path: StorePath, bucket: Bucket | None) -> bool:
+    """Whether the bucket is still the one that was meant, its project one of the owner's, and the path below."""
+    if bucket is None or not grant.bucket_id or bucket.id != grant.bucket_id:
+        return False
+    if who.projects is not None and bucket.project_id not in who.projects:
+        return False
+    return _is_below(path, parse_store_path(grant.path))
 
 
 def _is_below(path: StorePath, granted: StorePath) -> bool:

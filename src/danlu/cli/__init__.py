@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import traceback
 from copy import copy
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, Optional
 
 import typer
 from typer.core import TyperGroup
+
+from danlu.cli.terminal import echo, fail, guarded_streams
 
 
 class Command(NamedTuple):
@@ -52,7 +54,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
     },
     "Models and data flow": {
         "models": Command("danlu.cli.tracking.models:app", "Register, compare, alias, download and delete models."),
-        "flow": Command("danlu.cli.tracking.flow:flow", "Draw what something comes from, and what became of it."),
+        "flow": Command(
+            "danlu.cli.tracking.flow:flow",
+            "Show the lineage of something: what it was made from, and what was made from it.",
+        ),
     },
     "Store and nodes": {
         "store": Command("danlu.cli.cluster.store:app", "Copy, list and delete files in the store."),
@@ -143,7 +148,7 @@ def _version(is_asked: bool) -> None:
     if is_asked:
         from danlu import __version__
 
-        typer.echo(f"danlu {__version__}")
+        echo(f"danlu {__version__}")
         raise typer.Exit
 
 
@@ -165,22 +170,16 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
     """Run the command line and exit: 0 well, 1 an error, 2 a wrong call; `wait` and followers have more."""
     from danlu.errors import DanluError
 
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character is no reason to stop
-    try:
-        app(args=argv, prog_name="danlu")
-    except DanluError as error:
-        fail(error.message)
-    except TimeoutError as error:
-        fail(str(error), code=101)
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    with guarded_streams():
+        try:
+            app(args=argv, prog_name="danlu")
+        except DanluError as error:
+            fail(error.message)
+        except TimeoutError as error:
+            fail(str(error), code=101)
+        except OSError as error:
+            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except Exception:  # printed here, where it is escaped
+            traceback.print_exc()
+            raise SystemExit(1) from None
     raise AssertionError("typer exits by itself")
-
-
-def fail(message: str, *, code: int = 1) -> NoReturn:
-    """End with what went wrong, for people, on stderr."""
-    for line in message.splitlines() or [""]:
-        print(f"danlu: {line}", file=sys.stderr)
-    sys.exit(code)

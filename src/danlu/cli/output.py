@@ -1,19 +1,15 @@
-"""What commands print: tables, JSON and notes; plain where nobody looks at a terminal."""
+"""How commands lay out what they print: tables, facts, times. Text from elsewhere stays within its cell or line."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, Optional, TextIO
+from typing import Optional
 from unicodedata import combining, east_asian_width
 
-from pydantic import BaseModel
-
+from danlu.cli.terminal import join_styles, one_line, paint, split_styles
 from danlu.spec.states import JobState
 from danlu.spec.units import show_duration
 
@@ -28,33 +24,6 @@ _STATE_COLOURS = {
     JobState.FAILED: 31,
     JobState.STOPPED: 35,
 }
-
-
-def print_json(value: object) -> None:
-    """Print wire models as JSON; a list of them as one array."""
-    print(json.dumps(to_plain(value), indent=2, ensure_ascii=False))
-
-
-def to_plain(value: object) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, (list, tuple)):
-        return [to_plain(item) for item in value]
-    return value
-
-
-def note(text: str) -> None:
-    """Tell something beside the output proper."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def has_colour(stream: TextIO) -> bool:
-    """Whether colours are wanted: a terminal, and nobody said no (`NO_COLOR`, `TERM=dumb`)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def paint(text: str, colour: int, stream: Optional[TextIO] = None) -> str:
-    return f"\x1b[{colour}m{text}\x1b[0m" if has_colour(stream or sys.stdout) else text
 
 
 def state_text(state: JobState) -> str:
@@ -72,7 +41,7 @@ def bold(text: str) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Aligned columns. Only the last column may be longer than the screen, and is cut there on a terminal."""
-    lines = [list(header), *(list(row) for row in rows)]
+    lines = [list(header), *([one_line(cell) for cell in row] for row in rows)]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(header))]
     limit = screen_width()
     shown = []
@@ -81,6 +50,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         text = "  ".join(cells).rstrip()
         shown.append(bold(text) if number == 0 else _cut(text, limit))
     return "\n".join(shown)
+
+
+def facts(title: str, values: Mapping[str, str], *, width: int = 10) -> str:
+    """A title and a line for each value that is not empty; further lines of a value are indented below it."""
+    indent = " " * (width + 3)
+    rows = [f"  {one_line(name):<{width}} {indented(value, indent)}" for name, value in values.items() if value]
+    return "\n".join([bold(one_line(title)), *rows])
+
+
+def indented(text: str, indent: str) -> str:
+    """Text whose further lines cannot be taken for lines of ours."""
+    return text.replace("\n", f"\n{indent}")
 
 
 def screen_width() -> Optional[int]:
@@ -101,19 +82,24 @@ def lasted(begin: Optional[datetime], end: Optional[datetime]) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: colours take none, wide characters two."""
-    plain = _without_colour(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in plain)
+    """Columns on a terminal: styles take none, wide characters two."""
+    return sum(_char_width(char) for piece in split_styles(text)[::2] for char in piece)
 
 
-def _without_colour(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+def _char_width(char: str) -> int:
+    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
 
 
 def _cut(text: str, limit: Optional[int]) -> str:
     if limit is None or _width(text) <= limit:
         return text
-    kept = text
-    while _width(kept) > limit - 1:
-        kept = kept[:-1]
-    return kept + "…"
+    left = limit - 1  # for the sign that something is cut
+    pieces = split_styles(text)
+    for place in range(0, len(pieces), 2):
+        kept = 0
+        while kept < len(pieces[place]) and _char_width(pieces[place][kept]) <= left:
+            left -= _char_width(pieces[place][kept])
+            kept += 1
+        if kept < len(pieces[place]):
+            pieces[place], left = pieces[place][:kept], 0
+    return join_styles(pieces) + "…"

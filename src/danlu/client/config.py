@@ -1,4 +1,6 @@
-"""Which server to talk to and with which key: argument, environment, project file, user file, default.
+"""Which server to talk to and with which key: argument, environment, job, project file, user file, default.
+
+Inside a job `DANLU_URL` and the file that `DANLU_TOKEN_FILE` names are there: nothing has to be configured.
 
 A file looks like this; `danlu login` writes the user's one:
 
@@ -22,6 +24,9 @@ from danlu.errors import InvalidInput
 
 DEFAULT_URL = "http://127.0.0.1:8400"
 PROJECT_FILE = ".danlu.yml"
+API_OF_A_JOB = "10.88.255.254"
+"""Where the server is found inside a job with a network of its own."""
+
 _KNOWN = {"url", "api_key", "key_id"}
 
 
@@ -57,6 +62,7 @@ def load_settings(
     sources = [
         _Source("the argument", url, api_key, is_file=False),
         _Source("the environment", env.get("DANLU_URL") or None, env.get("DANLU_API_KEY") or None, is_file=False),
+        _Source("the job's token file", None, _job_token(env), is_file=False),
         _from_file((folder or Path.cwd()) / PROJECT_FILE),
         _from_file(user_file(env)),
     ]
@@ -129,7 +135,19 @@ def clean_url(url: str) -> str:
 
 def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+    is_own = host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+    return is_own or host == API_OF_A_JOB
+
+
+def _job_token(env: Mapping[str, str]) -> Optional[str]:
+    """The identity of the job that this runs in; None outside of jobs."""
+    path = env.get("DANLU_TOKEN_FILE")
+    if not path:
+        return None
+    try:
+        return Path(path).read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} (DANLU_TOKEN_FILE) cannot be read: {error}") from error
 
 
 def _clean_key(text: str, label: str) -> str:

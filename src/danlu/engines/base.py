@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from danlu.engines.settings import EngineSettings
 from danlu.launch import Plan
-from danlu.spec.devices import DeviceRequest
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
@@ -20,7 +19,7 @@ __all__ = [
     "Channel",
     "Credentials",
     "Engine",
-    "EngineSetup",
+    "EngineSettings",
     "Handle",
     "LogMark",
     "NodeInfo",
@@ -95,31 +94,6 @@ class Credentials:
     """Number of the person whose job it is. Engines that give jobs a user id of their own give one per person."""
 
 
-@dataclass(frozen=True)
-class EngineSetup:
-    """What a server has to offer to whichever engine it is told to use."""
-
-    work_dir: Path
-    """A folder of the server's machine for tasks that run there."""
-
-    hide: tuple[Path, ...]
-    """What no task may see."""
-
-    server_id: str
-    use_sandbox: bool = True
-    use_own_network: bool = True
-    simulate: tuple[DeviceRequest, ...] = ()
-    max_tasks: int = 0
-    use_seconds: float = 5.0
-    """How often it is measured what a task uses; 0: never."""
-
-    homes_dir: Path | None = None
-    """Folders of people that outlive jobs; below the work folder when not given. On a cluster: what all nodes mount."""
-
-    shared_dir: Path | None = None
-    """Folders of projects that outlive jobs."""
-
-
 class TerminalSize(NamedTuple):
     rows: int
     columns: int
@@ -133,8 +107,13 @@ class Channel(ABC):
         """Wait for output and return at most `limit` bytes of it; empty once there will be no more."""
 
     @abstractmethod
-    def write(self, data: bytes) -> None:
-        """Give it input. Quiet when it has ended. Empty data means that there will be no more."""
+    def write(self, data: bytes) -> int:
+        """Give it input. Return at once, and how many bytes it took: 0 when it does not read, all when it has ended."""
+
+    @abstractmethod
+    def end_input(self) -> bool:
+        """Say that there is no more input. Returns at once; False when that cannot be said now, because it does not
+        read what came before."""
 
     @abstractmethod
     def resize(self, size: TerminalSize) -> None:
@@ -169,7 +148,7 @@ class Engine(ABC):
 
     @classmethod
     @abstractmethod
-    def create(cls, setup: EngineSetup) -> Engine:
+    def create(cls, settings: EngineSettings) -> Engine:
         """Make the engine of a server. May take a moment: it tries out what it can do."""
 
     @abstractmethod

@@ -6,12 +6,13 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from danlu.engines.base import CanOpenChannels, Channel, Engine, Handle, TerminalSize
-from danlu.errors import NotFound, TooManyRequests, Unsupported
+from danlu.errors import DanluError, NotFound, TooManyRequests, Unsupported
 
 MAX_TERMINALS = 200
 KEPT_BYTES = 1 << 20
@@ -20,6 +21,13 @@ KEPT_BYTES = 1 << 20
 PIECE_BYTES = 1 << 16
 LEFT_ALONE_SECONDS = 120.0
 """A terminal that nobody reads for so long is closed: its user is gone."""
+
+LOOK_SECONDS = 2.0
+"""How often it is looked who may still be where they are."""
+
+RETRY_SECONDS = 10
+MAX_WAITING = 4
+"""Requests that wait for the same terminal, to read or to write."""
 
 
 class Task(NamedTuple):
@@ -38,12 +46,20 @@ class Output:
     exit_code: int | None
 
 
+class Guest(NamedTuple):
+    """Who opened a shell."""
+
+    user_id: int
+    via: str = ""
+    """By which key or session."""
+
+
 @dataclass
 class Terminal:
-    """An open shell. A thread of its own takes what it prints."""
+    """An open shell. A thread of its own takes what it prints: they are few, and requests have others."""
 
     job_id: str
-    user_id: int
+    guest: Guest
     channel: Channel
     begins_at: int = 0
     """Offset of the first byte that is kept."""
@@ -52,15 +68,23 @@ class Terminal:
     exit_code: int | None = None
     read_at: float = field(default_factory=time.monotonic)
     changed: threading.Condition = field(default_factory=threading.Condition)
+    on_output: set[Callable[[], None]] = field(default_factory=set)
+    """Called by the thread when there is something to read; must return at once."""
+
+    num_readers: int = 0
+    num_writers: int = 0
+    """Requests that wait."""
 
     def copy(self) -> None:
         while data := self.channel.read(PIECE_BYTES):
             with self.changed:
                 self.changed.wait_for(lambda: len(self.kept) < KEPT_BYTES, timeout=LEFT_ALONE_SECONDS)
                 self.kept += data
+            self._tell()
         code = self.channel.exit_code()
         with self.changed:
             self.exit_code = code
+        self._tell()
         self.channel.close()
 
     def read(self, after: int) -> Output:
@@ -77,40 +101,80 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         self.channel.resize(TerminalSize(rows, columns))
 
+    @contextmanager
+    def reading(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Be told of output. Raise TooManyRequests when others wait for it already."""
+        if self.num_readers >= MAX_WAITING:
+            raise _too_many_wait("read")
+        self.num_readers += 1
+        self.on_output.add(tell)
+        try:
+            yield
+        finally:
+            self.on_output.discard(tell)
+            self.num_readers -= 1
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Raise TooManyRequests when others wait to write already."""
+        if self.num_writers >= MAX_WAITING:
+            raise _too_many_wait("write to")
+        self.num_writers += 1
+        try:
+            yield
+        finally:
+            self.num_writers -= 1
+
+    def _tell(self) -> None:
+        for tell in tuple(self.on_output):
+            tell()
+
 
 class Terminals:
-    def __init__(self, engines: Mapping[str, Engine], *, patience_seconds: float = LEFT_ALONE_SECONDS) -> None:
+    def __init__(
+        self,
+        engines: Mapping[str, Engine],
+        *,
+        max_per_person: int = 10,
+        may_stay: Callable[[Guest, str], bool] = lambda _guest, _job_id: True,
+        patience_seconds: float = LEFT_ALONE_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        """`may_stay`: whether somebody may still be in a job. Asked every `look_seconds`, in a thread."""
         self._engines = engines
-        self._patience_seconds = patience_seconds
+        self._max_per_person, self._may_stay = max_per_person, may_stay
+        self._patience_seconds, self._look_seconds = patience_seconds, look_seconds
         self._open: dict[str, Terminal] = {}
+        self._opening: list[int] = []
+        """Users whose shells are about to be open."""
+
         self._lock = threading.Lock()
         self._is_looking = False
 
     def open(
-        self, engine: str, task: Task, *, user_id: int, command: Sequence[str], size: tuple[int, int] | None
+        self, engine: str, task: Task, *, guest: Guest, command: Sequence[str], size: tuple[int, int] | None
     ) -> str:
         """Start a command in a task; return the name by which it is read and written."""
         found = self._engines.get(engine)
         if not isinstance(found, CanOpenChannels):
             raise Unsupported(f"engine {engine!r} cannot open a shell in a running task")
-        if len(self._open) >= MAX_TERMINALS:
-            raise TooManyRequests(f"{MAX_TERMINALS} shells are open; close one first")
         handle = Handle(job_id=task.job_id, attempt=task.attempt, rank=task.rank, node=task.node)
-        channel = found.open_channel(handle, command, None if size is None else TerminalSize(*size))
-        terminal = Terminal(handle.job_id, user_id, channel)
-        name = secrets.token_urlsafe(12)
-        with self._lock:
-            self._open[name] = terminal
-            if not self._is_looking:
-                self._is_looking = True
-                threading.Thread(target=self._look_after, name="terminals", daemon=True).start()
+        with self._opened_by(guest):
+            channel = found.open_channel(handle, command, None if size is None else TerminalSize(*size))
+            terminal = Terminal(handle.job_id, guest, channel)
+            name = secrets.token_urlsafe(12)
+            with self._lock:
+                self._open[name] = terminal
+                if not self._is_looking:
+                    self._is_looking = True
+                    threading.Thread(target=self._look_after, name="terminals", daemon=True).start()
         threading.Thread(target=terminal.copy, name=f"terminal of {handle.job_id}", daemon=True).start()
         return name
 
     def get(self, job_id: str, name: str, *, user_id: int) -> Terminal:
         """Only who opened a shell may use it: it acts with what he typed."""
         found = self._open.get(name)
-        if found is None or found.job_id != job_id or found.user_id != user_id:
+        if found is None or found.job_id != job_id or found.guest.user_id != user_id:
             raise NotFound(f"no open shell {name!r} in {job_id}; it may have been left alone for too long")
         return found
 
@@ -120,14 +184,44 @@ class Terminals:
         if found is not None:
             found.channel.close()
 
+    @contextmanager
+    def _opened_by(self, guest: Guest) -> Iterator[None]:
+        """Count a shell that is about to be open."""
+        with self._lock:
+            users = [terminal.guest.user_id for terminal in self._open.values()] + self._opening
+            if users.count(guest.user_id) >= self._max_per_person:
+                told = f"you have {self._max_per_person} shells open, and that is the most; close one first"
+                raise TooManyRequests(told, retry_after_seconds=RETRY_SECONDS)
+            if len(users) >= MAX_TERMINALS:
+                told = f"{MAX_TERMINALS} shells are open on this server, and that is the most; try again later"
+                raise TooManyRequests(told, retry_after_seconds=RETRY_SECONDS)
+            self._opening.append(guest.user_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._opening.remove(guest.user_id)
+
     def _look_after(self) -> None:
-        """Close what was left alone, until nothing is open."""
+        """Close what was left alone, and what its user may not use any more, until nothing is open."""
         while True:
-            time.sleep(self._patience_seconds / 8)
+            time.sleep(min(self._look_seconds, self._patience_seconds / 8))
             for name, terminal in list(self._open.items()):
-                if time.monotonic() - terminal.read_at > self._patience_seconds:
+                is_left_alone = time.monotonic() - terminal.read_at > self._patience_seconds
+                if is_left_alone or not self._is_welcome(terminal):
                     self.close(name)
             with self._lock:
                 if not self._open:
                     self._is_looking = False
                     return
+
+    def _is_welcome(self, terminal: Terminal) -> bool:
+        try:
+            return self._may_stay(terminal.guest, terminal.job_id)
+        except DanluError:  # the database does not answer: each request looks by itself
+            return True
+
+
+def _too_many_wait(what: str) -> TooManyRequests:
+    told = f"{MAX_WAITING} requests wait to {what} this shell already; try again in {RETRY_SECONDS} s"
+    return TooManyRequests(told, retry_after_seconds=RETRY_SECONDS)

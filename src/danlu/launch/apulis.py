@@ -102,7 +102,7 @@ def add(
                 prologue="\n".join(_prologue(layout, job_id=job_id, tables=list(own))),
                 mounts=(
                     Mount(kind="home", name=user, to=home),
-                    Mount(kind="shared", name=login_name(owner.project), to=SHARED),
+                    Mount(kind="shared", name=str(owner.project_id), to=SHARED),
                 ),
                 user=user,
                 log_copy=f"{home}/jobs/{job_id}/logs/joblog-{attempt}-{place.rank}.txt",

@@ -11,6 +11,7 @@ from danlu.launch.contracts import add_contract
 from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement
 from danlu.launch.plan import Plan
+from danlu.launch.targets import check_targets
 from danlu.spec import roles
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 
@@ -57,6 +58,8 @@ def make_plan(
         )
         for place, member, added in zip(placement.tasks, roles.members(job), additions, strict=True)
     )
+    for task in tasks:
+        check_targets(task)
     return Plan(job_id=job_id, attempt=attempt, grace_seconds=job.grace, tasks=tasks)
 
 

@@ -15,6 +15,8 @@ _MADE = "u-"
 class Owner(NamedTuple):
     user: str = "someone"
     project: str = "some"
+    project_id: int = 0
+    """Names of projects can be changed, and taken by others; this never means another one."""
 
 
 def login_name(name: str) -> str:

@@ -51,7 +51,7 @@ class Mount(_Frozen):
     """`home`: of one person. `shared`: of one project."""
 
     name: str
-    """Whose it is: one part of a path."""
+    """Whose it is, as one part of a path: a person's login name, or a project's number."""
 
     to: str
     """Absolute path in the task."""

@@ -17,6 +17,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from danlu.node.devices import find_devices
 from danlu.node.supervise import cgroup, image_root, network
+from danlu.node.supervise.seccomp import build_filter
 from danlu.node.supervise.way_out import PROGRAM, open_way_out
 
 _TRY_BWRAP = (
@@ -24,6 +25,7 @@ _TRY_BWRAP = (
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/opt", "--cap-drop", "ALL"),
     *("--as-pid-1", "--", "/bin/sh", "-c", ":"),
 )
+_TRY_FILTER = 'exec 9< "$2" && exec "$1" --seccomp 9 --ro-bind / / -- /bin/sh -c :'
 
 
 def try_everything(cgroup_name: str) -> dict[str, Any]:
@@ -35,6 +37,7 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
     return {
         "bwrap": bwrap,
         "sandbox_problem": _try([bwrap, *_TRY_BWRAP], None) if bwrap else "bubblewrap is not installed",
+        "filter_problem": _try_filter(bwrap),
         "network_problem": _try_network(bwrap),
         "way_out": shutil.which(PROGRAM) or "",
         "way_out_problem": _try_way_out(),
@@ -47,6 +50,18 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
 
 def memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _try_filter(bwrap: str) -> str:
+    """Whether system calls can be filtered."""
+    machine = os.uname().machine
+    program = build_filter(machine)
+    if program is None:
+        return f"no filter is known for {machine}"
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(program)
+        file.flush()
+        return _try(["/bin/sh", "-c", _TRY_FILTER, "sh", bwrap, file.name], None) if bwrap else ""
 
 
 def _try_network(bwrap: str) -> str:

@@ -1,1 +1,1 @@
-"""Load, decide, apply. `policy` is pure; `loop` does the rest."""
+"""Load, decide, apply: `policy` is pure, `loop` does the I/O."""

@@ -1,35 +1,131 @@
-"""Bringing log bytes from the nodes into the store."""
+"""Bringing log bytes from the nodes into the store, in threads of its own: how long that takes is up to users."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from danlu.engines.base import Engine, Handle, Observation
+from danlu.errors import DanluError
 from danlu.store.logs.index import Logs
+from danlu.store.logs.segments import SEGMENT_BYTES
 from danlu.store.sql.tables import TaskRow
 
 PIECE_BYTES = 4 << 20
-MAX_PIECES = 4
-"""Per task and look, so that a chatty task does not keep the others waiting."""
+"""Of one task at a time; then it is the next task's turn."""
+
+NUM_THREADS = 2
+PATIENCE_SECONDS = 0.05
+"""So long a look of the scheduler waits for copies in all: most are done by then, and long ones go on without it."""
+
+IDLE_SECONDS = 10.0
 
 
-def collect(logs: Logs, engine: Engine, handle: Handle, task: TaskRow, seen: Observation) -> int:
-    """Store what the task has written since the last look; return the stored length."""
-    stored = task.log_bytes
-    for _ in range(MAX_PIECES):
-        if stored >= seen.log_bytes:
-            break
-        data = engine.read_log(handle, stored, min(PIECE_BYTES, seen.log_bytes - stored))
-        if not data:
-            break
-        stored = logs.append(task.job_id, task.attempt, task.rank, offset=stored, data=data)
-    if stored > task.log_bytes:
-        last = logs.last_mark(task.job_id, task.attempt, task.rank)
-        marks = engine.read_marks(handle, last)
-        logs.add_marks(
-            task.job_id,
-            task.attempt,
-            task.rank,
-            [(mark.offset, datetime.fromtimestamp(mark.at, timezone.utc)) for mark in marks],
-        )
+@dataclass
+class _Task:
+    """A log that is being copied."""
+
+    engine: Engine
+    handle: Handle
+    stored: int
+    wanted: int
+    problem: DanluError | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.stored >= self.wanted or self.problem is not None
+
+
+class LogCopier:
+    """Copies what tasks have written. Threads take turns at the tasks, a piece each, and end when there is nothing."""
+
+    def __init__(self, logs: Logs, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._logs, self._patience_seconds = logs, patience_seconds
+        self._tasks: dict[Handle, _Task] = {}
+        self._queue: deque[_Task] = deque()
+        self._changed = threading.Condition()
+        self._num_threads = self._num_idle = 0
+        self._wait_until = float("-inf")
+        self._asked: set[Handle] = set()
+
+    def begin_look(self) -> None:
+        """From now on the scheduler waits for so long, and not longer, for all copies it asks for."""
+        self._wait_until = time.monotonic() + self._patience_seconds
+        with self._changed:
+            for handle in [one for one, task in self._tasks.items() if task.is_done and one not in self._asked]:
+                del self._tasks[handle]  # nobody asks any more
+            self._asked.clear()
+
+    def copy(self, engine: Engine, handle: Handle, task: TaskRow, seen: Observation) -> int:
+        """Have a log copied up to what was seen; return how much is stored by now. Raise what kept it from that."""
+        if task.log_bytes >= seen.log_bytes:
+            return task.log_bytes
+        with self._changed:
+            self._asked.add(handle)
+            known = self._tasks.get(handle)
+            if known is not None and not known.is_done:
+                known.wanted = max(known.wanted, seen.log_bytes)
+            if known is None:
+                known = self._tasks[handle] = _Task(engine, handle, task.log_bytes, seen.log_bytes)
+                self._queue.append(known)
+                self._begin_thread()
+                self._changed.notify_all()
+            self._changed.wait_for(lambda: known.is_done, timeout=max(0.0, self._wait_until - time.monotonic()))
+            if known.is_done:
+                del self._tasks[handle]
+            if known.problem is not None:
+                raise known.problem
+            return known.stored
+
+    def _begin_thread(self) -> None:
+        if self._num_idle < len(self._queue) and self._num_threads < NUM_THREADS:
+            self._num_threads += 1
+            threading.Thread(target=self._run, name="log-copier", daemon=True).start()
+
+    def _run(self) -> None:
+        while (task := self._next()) is not None:
+            problem: DanluError | None = None
+            stored = task.stored
+            try:
+                stored = copy_piece(self._logs, task.engine, task.handle, task.stored, task.wanted)
+            except DanluError as error:
+                problem = error
+            except Exception as error:  # a bug that one log meets must not stop the others
+                problem = DanluError(f"the log of {task.handle.job_id} cannot be copied: {error}")
+            with self._changed:
+                is_stuck = stored <= task.stored and problem is None
+                task.stored, task.problem = stored, problem
+                if is_stuck:  # what was seen cannot be read (yet)
+                    task.wanted = stored
+                if not task.is_done:
+                    self._queue.append(task)
+                self._changed.notify_all()
+
+    def _next(self) -> _Task | None:
+        """The task whose turn it is; None after a while without any."""
+        with self._changed:
+            self._num_idle += 1
+            self._changed.wait_for(lambda: bool(self._queue), timeout=IDLE_SECONDS)
+            self._num_idle -= 1
+            if self._queue:
+                return self._queue.popleft()
+            self._num_threads -= 1
+            return None
+
+
+def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: int) -> int:
+    """Store a piece of what the task has written; return the stored length."""
+    place = (handle.job_id, handle.attempt, handle.rank)
+    end = wanted - logs.max_bytes
+    if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
+        return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
+    data = engine.read_log(handle, stored, min(PIECE_BYTES, wanted - stored))
+    if not data:
+        return stored
+    stored = logs.append(*place, offset=stored, data=data)
+    marks = engine.read_marks(handle, logs.last_mark(*place))
+    logs.add_marks(*place, [(mark.offset, datetime.fromtimestamp(mark.at, timezone.utc)) for mark in marks])
     return stored

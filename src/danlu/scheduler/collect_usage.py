@@ -10,7 +10,7 @@ from danlu.engines.base import Engine, Handle
 from danlu.errors import DanluError
 from danlu.scheduler.live import LiveJob
 from danlu.spec.states import TaskState
-from danlu.store.metrics.usage import UseFiles, whole_cells
+from danlu.store.metrics.usage import UsageFiles, whole_cells
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ Place = tuple[int, int]
 class Collector:
     """Looks at running tasks every few seconds. What it remembers only saves it looks at its own copies."""
 
-    def __init__(self, files: UseFiles, engines: Mapping[str, Engine]) -> None:
+    def __init__(self, files: UsageFiles, engines: Mapping[str, Engine]) -> None:
         self._files, self._engines = files, engines
         self._known: dict[Handle, Place] = {}
         self._looked_at = float("-inf")
@@ -40,7 +40,7 @@ class Collector:
                     )
 
 
-def collect_use(files: UseFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:
+def collect_use(files: UsageFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:
     """Store what was measured of a task since the last time; return how far the copy is then."""
     place = (handle.job_id, handle.attempt, handle.rank)
     generation, size = known or files.known(*place)

@@ -1,4 +1,4 @@
-"""What the scheduler works with."""
+"""What the scheduler works with: stores, engines, clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from danlu.auth.secrets import Sealer
 from danlu.engines.base import Engine
 from danlu.store.logs.index import Logs
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.sql.database import Database
 
 
@@ -18,19 +18,19 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Context:
     database: Database
     logs: Logs
-    use: UseFiles
+    usage: UsageFiles
     engines: Mapping[str, Engine]
     sealer: Sealer
     server_url: str
     """Where tasks reach the server."""
 
     server_id: str
-    """Claims work under this name; the same after a restart."""
+    """Owner of this server's claims; the same after a restart."""
 
     log_days: int = 0
-    """Days that the logs of ended attempts are kept; 0: for ever."""
+    """Days to keep the logs of ended attempts; 0: forever."""
 
     now: Callable[[], datetime] = utc_now

@@ -1,4 +1,4 @@
-"""Attempts that are under way, as the database has them."""
+"""Live attempts, as stored in the database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from danlu.engines.base import Handle
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.specs import SpecCache
 from danlu.spec.job import JobSpec
 from danlu.store.queries import attempts, jobs
@@ -28,32 +28,32 @@ class LiveJob:
         return [Handle(job_id=task.job_id, attempt=task.attempt, rank=task.rank, node=task.node) for task in self.tasks]
 
 
-def load_live(parts: Parts, specs: SpecCache) -> list[LiveJob]:
-    """Return the live jobs that are ours to look after, claiming those that nobody looks after.
+def load_live(context: Context, specs: SpecCache) -> list[LiveJob]:
+    """Live jobs that this server owns; it claims those without an owner.
 
-    Claims are renewed when half of their time is over, so that most looks do not write.
+    Claims are renewed after half of their lease, so that most calls do not write.
     """
-    now = parts.now()
-    with parts.database.reading() as session:
+    now = context.now()
+    with context.database.reading() as session:
         rows = jobs.in_states(session, jobs.LIVE)
-    if any(_wants_claim(row, parts.server_id, now + timedelta(seconds=LEASE_SECONDS / 2)) for row in rows):
-        with parts.database.writing() as session:
-            jobs.claim(session, jobs.LIVE, token=parts.server_id, now=now, seconds=LEASE_SECONDS)
-        with parts.database.reading() as session:
+    if any(_wants_claim(row, context.server_id, now + timedelta(seconds=LEASE_SECONDS / 2)) for row in rows):
+        with context.database.writing() as session:
+            jobs.claim(session, jobs.LIVE, token=context.server_id, now=now, seconds=LEASE_SECONDS)
+        with context.database.reading() as session:
             rows = jobs.in_states(session, jobs.LIVE)
-    return _with_tasks(parts, specs, [row for row in rows if row.lock_token == parts.server_id])
+    return _with_tasks(context, specs, [row for row in rows if row.lock_token == context.server_id])
 
 
 def _wants_claim(row: JobRow, server_id: str, soon: datetime) -> bool:
     return row.lock_token != server_id or row.lock_expires_at is None or row.lock_expires_at < soon
 
 
-def _with_tasks(parts: Parts, specs: SpecCache, rows: Sequence[JobRow]) -> list[LiveJob]:
+def _with_tasks(context: Context, specs: SpecCache, rows: Sequence[JobRow]) -> list[LiveJob]:
     if not rows:
         return []
     keys = [(row.id, row.attempt) for row in rows]
     specs.add({row.id: row.spec for row in rows})
-    with parts.database.reading() as session:
+    with context.database.reading() as session:
         by_job = attempts.attempts_by_key(session, keys)
         tasks = attempts.tasks_by_key(session, keys)
     return [

@@ -1,4 +1,4 @@
-"""From rows to the policy's snapshot."""
+"""Load the snapshot that the policy decides on."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from danlu.spec.states import AttemptState, Desired
 from danlu.store.queries import attempts, jobs, nodes, people, quotas
 
 LONG_GRACE_SECONDS = 600.0
-"""What a job holds that may take longer than this to end is not counted on."""
+"""Jobs with a longer grace period do not count as ending soon."""
 
 
 def load_snapshot(
     session: Session, infos: Mapping[str, NodeInfo], specs: SpecCache
 ) -> tuple[Snapshot, dict[str, jobs.QueueRow]]:
-    """Return what the policy needs, and the queued rows by id; rows that cannot be read are only among the latter."""
+    """The snapshot, and the queued rows by id. A row whose spec cannot be read is only among the rows."""
     rows = jobs.queue(session)
     specs.add(jobs.specs_of(session, specs.unknown(row.id for row in rows)))
     queue = tuple(queued_job(row, spec) for row in rows if (spec := specs.get(row.id)) is not None)
@@ -45,7 +45,7 @@ def queued_job(row: jobs.QueueRow, spec: JobSpec) -> QueuedJob:
 def load_running(
     session: Session, infos: Mapping[str, NodeInfo], specs: SpecCache, queue: tuple[QueuedJob, ...]
 ) -> Snapshot:
-    """The snapshot with everything that runs, and the given queue."""
+    """The snapshot of everything that runs, with the given queue."""
     live = attempts.live_attempts(session)
     specs.add(jobs.specs_of(session, specs.unknown(row.job_id for row in live)))
     running = tuple(_running_jobs(session, infos, live, specs))
@@ -61,7 +61,7 @@ def load_running(
 
 
 def load_drains(session: Session) -> dict[str, Drain]:
-    """Node -> how it is drained."""
+    """Node -> its drain."""
     return {name: Drain(row.reason, row.evicts) for name, row in nodes.drains(session).items()}
 
 
@@ -73,7 +73,7 @@ def _running_jobs(
     for claim in attempts.device_claims(session):
         if claim.node in infos and claim.node not in known:
             known[claim.node] = {(device.type, device.id): device for device in infos[claim.node].devices}
-        # a device that its node does not name any more, or whose node is away, is in use all the same
+        # a device that its node no longer reports, or whose node is unreachable, is still in use
         device = known.get(claim.node, {}).get((claim.type, claim.device_id))
         held = devices.setdefault((claim.job_id, claim.rank), [])
         held.append(device or Device(type=claim.type, id=claim.device_id))
@@ -111,7 +111,7 @@ def _running_job(
         ),
         is_preemptible=spec is not None and spec.preemptible,
         is_ending=is_ending and spec is not None and spec.grace <= LONG_GRACE_SECONDS,
-        can_be_told=attempt.is_started and not is_ending and attempt.desired == Desired.RUN.value,
+        can_be_stopped=attempt.is_started and not is_ending and attempt.desired == Desired.RUN.value,
         ends_at=ends_at,
     )
 

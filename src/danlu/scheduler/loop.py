@@ -1,4 +1,4 @@
-"""The loop: watch what runs, serve the queue, again. Anybody may wake it; nobody waits for it."""
+"""The scheduler loop: reconcile live attempts, serve the queue, repeat. Requests wake it and do not wait for it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from danlu.engines.base import Observation
+from danlu.engines.base import Engine, Observation
 from danlu.errors import DanluError
 from danlu.launch.placement import simulated_notes
+from danlu.scheduler.aside import Aside
+from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
-from danlu.scheduler.context import Parts
-from danlu.scheduler.following import end_unstarted, follow, is_unchanged, note_no_room
+from danlu.scheduler.context import Context
 from danlu.scheduler.live import LiveJob, load_live
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.policy.decide import decide, next_deadline
 from danlu.scheduler.policy.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.preempting import preempt
+from danlu.scheduler.reconcile import end_unstarted, is_unchanged, reconcile, set_waiting_for_disk
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
@@ -29,71 +32,80 @@ from danlu.store.queries import attempts, jobs, nodes
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.1
-"""Pause between looks while something is starting or stopping."""
+"""Pause between polls while something is starting or stopping."""
 
 GATHER_SECONDS = 0.01
-"""After being woken the loop waits at least this long for more of the same."""
+"""Once woken, the loop waits at least this long, to serve a burst of requests at once."""
 
 QUIET_SECONDS = 0.8
-"""Pause between looks at running jobs once they have nothing to say; it grows up to here."""
+"""Longest pause between polls of running jobs that do not change."""
 
 QUEUE_DUTY = 1
-"""Of several servers one serves the queue at a time: what is free is counted, and counted once."""
+"""Lock number: of several servers, one serves the queue at a time."""
 
 MAX_REST_SECONDS = 1.0
 OVERTIME_SECONDS = 30.0
 START_AGAIN_SECONDS = 1.0
 IDLE_SECONDS = 5.0
 NODES_SECONDS = 20.0
-TIDY_SECONDS = 600.0
+CLEAN_SECONDS = 600.0
 QUEUE_SECONDS = 60.0
-"""The queue is looked at this often even when nothing seems to have happened."""
+"""The queue is served at least this often, even without changes."""
 
 QUEUE_SHARE = 0.05
-"""Serving a long queue may take this share of the time at most, however often the loop is woken."""
+"""Largest share of CPU time for serving the queue, however often the loop is woken."""
 
 
 class Scheduler:
-    """Runs in a thread of its own. Every step may be cut off by a kill and is taken up again by the next start."""
+    """Runs in its own thread. A kill may interrupt any step; the next start resumes it."""
 
-    def __init__(self, parts: Parts, *, queue_share: float = QUEUE_SHARE) -> None:
-        self._parts = parts
+    def __init__(
+        self, context: Context, *, queue_share: float = QUEUE_SHARE, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """`patience_seconds`: how long a tick waits for logs, which other threads copy."""
+        self._context = context
         self._queue_share = queue_share
+        self._copier = LogCopier(context.logs, patience_seconds=patience_seconds)
+        self._aside = Aside()
         self._specs = SpecCache()
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._told_to_stop: dict[tuple[str, int], float] = {}
+        self._kill_at: dict[tuple[str, int], float] = {}
         self._start_again_at: dict[tuple[str, int], float] = {}
-        self._nodes_at = self._tidied_at = float("-inf")
-        self._use = Collector(parts.use, parts.engines)
+        self._nodes_at = self._cleaned_at = float("-inf")
+        self._usage = Collector(context.usage, context.engines)
         self._queue_changed = self._live_changed = True
         self._queue_due = self._queue_not_before = self._watch_due = float("-inf")
         self._pause = BUSY_SECONDS
         self._infos: dict[str, NodeInfo] = {}
 
     def start(self) -> None:
-        """Look at the nodes, so that they are known when this returns, and begin."""
+        """Load the nodes, so that they are known when this returns, and start the thread."""
         try:
             self._refresh_nodes()
-        except DanluError as error:  # such as a full disk: what is stored can be read all the same
-            log.warning("the nodes are looked at again in a second: %s", error)
+        except DanluError as error:  # such as a full disk: the server can still answer reads
+            log.warning("cannot load the nodes, retrying in a second: %s", error)
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the loop and give up all claims. Jobs go on."""
+        """Stop the loop and release all claims. Jobs keep running."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
             self._thread.join(timeout=30)
         try:
-            self._parts.database.write(jobs.release, self._parts.server_id)
+            self._context.database.write(jobs.release, self._context.server_id)
         except DanluError as error:
-            log.warning("claims run out by themselves: %s", error)
+            log.warning("cannot release claims, they expire: %s", error)
+
+    def finish_aside(self) -> None:
+        """Wait for background work, such as removing the files of ended attempts."""
+        self._aside.finish()
 
     def wake(self, *, only_queue: bool = False) -> None:
-        """Say that something is wanted of a job; `only_queue` when it is a new one, so that no other is looked at."""
+        """Wake the loop because a job changed; `only_queue`: a new one was submitted, live jobs need no poll."""
         self._queue_changed = True
         if not only_queue:
             self._live_changed = True
@@ -103,24 +115,24 @@ class Scheduler:
         pause, ticked_at = 0.0, float("-inf")
         while not self._stopping.is_set():
             if self._wake.wait(pause):
-                # at once after a rest; in a burst of requests one look serves many of them
+                # at once after a pause; in a burst, one tick serves many requests
                 self._stopping.wait(max(GATHER_SECONDS, ticked_at + BUSY_SECONDS - time.monotonic()))
             self._wake.clear()
             ticked_at = time.monotonic()
             try:
                 pause = self.tick(watch=self._live_changed or ticked_at >= self._watch_due)
             except DanluError as error:
-                log.warning("the scheduler tries again in a second: %s", error)
+                log.warning("scheduler tick failed, retrying in a second: %s", error)
                 pause = 1.0
             except Exception:
-                # a bug must not end the loop: everything else would stand still with it
-                log.exception("the scheduler met an error it does not know, and goes on")
+                # a bug must not end the loop: no job would make progress any more
+                log.exception("unexpected error in the scheduler; it continues")
                 pause = 1.0
 
     def tick(self, *, watch: bool = True) -> float:
-        """Look once at everything, or at the queue alone; return how long nothing is expected to happen."""
+        """Reconcile once, or only serve the queue; return the seconds until the next tick is due."""
         self._refresh_nodes()
-        self._tidy_up()
+        self._clean_up_if_due()
         if watch:
             self._live_changed = False
             self._pause = self._watch_all()
@@ -131,10 +143,10 @@ class Scheduler:
         return max(0.0, min(self._watch_due - time.monotonic(), self._until_queue()))
 
     def _watch_all(self) -> float:
-        """Look at all live attempts; return in how many seconds to look again."""
-        live = load_live(self._parts, self._specs)
-        is_quiet = self._watch(live)
-        self._use.look(live)
+        """Reconcile all live attempts; return the seconds until the next time."""
+        live = load_live(self._context, self._specs)
+        is_quiet = self._reconcile(live)
+        self._usage.look(live)
         if not live:
             return IDLE_SECONDS
         is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
@@ -145,14 +157,14 @@ class Scheduler:
         return max(0.0, due - time.monotonic())
 
     def _serve_queue_if_due(self) -> int:
-        """Serve the queue when it changed or its time has come, but never all the time; return how many started."""
+        """Serve the queue if it changed or is due, within its share of CPU time; return how many jobs started."""
         began = time.monotonic()
         if began < self._queue_not_before or not (self._queue_changed or began >= self._queue_due):
             return 0
         self._queue_changed = False
-        used = time.thread_time()  # of the processor; waiting for engines and for the database takes it from nobody
-        with self._parts.database.duty(QUEUE_DUTY) as is_mine:
-            if not is_mine:  # another server is at it, and may have looked before what changed here
+        used = time.thread_time()  # CPU time only: waiting for engines and the database costs others nothing
+        with self._context.database.duty(QUEUE_DUTY) as is_mine:
+            if not is_mine:  # another server is serving, and may not have seen this change
                 self._queue_changed, self._queue_not_before = True, began + BUSY_SECONDS
                 return 0
             num_started, wait = self._serve_queue()
@@ -165,75 +177,76 @@ class Scheduler:
         if time.monotonic() - self._nodes_at < NODES_SECONDS:
             return
         infos: dict[str, NodeInfo] = {}
-        for name, engine in self._parts.engines.items():
+        for name, engine in self._context.engines.items():
             try:
                 seen = {info.name: info for info in engine.nodes()}
             except DanluError as error:
-                log.warning("engine %s does not say what nodes it has: %s", name, error)
+                log.warning("cannot list the nodes of engine %s: %s", name, error)
                 continue
             infos.update(seen)
             rows = {node: info.model_dump(mode="json") for node, info in seen.items()}
-            self._parts.database.write(nodes.save_nodes, name, rows, self._parts.now())
+            self._context.database.write(nodes.save_nodes, name, rows, self._context.now())
         self._nodes_at = time.monotonic()
         if infos != self._infos:
             self._infos = infos
             self._queue_changed = True
 
-    def _tidy_up(self) -> None:
-        if time.monotonic() - self._tidied_at <= TIDY_SECONDS:
+    def _clean_up_if_due(self) -> None:
+        if time.monotonic() - self._cleaned_at <= CLEAN_SECONDS:
             return
-        remove_leftovers(self._parts)
-        if remove_old_logs(self._parts) < BATCH:
-            self._tidied_at = time.monotonic()
+        self._aside.do(partial(remove_leftovers, self._context))
+        if remove_old_logs(self._context) < BATCH:
+            self._cleaned_at = time.monotonic()
 
-    def _watch(self, live: Sequence[LiveJob]) -> bool:
-        """Follow all live attempts; return whether none had anything new."""
+    def _reconcile(self, live: Sequence[LiveJob]) -> bool:
+        """Reconcile live attempts; return whether nothing changed."""
         is_quiet = True
         problem: DanluError | None = None
-        for item, seen in self._poll(self._started(live)):
+        self._copier.begin_look()
+        for item, seen in self._poll(self._launch_unconfirmed(live)):
             is_quiet = is_quiet and is_unchanged(item, seen)
             try:
-                self._follow(item, seen)
-            except DanluError as error:  # such as no room for its log; the others are looked after all the same
+                self._reconcile_one(item, seen)
+            except DanluError as error:  # such as a full disk; other jobs must still be reconciled
                 problem = problem or error
-            except Exception:  # a bug that one job meets must not leave the others alone
-                log.exception("%s could not be followed", item.job.id)
+            except Exception:  # a bug in one job must not affect others
+                log.exception("cannot reconcile %s", item.job.id)
         if problem is not None:
             raise problem
         return is_quiet
 
-    def _follow(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
+    def _reconcile_one(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
         key = (item.job.id, item.attempt.number)
-        if follow(self._parts, item, seen):
+        if reconcile(self._context, self._copier, item, seen):
             self._queue_changed = True
-            self._told_to_stop.pop(key, None)
+            self._kill_at.pop(key, None)
             self._start_again_at.pop(key, None)
             self._clean_up(item)
         elif item.attempt.state == AttemptState.STOPPING.value:
-            self._tell_to_stop(item, can_all_hear=None not in seen)
+            self._stop_tasks(item, are_all_reachable=None not in seen)
 
-    def _tell_to_stop(self, item: LiveJob, *, can_all_hear: bool) -> None:
-        """Tell the engine once; and once more, without grace, when the tasks outlive it by far."""
+    def _stop_tasks(self, item: LiveJob, *, are_all_reachable: bool) -> None:
+        """Stop the tasks once with grace, and kill them when they are still running long after it."""
         key = (item.job.id, item.attempt.number)
         now = time.monotonic()
-        engine = self._parts.engines[item.job.engine]
-        if key not in self._told_to_stop:
+        engine = self._context.engines[item.job.engine]
+        if key not in self._kill_at:
             engine.stop(item.handles, item.spec.grace)
-            if not can_all_hear:  # a node that is away is told again
+            if not are_all_reachable:  # unreachable nodes are told again
                 return
-            self._told_to_stop[key] = now + item.spec.grace + OVERTIME_SECONDS
-        elif now > self._told_to_stop[key]:
-            log.warning("%s did not end within its grace; it is killed", item.job.id)
+            self._kill_at[key] = now + item.spec.grace + OVERTIME_SECONDS
+        elif now > self._kill_at[key]:
+            log.warning("%s did not end within its grace period; killing it", item.job.id)
             engine.stop(item.handles, 0.0)
-            self._told_to_stop[key] = now + OVERTIME_SECONDS
+            self._kill_at[key] = now + OVERTIME_SECONDS
 
-    def _started(self, live: Sequence[LiveJob]) -> list[LiveJob]:
-        """Repeat the starts that a killed server did not confirm; return what can be looked at."""
+    def _launch_unconfirmed(self, live: Sequence[LiveJob]) -> list[LiveJob]:
+        """Launch again what a killed server did not confirm as started; return the confirmed ones, to be polled."""
         ready = [item for item in live if item.attempt.is_started]
         for item in live:
             if item.attempt.is_started:
                 continue
-            if item.job.desired != Desired.RUN.value and self._is_nowhere(item):
+            if item.job.desired != Desired.RUN.value and self._is_unknown_to_engine(item):
                 code = "stopped_by_user" if item.job.desired == Desired.STOP.value else "paused"
                 self._end_unstarted(item, reason(code), AttemptState.STOPPED)
             elif time.monotonic() >= self._start_again_at.get((item.job.id, item.attempt.number), 0.0):
@@ -241,39 +254,39 @@ class Scheduler:
         return ready
 
     def _launch(self, item: LiveJob) -> None:
-        """Start an attempt. One that finds no room for its files is tried again for a while."""
-        why = launch(self._parts, item)
+        """Launch an attempt. When a disk is full, it is retried for a while."""
+        why = launch(self._context, item)
         if why is None:
             return
-        age = (self._parts.now() - item.attempt.started_at).total_seconds()
+        age = (self._context.now() - item.attempt.started_at).total_seconds()
         if why.code == "disk_full" and age < START_SECONDS:
             self._start_again_at[item.job.id, item.attempt.number] = time.monotonic() + START_AGAIN_SECONDS
-            note_no_room(self._parts, item, why)
+            set_waiting_for_disk(self._context, item, why)
         else:
             self._end_unstarted(item, why, AttemptState.FAILED)
 
-    def _is_nowhere(self, item: LiveJob) -> bool:
-        """Whether the engine knows nothing of the attempt, so that it can be ended without being started."""
+    def _is_unknown_to_engine(self, item: LiveJob) -> bool:
+        """Whether the engine does not know the attempt, so that it can end without being started."""
         ((_, seen),) = self._poll([item])
         return all(now is not None and now.state is TaskState.LOST for now in seen)
 
     def _end_unstarted(self, item: LiveJob, why: Reason, state: AttemptState) -> None:
-        end_unstarted(self._parts, item, why, state)
+        end_unstarted(self._context, item, why, state)
         self._start_again_at.pop((item.job.id, item.attempt.number), None)
         self._queue_changed = True
         self._clean_up(item)
 
     def _poll(self, live: Sequence[LiveJob]) -> list[tuple[LiveJob, Sequence[Observation | None]]]:
-        """Ask each engine once about all of its tasks."""
+        """Poll each engine once for all of its tasks."""
         answers: list[tuple[LiveJob, Sequence[Observation | None]]] = []
-        for name, engine in self._parts.engines.items():
+        for name, engine in self._context.engines.items():
             mine = [item for item in live if item.job.engine == name]
             if not mine:
                 continue
             try:
                 seen = list(engine.poll([handle for item in mine for handle in item.handles]))
             except DanluError as error:
-                log.warning("engine %s does not answer: %s", name, error)
+                log.warning("engine %s is unavailable: %s", name, error)
                 seen = [None] * sum(len(item.tasks) for item in mine)
             for item in mine:
                 answers.append((item, seen[: len(item.tasks)]))
@@ -281,58 +294,61 @@ class Scheduler:
         return answers
 
     def _serve_queue(self) -> tuple[int, float]:
-        """Start what fits, say why the rest waits. Return how many started, and seconds until the next deadline."""
-        parts = self._parts
-        parts.database.write(jobs.settle_waiting, parts.now())
-        with parts.database.reading() as session:
+        """Start what fits, store why the rest waits. Return how many started, and seconds to the next deadline."""
+        context = self._context
+        context.database.write(jobs.settle_waiting, context.now())
+        with context.database.reading() as session:
             snapshot, rows = load_snapshot(session, self._infos, self._specs)
         for job_id in set(rows) - {job.id for job in snapshot.queue}:
-            self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot read the job's spec")))
+            self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot parse the job's spec")))
         num_started, waits = 0, []
-        for action in decide(snapshot, parts.now()):
+        for action in decide(snapshot, context.now()):
             if isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
                 notes += simulated_notes(action.placement)
-                item = begin(parts, action.job_id, action.placement, list(dict.fromkeys(notes)))
+                item = begin(context, action.job_id, action.placement, list(dict.fromkeys(notes)))
                 if item is not None:
                     num_started += 1
                     self._launch(item)
             elif isinstance(action, Evict):
-                num_started += preempt(parts, action)  # something moves
+                num_started += preempt(context, action)  # its resources will be free soon
             elif isinstance(action, GiveUp):
                 self._give_up(action)
-            elif _says_more(action.why, rows[action.job_id]):
+            elif _is_new_reason(action.why, rows[action.job_id]):
                 waits.append(action)
-        self._say_why(waits)
-        return num_started, next_deadline(snapshot, parts.now())
+        self._store_reasons(waits)
+        return num_started, next_deadline(snapshot, context.now())
 
-    def _say_why(self, waits: Sequence[Wait]) -> None:
+    def _store_reasons(self, waits: Sequence[Wait]) -> None:
         for first in range(0, len(waits), 200):
-            with self._parts.database.writing() as session:
+            with self._context.database.writing() as session:
                 for action in waits[first : first + 200]:
                     jobs.set_reason(session, action.job_id, action.why)
 
     def _give_up(self, action: GiveUp) -> None:
-        with self._parts.database.writing() as session:
-            job, now = jobs.get_job(session, action.job_id), self._parts.now()
+        with self._context.database.writing() as session:
+            job, now = jobs.get_job(session, action.job_id), self._context.now()
             if job is not None and jobs.move_job(session, job, JobState.FAILED, action.why, ended_at=now):
                 jobs.add_event(session, job.id, job.attempt, kind="failed", message=action.why.message, at=now)
 
     def _clean_up(self, item: LiveJob) -> None:
-        """Remove what the attempt left on its nodes, unless it holds results that never arrived."""
-        with self._parts.database.reading() as session:
+        """Remove the attempt's files on its nodes, unless output was not uploaded."""
+        with self._context.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
-        if attempt is not None and not attempt.is_output_complete:
-            return
-        try:
-            self._parts.engines[item.job.engine].forget(item.job.id, item.attempt.number)
-        except (DanluError, OSError) as error:
-            log.warning("%s attempt %s left files behind: %s", item.job.id, item.attempt.number, error)
+        if attempt is None or attempt.is_output_complete:
+            self._aside.do(partial(_forget, self._context.engines[item.job.engine], item.job.id, item.attempt.number))
 
 
-def _says_more(why: Reason, job: jobs.QueueRow) -> bool:
-    """Whether a reason is news. While a retry waits, how the last attempt failed is worth more than the time alone."""
+def _forget(engine: Engine, job_id: str, number: int) -> None:
+    try:
+        engine.forget(job_id, number)
+    except (DanluError, OSError) as error:
+        log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
+
+
+def _is_new_reason(why: Reason, job: jobs.QueueRow) -> bool:
+    """Whether a reason must be stored. During a retry wait the stored one says how the last attempt failed."""
     if why.code == job.reason_code == "retry_wait":
         return False
     return (why.code, why.message) != (job.reason_code, job.reason_message)

@@ -1,4 +1,4 @@
-"""Specs that were read before."""
+"""Cache of parsed job specs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MAX_SPECS = 200_000
 
 
 class SpecCache:
-    """Specs never change, and reading one takes longer than looking it up."""
+    """Specs never change, and parsing takes longer than a lookup."""
 
     def __init__(self) -> None:
         self._specs: OrderedDict[str, JobSpec | None] = OrderedDict()
 
     def add(self, values_by_id: Mapping[str, Mapping[str, Any]]) -> None:
-        """Read stored specs; those that were read before stay as they are."""
+        """Parse stored specs that are not cached."""
         for job_id, values in values_by_id.items():
             if job_id not in self._specs:
                 self._specs[job_id] = _read(job_id, values)
@@ -33,7 +33,7 @@ class SpecCache:
         return [job_id for job_id in ids if job_id not in self._specs]
 
     def get(self, job_id: str) -> JobSpec | None:
-        """The job's spec; None when this version cannot read it, which must not keep other jobs waiting."""
+        """The job's spec; None when this version cannot parse it. That must not block other jobs."""
         return self._specs.get(job_id)
 
 
@@ -41,5 +41,5 @@ def _read(job_id: str, values: Mapping[str, Any]) -> JobSpec | None:
     try:
         return stored_job(values)
     except ValidationError as error:
-        log.error("the stored spec of %s cannot be read: %s", job_id, error)
+        log.error("cannot parse the stored spec of %s: %s", job_id, error)
         return None

@@ -1,7 +1,7 @@
-"""Starting an attempt: first the database says so, then the engine does it, then the database says it is done.
+"""Start an attempt: store it, have the engine start it, then mark it as started.
 
-A server that dies in between leaves `is_started` unset; whoever looks after the job next starts it again, which
-engines take calmly. The token is derived from the sealing key, so that it is the same one then.
+If the server dies in between, `is_started` stays unset and the job's next owner starts the attempt again: `start` of an
+engine is idempotent. The token is derived from the sealing key, so it is the same then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
 from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Owner, Placement, make_plan
-from danlu.scheduler.context import Parts
+from danlu.scheduler.context import Context
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.reasons import Reason, reason
@@ -27,14 +27,14 @@ from danlu.store.sql.tables import AttemptRow, JobRow, TaskRow
 
 log = logging.getLogger(__name__)
 START_SECONDS = 120.0
-"""How long a task may take from the decision to start it to its first sign of life."""
+"""How long a task may take from the decision to start it until it reports."""
 
 
-def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
-    """Note that an attempt begins, and claim its devices; None when the job or a place is not free any more."""
-    now = parts.now()
+def begin(context: Context, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
+    """Store a new attempt and claim its devices; None when the job or a device is no longer available."""
+    now = context.now()
     try:
-        with parts.database.writing() as session:
+        with context.database.writing() as session:
             job = jobs.get_job(session, job_id)
             if job is None or job.state != JobState.QUEUED.value or job.desired != Desired.RUN.value:
                 return None
@@ -49,7 +49,7 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 reason_code="starting",
                 reason_message="tasks are being started",
                 placement=placement.model_dump(mode="json"),
-                token_digest=digest(parts.sealer.token(job_id, number)),
+                token_digest=digest(context.sealer.token(job_id, number)),
                 is_started=False,
                 notes=notes,
                 last_lines=[],
@@ -67,8 +67,8 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 started_at=job.started_at or now,
                 ended_at=None,
                 not_before=None,
-                lock_token=parts.server_id,
-                lock_expires_at=_lease_end(parts),
+                lock_token=context.server_id,
+                lock_expires_at=_lease_end(context),
             )
             if not moved:
                 session.rollback()
@@ -77,15 +77,15 @@ def begin(parts: Parts, job_id: str, placement: Placement, notes: list[str]) -> 
                 session, job_id, number, kind="starting", message=f"attempt {number} starts on {places}", at=now
             )
     except IntegrityError:
-        log.info("a device for %s was taken in the meantime; it is looked at again", job_id)
+        log.info("a device for %s was claimed in the meantime; it stays queued", job_id)
         return None
-    return _reload(parts, job_id, number)
+    return _reload(context, job_id, number)
 
 
-def launch(parts: Parts, live: LiveJob) -> Reason | None:
-    """Have the engine start the attempt. Return why it cannot be started; None when it runs, or may still."""
+def launch(context: Context, live: LiveJob) -> Reason | None:
+    """Have the engine start the attempt. Return why it cannot start; None when it started or will be retried."""
     job, attempt = live.job, live.attempt
-    engine = parts.engines[job.engine]
+    engine = context.engines[job.engine]
     try:
         plan = make_plan(
             live.spec,
@@ -93,17 +93,17 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
             attempt=attempt.number,
             placement=Placement.model_validate(attempt.placement),
             output=job.output,
-            owner=_owner(parts, job),
+            owner=_owner(context, job),
         )
-        secrets = parts.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
-        token = parts.sealer.token(job.id, attempt.number)
+        secrets = context.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
+        token = context.sealer.token(job.id, attempt.number)
         engine.start(
-            plan, Credentials(server_url=parts.server_url, token=token, secrets=secrets, owner_id=job.owner_id)
+            plan, Credentials(server_url=context.server_url, token=token, secrets=secrets, owner_id=job.owner_id)
         )
     except EngineUnavailable as error:
-        if (parts.now() - attempt.started_at).total_seconds() > START_SECONDS:
+        if (context.now() - attempt.started_at).total_seconds() > START_SECONDS:
             return reason("start_timeout", error.message)
-        log.warning("%s attempt %s: %s; it is tried again", job.id, attempt.number, error)
+        log.warning("%s attempt %s: %s; retrying", job.id, attempt.number, error)
         return None
     except StorageFull as error:
         return reason("disk_full", error.message)
@@ -112,15 +112,16 @@ def launch(parts: Parts, live: LiveJob) -> Reason | None:
     except OSError as error:
         code = "disk_full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "start_failed"
         return reason(code, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
-    with parts.database.writing() as session:
+    with context.database.writing() as session:
         attempts.mark_started(session, job.id, attempt.number)
     return None
 
 
-def _owner(parts: Parts, job: JobRow) -> Owner:
-    with parts.database.reading() as session:
+def _owner(context: Context, job: JobRow) -> Owner:
+    with context.database.reading() as session:
         users = people.names_of_users(session, {job.owner_id})
-        return Owner(user=users[job.owner_id], project=people.projects_by_id(session)[job.project_id])
+        project = people.projects_by_id(session)[job.project_id]
+        return Owner(user=users[job.owner_id], project=project, project_id=job.project_id)
 
 
 def _task_rows(spec: JobSpec, job_id: str, number: int, placement: Placement) -> list[TaskRow]:
@@ -140,12 +141,12 @@ def _task_rows(spec: JobSpec, job_id: str, number: int, placement: Placement) ->
     ]
 
 
-def _lease_end(parts: Parts) -> datetime:
-    return parts.now() + timedelta(seconds=LEASE_SECONDS)
+def _lease_end(context: Context) -> datetime:
+    return context.now() + timedelta(seconds=LEASE_SECONDS)
 
 
-def _reload(parts: Parts, job_id: str, number: int) -> LiveJob | None:
-    with parts.database.reading() as session:
+def _reload(context: Context, job_id: str, number: int) -> LiveJob | None:
+    with context.database.reading() as session:
         job: JobRow | None = jobs.get_job(session, job_id)
         attempt = attempts.get_attempt(session, job_id, number)
         tasks = attempts.tasks_by_key(session, [(job_id, number)]).get(job_id, [])

@@ -1,4 +1,4 @@
-"""From what is true of the tasks to what is true of the attempt. Pure."""
+"""Derive the state of an attempt from its tasks. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _STOP_CODES = {"stopped_by_user", "paused", PREEMPTED}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A task's rank and what is true of it."""
+    """A task's rank and what the engine observed."""
 
     rank: int
     now: Observation
     role: str = ""
-    """For people, when the tasks of the job have several."""
+    """Set when the job has several roles; shown in messages."""
 
     @property
     def name(self) -> str:
@@ -42,16 +42,16 @@ class Failure:
 
 
 def is_met(tasks: Sequence[Seen], rule: Rule) -> bool:
-    """Whether those who decide about the job's success have ended well."""
+    """Whether the tasks that decide about success have succeeded."""
     well = {task.rank for task in tasks if task.now.state is TaskState.SUCCEEDED}
     return rule.ranks <= well if rule.needs_all else bool(rule.ranks & well)
 
 
 def first_failure(tasks: Sequence[Seen], rule: Rule | None = None) -> Failure | None:
-    """Return the failure that came first; the others are its consequences.
+    """The first failure; later ones are its consequences.
 
-    Without a rule every task counts. With one, that of a task which does not decide counts only while one that does is
-    at work: parameter servers often fall over when their workers leave.
+    Without a rule every task counts. With a rule, failures of other tasks count only while a deciding task runs:
+    parameter servers often fail when their workers exit.
     """
     failed = [task for task in tasks if task.now.state in _FAILED]
     if rule is not None:
@@ -63,7 +63,7 @@ def first_failure(tasks: Sequence[Seen], rule: Rule | None = None) -> Failure | 
 
 
 def progress(tasks: Sequence[Seen]) -> AttemptState:
-    """Running once every task's command has begun."""
+    """RUNNING once the command of every task has started."""
     begun = all(
         task.now.state in {TaskState.RUNNING, TaskState.UPLOADING} or task_ended(task.now.state) for task in tasks
     )
@@ -73,7 +73,7 @@ def progress(tasks: Sequence[Seen]) -> AttemptState:
 def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None = None) -> tuple[AttemptState, Reason]:
     """How an attempt ended whose tasks have all ended. `stop_cause`: why it was told to stop, if it was."""
     if stop_cause is not None and stop_cause.code == PREEMPTED:
-        # it had done its work before it heard; whatever else it did on the way out is not its failure
+        # it was done before it received the signal; how it exited afterwards is no failure
         is_done = all(task.now.state is TaskState.SUCCEEDED for task in tasks) or (
             rule is not None and is_met(tasks, rule)
         )
@@ -88,7 +88,7 @@ def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None =
         return (AttemptState.LOST if failure.state is TaskState.LOST else AttemptState.FAILED), failure.why
     stopped = [task.rank for task in tasks if task.now.state is TaskState.STOPPED]
     if stopped:
-        return AttemptState.FAILED, reason("stopped_outside", f"rank {stopped[0]} was told to end, and not by Danlu")
+        return AttemptState.FAILED, reason("stopped_outside", f"rank {stopped[0]} was terminated from outside Danlu")
     return AttemptState.SUCCEEDED, reason("done")
 
 
@@ -101,13 +101,13 @@ def _end_of_stopped(cause: Reason) -> tuple[AttemptState, Reason]:
 
 
 def finished(rule: Rule) -> str:
-    """The sentence about a job whose rule is met."""
+    """Message for a job whose success rule is met."""
     who = "one task" if not rule.needs_all else rule.name
-    return f"{who} ended with 0, which is this job's success; the other tasks were ended"
+    return f"{who} succeeded, which completes this job; the other tasks were stopped"
 
 
 def explain(task: Seen) -> Reason:
-    """Why a task failed, in a sentence that names its rank."""
+    """Why a task failed; the message names its rank."""
     now, rank = task.now, task.name
     if now.reason in CATALOGUE:
         told = now.message or CATALOGUE[now.reason].cause
@@ -118,12 +118,12 @@ def explain(task: Seen) -> Reason:
     if code is None:
         return reason("exit_code", f"{rank} ended without an exit code")
     if code > 128 and code - 128 in _SIGNALS:
-        return reason("killed_by_signal", f"{rank} was ended by {_SIGNALS[code - 128]}")
+        return reason("killed_by_signal", f"{rank} was killed by {_SIGNALS[code - 128]}")
     return reason("exit_code", f"{rank} ended with code {code}")
 
 
 def retry_after(spec: JobSpec, why: Reason, *, exit_code: int | None, num_retries: int) -> float | None:
-    """Seconds until the job is tried again; None when it is not."""
+    """Seconds until the job is retried; None when it is not."""
     policy = spec.retry
     if num_retries >= policy.max:
         return None
@@ -139,5 +139,5 @@ def _that_count(failed: list[Seen], tasks: Sequence[Seen], rule: Rule) -> list[S
         return failed if all(task_ended(task.now.state) for task in tasks) else []
     over = {task.rank for task in tasks if task.now.ended_at is not None or task_ended(task.now.state)}
     deciding = [task for task in failed if task.rank in rule.ranks]
-    is_undecided = rule.ranks <= over and not deciding  # their output is on the way, and may tell them from failures
+    is_undecided = rule.ranks <= over and not deciding  # until their output is uploaded
     return deciding if is_undecided else failed

@@ -6,12 +6,13 @@ import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
+from danlu.server.admission.middleware import Admission
 from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
@@ -31,26 +32,28 @@ from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
 from danlu.server.oidc.service import make_provider
 from danlu.server.people.routes import router as people_router
+from danlu.server.projects.invitation_routes import router as invitations_router
 from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
-from danlu.server.resources.routes import router as resources_router
 from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
 from danlu.server.runs.folder_routes import router as folders_router
-from danlu.server.runs.ingestion import Behind
+from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
 from danlu.server.state import ServerState
+from danlu.server.streams.hub import Hub
 from danlu.server.templates.routes import router as templates_router
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
+from danlu.server.usage.routes import router as usage_router
 from danlu.server.users.routes import router as users_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
-MAX_HEAD_BYTES = 1 << 20
+MAX_HEAD_BYTES = 256 << 10
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
@@ -74,10 +77,11 @@ ROUTERS = (
     runs_router,
     folders_router,
     projects_router,
+    invitations_router,
     quotas_router,
     templates_router,
     reasons_router,
-    resources_router,
+    usage_router,
     terminals_router,
     trees_router,
     uploads_router,
@@ -94,15 +98,15 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        behind = Behind(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
+        ingestion = Ingestion(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
-        behind.start()
+        ingestion.start()
         # what is loaded by now stays: looking through all of it for garbage made every twentieth long answer wait
         gc.collect()
         gc.freeze()
         ready()
         yield
-        await run_in_threadpool(behind.stop)
+        await run_in_threadpool(ingestion.stop)
         await run_in_threadpool(scheduler.stop)
 
     app = FastAPI(
@@ -115,13 +119,14 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         responses=_ERRORS,
     )
     app.state.danlu = state
+    app.state.streams = Hub(state)
     failures.install(app)
+    app.add_middleware(Admission, state=state)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
-    api = APIRouter(prefix=PREFIX)
-    for router in ROUTERS:
-        api.include_router(router)
+    for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
+        app.include_router(router, prefix=PREFIX)
 
-    @api.get("/health", tags=["server"])
+    @app.get(f"{PREFIX}/health", tags=["server"])
     def health() -> HealthOut:
         """Open to all."""
         settings = state.settings
@@ -132,7 +137,6 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
             oidc_name=settings.oidc_name if settings.oidc_issuer else None,
         )
 
-    app.include_router(api)
     app.state.oidc = make_provider(state.settings)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)

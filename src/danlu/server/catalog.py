@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import AlreadyExists, InvalidInput, InvalidSpec, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.errors import AlreadyExists, InvalidInput, NotFound
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_spec
 from danlu.server.paging import bad_cursor
 from danlu.spec.audit import Action
 from danlu.spec.flavors import Flavor
@@ -46,6 +48,11 @@ def find(session: Session, of: type[T], name: str) -> T:
     return found
 
 
+def listed(session: Session, of: type[T], cursor: str | None, *, limit: int) -> list[T]:
+    """By name, those after the cursor."""
+    return catalog.listed(session, of, after=place(cursor), limit=limit)
+
+
 def make(session: Session, who: UserIdentity, thing: Flavor | Framework, now: datetime) -> None:
     kind = _KINDS[type(thing)]
     check_admin(who, kind.noun)
@@ -53,7 +60,7 @@ def make(session: Session, who: UserIdentity, thing: Flavor | Framework, now: da
         told = f"there is a {kind.noun} {thing.name!r} already; change that one, or choose another name"
         raise AlreadyExists(told, fields={"name": told})
     catalog.put(session, thing, now)
-    _note(session, who, kind.make, thing, now, thing.model_dump(mode="json", exclude_defaults=True, exclude={"name"}))
+    _record(session, who, kind.make, thing, now, thing.model_dump(mode="json", exclude_defaults=True, exclude={"name"}))
 
 
 def change(session: Session, who: UserIdentity, of: type[T], name: str, body: BaseModel, now: datetime) -> T:
@@ -65,7 +72,7 @@ def change(session: Session, who: UserIdentity, of: type[T], name: str, body: Ba
     after = _checked(of, {**before.model_dump(mode="json"), **given, **emptied})
     if after != before:
         catalog.put(session, after, now)
-        _note(session, who, _KINDS[of].change, after, now, {**given, **emptied})
+        _record(session, who, _KINDS[of].change, after, now, {**given, **emptied})
     return after
 
 
@@ -74,7 +81,7 @@ def delete(session: Session, who: UserIdentity, of: type[T], name: str, now: dat
     check_admin(who, _KINDS[of].noun)
     found = find(session, of, name)
     catalog.delete(session, found)
-    _note(session, who, _KINDS[of].delete, found, now, {})
+    _record(session, who, _KINDS[of].delete, found, now, {})
 
 
 def place(cursor: str | None) -> str:
@@ -85,8 +92,7 @@ def place(cursor: str | None) -> str:
 
 
 def check_admin(who: UserIdentity, noun: str) -> None:
-    if not who.is_admin:
-        raise NotAllowed(f"{noun}s are for admins to change; ask one")
+    rights.check_admin(who, f"{noun}s are for admins to change; ask one")
 
 
 def settled(session: Session, spec: JobSpec, currency: str) -> tuple[JobSpec, Terms | None]:
@@ -105,7 +111,7 @@ def _named(session: Session, of: type[T], place: str, name: str) -> T:
     if len(others) > MAX_SUGGESTED and "did you mean" not in near:
         near = f"; `danlu {noun}s` lists them"
     told = f"{noun} {name!r} is disabled" if found is not None else f"there is no {noun} {name!r}"
-    raise InvalidSpec(f"the job cannot be used: {place}: {told}{near}", fields={place: f"{told}{near}"})
+    raise bad_spec(place, f"{told}{near}")
 
 
 def _is_name(name: str) -> bool:
@@ -125,7 +131,7 @@ def _checked(of: type[T], values: dict[str, Any]) -> T:
         raise InvalidInput(told, fields=fields) from error
 
 
-def _note(
+def _record(
     session: Session,
     who: UserIdentity,
     action: Action,
@@ -133,12 +139,12 @@ def _note(
     now: datetime,
     values: dict[str, Any],
 ) -> None:
-    """Details are short words; of long scripts it is noted that they changed."""
+    """Details are short words; of long scripts it is recorded that they changed."""
     details = {
         key: value if isinstance(value, (str, int, bool)) and len(str(value)) <= 200 else _brief(value)
         for key, value in values.items()
     }
-    note(session, who, action, f"{_KINDS[type(thing)].noun}/{thing.name}", at=now, project_id=None, **details)
+    record_action(session, who, action, f"{_KINDS[type(thing)].noun}/{thing.name}", at=now, project_id=None, **details)
 
 
 def _brief(value: object) -> str:

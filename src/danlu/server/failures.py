@@ -27,6 +27,10 @@ def install(app: FastAPI) -> None:
 
 def _danlu_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, DanluError)
+    return answer_to(error)
+
+
+def answer_to(error: DanluError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     if isinstance(error, TooManyRequests) and error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)

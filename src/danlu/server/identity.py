@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Annotated, Optional
+from typing import Annotated, Optional, cast, overload
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
+from starlette.requests import HTTPConnection
 
 from danlu.auth import secrets
-from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
-from danlu.errors import NotAllowed, NotSignedIn
+from danlu.auth.identity import Identity, JobIdentity, Origin, Role, StoreGrant, UserIdentity
+from danlu.errors import DanluError, NotAllowed, NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
-from danlu.server.state import ServerState, State
+from danlu.server.state import ServerState
 from danlu.spec.job import stored_job
+from danlu.spec.paths import parse_store_path
 from danlu.store.queries import attempts, jobs, people, projects
-from danlu.store.sql.tables import UserRow
+from danlu.store.sql.tables import JobRow, UserRow
 
 COOKIE = "danlu_session"
+WHO = "danlu.who"
+"""Where the scope of a request says who asks, or has the error that kept us from knowing."""
+
 CSRF_HEADER = "X-Danlu-CSRF"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOUCH_EVERY = timedelta(minutes=1)
@@ -40,18 +46,30 @@ RequestOrigin = Annotated[Origin, Depends(_origin)]
 """Where a request comes from, for the routes that are open to all."""
 
 
-def origin_of(request: Request) -> Origin:
+def origin_of(request: HTTPConnection) -> Origin:
     # behind a proxy that the settings name, uvicorn has put the client's own address here
     return Origin(address=request.client.host if request.client is not None else "")
 
 
-def _identity(request: Request, state: State, bearer: _Bearer) -> Identity:
-    if bearer is not None and bearer.credentials:
-        return _bearer(state, bearer.credentials.strip(), origin_of(request))
+def identify(state: ServerState, request: HTTPConnection) -> Identity:
+    """Who asks. Raise NotSignedIn when that is not known, NotAllowed when a browser lacks its CSRF word."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and given.strip():
+        return _bearer(state, given.strip(), origin_of(request))
     cookie = request.cookies.get(COOKIE)
     if cookie:
         return _session(state, cookie, request)
     raise NotSignedIn(f"this needs credentials; {_HINT}")
+
+
+async def _identity(request: Request, _described: _Bearer) -> Identity:
+    """What was found out on the way in (`danlu.server.admission`)."""
+    found = request.scope.get(WHO)
+    if isinstance(found, DanluError):
+        raise found
+    if found is None:
+        raise NotSignedIn(f"this needs credentials; {_HINT}")
+    return cast("Identity", found)
 
 
 async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
@@ -64,9 +82,14 @@ CurrentIdentity = Annotated[Identity, Depends(_identity)]
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
 
 
+def person_of(who: Identity) -> str:
+    """Whose share of the server it is: a person's with all their keys, or a job's with all its tasks."""
+    return f"job {who.job_id}" if isinstance(who, JobIdentity) else f"user {who.user_id}"
+
+
 def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     if credentials.startswith(secrets.TOKEN_PREFIX):
-        return replace(state.database.read(_job_identity, credentials), origin=replace(origin, via="token"))
+        return replace(state.database.read(job_identity, credentials), origin=replace(origin, via="token"))
     parts = secrets.split_api_key(credentials)
     if parts is None:
         raise NotSignedIn(f"this is not an API key; {_HINT}")
@@ -84,12 +107,12 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
         who = identity_of(session, user)
     if key.last_used_at is None or now - key.last_used_at > TOUCH_EVERY:
         state.database.write(people.touch_key, key_id, now)
-    return replace(who, origin=replace(origin, via=f"key {key_id}"))
+    return replace(who, origin=replace(origin, via=f"key {key_id}"), key_ends_at=key.expires_at)
 
 
-def _session(state: ServerState, cookie: str, request: Request) -> UserIdentity:
+def _session(state: ServerState, cookie: str, request: HTTPConnection) -> UserIdentity:
     who, csrf = browser_session(state, cookie, origin_of(request))
-    if request.method not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
+    if request.scope["method"] not in SAFE_METHODS and not secrets.same(request.headers.get(CSRF_HEADER, ""), csrf):
         raise NotAllowed(f"requests of a browser that change something carry the header {CSRF_HEADER}")
     return who
 
@@ -113,11 +136,37 @@ def identity_of(session: Session, user: UserRow | None) -> UserIdentity:
         raise NotSignedIn("the account is not active; ask an admin")
     roles = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
     archived = projects.archived_ids(session)
-    return UserIdentity(user_id=user.id, name=user.name, is_admin=user.is_admin, roles=roles, archived=archived)
+    return UserIdentity(
+        user_id=user.id,
+        name=user.name,
+        is_admin=user.is_admin,
+        roles=roles,
+        default_project=user.default_project_id,
+        archived=archived,
+    )
 
 
-def is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
-    """Whether somebody who was let in a while ago still would be: answers that go on for long ask this."""
+@overload
+def identity_now(session: Session, state: ServerState, who: UserIdentity) -> UserIdentity: ...
+
+
+@overload
+def identity_now(session: Session, state: ServerState, who: Identity) -> Identity: ...
+
+
+def identity_now(session: Session, state: ServerState, who: Identity) -> Identity:
+    """The same person or job with today's rights, after something that took long. Raise NotSignedIn when they are shut
+    out."""
+    if isinstance(who, JobIdentity):
+        return replace(job_identity(session, state.sealer.token(who.job_id, who.attempt)), origin=who.origin)
+    if not _is_still(session, who, state.now()):
+        raise NotSignedIn("you were signed out meanwhile; nothing was changed")
+    now = user_identity(session, who.user_id)
+    return replace(now, origin=who.origin, key_ends_at=who.key_ends_at)
+
+
+def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
+    """Whether somebody who was signed in a while ago still is."""
     user = people.get_user(session, who.user_id)
     if user is None or not user.is_active:
         return False
@@ -135,23 +184,37 @@ def session_id(digest: str) -> str:
     return f"session {digest[:SESSION_ID_CHARS]}"
 
 
-def _job_identity(session: Session, token: str) -> JobIdentity:
+def job_identity(session: Session, token: str) -> JobIdentity:
+    """Whose token it is, and what the job may use now."""
     attempt = attempts.by_token(session, secrets.digest(token))
     job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
     if attempt is None or job is None:
         raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
-    spec = stored_job(job.spec)
-    reads = (f"{job.output}{CHECKPOINTS}", *spec.data)
+    spec, ids = stored_job(job.spec), job.bucket_ids or {}
+    reads = [f"{job.output}{CHECKPOINTS}", *spec.data]
     if spec.code is not None and spec.code.store:
-        reads = (*reads, spec.code.store)
+        reads.append(spec.code.store)
     return JobIdentity(
         job_id=job.id,
         attempt=attempt.number,
         project_id=job.project_id,
-        reads=reads,
+        reads=tuple(_grant(path, ids) for path in reads),
         tree=spec.code.tree if spec.code is not None else None,
-        writes=job.output,
+        writes=_grant(job.output, ids),
+        projects=_projects_of_job(session, job),
     )
+
+
+def _grant(path: str, bucket_ids: Mapping[str, str]) -> StoreGrant:
+    return StoreGrant(path, bucket_ids.get(parse_store_path(path).bucket, ""))
+
+
+def _projects_of_job(session: Session, job: JobRow) -> frozenset[int] | None:
+    """The job's own project, and those that its owner sees now. A disabled owner's jobs go on."""
+    owner = people.get_user(session, job.owner_id)
+    if owner is not None and owner.is_admin:
+        return None
+    return frozenset({job.project_id, *people.roles_of(session, job.owner_id)})
 
 
 def session_end(now: datetime) -> datetime:

@@ -20,17 +20,18 @@ from typing import IO
 import uvicorn
 
 from danlu.auth.secrets import Sealer
-from danlu.engines.base import EngineSetup
 from danlu.engines.registry import load_engine
-from danlu.errors import Conflict, InvalidInput, Unavailable
+from danlu.errors import Conflict, Unavailable
 from danlu.gateway.terminals import Terminals
-from danlu.scheduler.context import Parts, utc_now
+from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.people.service import first_admin_link, first_start, wants_link
+from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
+from danlu.server.shared_folders import name_by_id
 from danlu.server.state import ServerState
 from danlu.server.stores import (
     cleaning_places,
@@ -42,10 +43,9 @@ from danlu.server.stores import (
     open_database,
     where_objects_are,
 )
-from danlu.spec.devices import DeviceRequest
-from danlu.spec.units import parse_device
-from danlu.store.metrics.usage import UseFiles
-from danlu.store.queries import facts
+from danlu.server.terminals.operations import guard
+from danlu.store.metrics.usage import UsageFiles
+from danlu.store.queries import facts, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 
@@ -79,6 +79,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         server = _Server(
             uvicorn.Config(
                 app,
+                http=http_protocol(settings),
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=2,
@@ -123,26 +124,17 @@ def _greet(
 def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = make_logs(settings, database)
-    use = UseFiles(settings.log_dir)
+    usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
-    engine = load_engine(settings.engine).create(
-        EngineSetup(
-            work_dir=settings.work_dir,
-            hide=(settings.home,),
-            server_id=folder_id,  # of all servers on this folder: each finds the tasks of the others
-            use_sandbox=settings.sandbox,
-            use_own_network=settings.own_network,
-            simulate=tuple(_simulated(text) for text in settings.simulate),
-            max_tasks=settings.max_tasks,
-            use_seconds=settings.use_seconds,
-            homes_dir=settings.homes,
-            shared_dir=settings.shared,
-        )
-    )
-    parts = Parts(
+    # all servers on this folder have its name: each finds the tasks of the others
+    engine_settings = settings.for_engine(folder_id)
+    for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
+        log.warning("%s", sentence)
+    engine = load_engine(settings.engine).create(engine_settings)
+    parts = Context(
         database=database,
         logs=logs,
-        use=use,
+        usage=usage,
         engines={engine.name: engine},
         sealer=sealer,
         server_url=settings.reached_at,
@@ -157,21 +149,16 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         blobs=make_blobs(settings),
         uploads=make_uploads(settings),
         logs=logs,
-        use=use,
+        usage=usage,
         metrics=make_metrics(settings, database),
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
-        terminals=Terminals(parts.engines),
+        terminals=Terminals(
+            parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
+        ),
     )
     return state, scheduler
-
-
-def _simulated(text: str) -> DeviceRequest:
-    try:
-        return parse_device(text)
-    except ValueError as error:
-        raise InvalidInput(f"--simulate: {error}") from error
 
 
 def shared_facts(settings: ServerSettings) -> dict[str, str]:

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from danlu.errors import DanluError
+from danlu.errors import DanluError, NotAllowed
 from danlu.server.console.route import console_page
 from danlu.server.identity import COOKIE, browser_session, origin_of
 from danlu.server.page_style import HEADERS, page
+from danlu.server.people import operations
 from danlu.server.people.routes import set_cookie
-from danlu.server.people.service import own_link
-from danlu.server.people.sign_in import sign_in
+from danlu.server.same_site import check_same_site
 from danlu.server.state import ServerState, State
 from danlu.wire.auth import SignIn
 
@@ -42,10 +42,14 @@ def sign_in_form(request: Request, state: State, token: Annotated[str, Query(max
 
 @router.post("/signin")
 async def use_link(request: Request, state: State) -> Response:
+    try:
+        await check_same_site(request, state)
+    except NotAllowed as error:
+        return page(f"<p>{escape(error.message)}.</p>", status=error.status)
     form = await _form(request)
     try:
         asked = SignIn(token=form.get("token", ""), new_password=form.get("new_password"))
-        _, cookie = await run_in_threadpool(sign_in, state, asked, origin_of(request))
+        _, cookie = await run_in_threadpool(operations.open_session, state, asked, origin_of(request))
     except (DanluError, ValueError) as error:
         told = error.message if isinstance(error, DanluError) else "a password has at least 8 characters"
         return page(f"<p>{escape(told)}.</p>", status=401)
@@ -73,7 +77,7 @@ async def make_cli_link(request: Request, state: State) -> HTMLResponse:
     form = await _form(request)
     cookie = request.cookies.get(COOKIE, "")
     try:
-        url = await run_in_threadpool(own_link, state, cookie, form.get("csrf", ""), origin_of(request))
+        url = await run_in_threadpool(operations.own_link, state, cookie, form.get("csrf", ""), origin_of(request))
     except DanluError as error:
         return page(f"<p>{escape(error.message)}.</p>", status=error.status)
     return page(f"<p>Once, within a day:</p><p><code>danlu login '{escape(url)}'</code></p>")

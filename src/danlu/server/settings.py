@@ -8,12 +8,13 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from danlu.engines.settings import EngineOptions, EngineSettings
 from danlu.errors import InvalidInput
 from danlu.store.logs.index import DEFAULT_MAX_BYTES
 from danlu.store.metrics.build_packs import PACK_BYTES
 
 
-class ServerSettings(BaseSettings):
+class ServerSettings(EngineOptions, BaseSettings):
     model_config = SettingsConfigDict(env_prefix="DANLU_SERVER_", frozen=True)
 
     data_dir: Path = Path("~/.danlu")
@@ -87,31 +88,8 @@ class ServerSettings(BaseSettings):
     engine: str = "local"
     """Where jobs run when they do not say."""
 
-    sandbox: bool = True
-    """Run tasks in bubblewrap where it works. Without, jobs see the machine."""
-
-    own_network: bool = True
-    """Give every attempt a network of its own where that works."""
-
-    simulate: tuple[str, ...] = ()
-    """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
-
-    homes_dir: Path | None = None
-    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
-    several machines it has to be a path that all of them mount."""
-
-    shared_dir: Path | None = None
-    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
-    out. With several machines it has to be a path that all of them mount."""
-
     currency: str = Field(default="CNY", pattern=r"^[A-Z]{3}$")
     """Currency of all prices, by its code of three letters; jobs keep the one they were submitted with."""
-
-    max_tasks: int = Field(default=0, ge=0)
-    """Most tasks at a time on this machine; 0: four per core, at least 16."""
-
-    use_seconds: float = Field(default=5.0, ge=0, le=3600)
-    """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
 
     max_log_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=16 << 20)
     """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
@@ -124,6 +102,31 @@ class ServerSettings(BaseSettings):
 
     bin_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
+
+    max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)
+    """Longest body of a request, but for files, trees and what is sent in pieces. Whoever is not signed in: 64 KiB."""
+
+    max_streams_per_person: int = Field(default=100, ge=1)
+    """Most streams (followed logs, jobs and lists) that one person has open; one more is answered with 429."""
+
+    max_exports_per_person: int = Field(default=4, ge=1)
+    """Most exports of runs that one person has under way; one more is answered with 429."""
+
+    max_shells_per_person: int = Field(default=10, ge=1)
+    """Most shells in running tasks that one person has open; one more is answered with 429."""
+
+    max_uploads_per_person: int = Field(default=20, ge=1)
+    """Most files that one person, or one job, sends at a time; more wait for half a minute, then they are answered
+    with 429."""
+
+    max_connections_per_address: int = Field(default=1000, ge=0)
+    """Most connections from one address; more are closed at once. 0: any number. Does not hold for trusted proxies."""
+
+    request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
+    """How long the head of a request may take, and how long its body may bring less than 16 KiB."""
+
+    reading_seconds: float = Field(default=60.0, ge=0.1, le=3600)
+    """How long an answer waits for a client that does not read it; then the connection is cut."""
 
     @property
     def log_dir(self) -> Path:
@@ -143,13 +146,12 @@ class ServerSettings(BaseSettings):
         """Folders of running tasks."""
         return self.home / "work"
 
-    @property
-    def homes(self) -> Path:
-        return (self.homes_dir or self.home / "homes").expanduser().absolute()
-
-    @property
-    def shared(self) -> Path:
-        return (self.shared_dir or self.home / "shared").expanduser().absolute()
+    def for_engine(self, server_id: str) -> EngineSettings:
+        """What the engine is set up with. `server_id` is the name of this data folder."""
+        options = {name: getattr(self, name) for name in EngineOptions.model_fields}
+        options["homes_dir"] = (self.homes_dir or self.home / "homes").expanduser().absolute()
+        options["shared_dir"] = (self.shared_dir or self.home / "shared").expanduser().absolute()
+        return EngineSettings(**options, work_dir=self.work_dir, hide=(self.home,), server_id=server_id)
 
     @property
     def objects_dir(self) -> Path:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Optional
 
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-KEEP_ALIVE = b": still here\n\n"
+MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE_SECONDS = 15.0
 
 
@@ -19,5 +17,15 @@ def event(name: str, data: BaseModel, event_id: Optional[str] = None) -> bytes:
     return f"{head}event: {name}\ndata: {data.model_dump_json()}\n\n".encode()
 
 
-def stream(events: AsyncIterator[bytes]) -> StreamingResponse:
-    return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)
+class Frame:
+    """Whole events, made ready once for all who are sent the same bytes."""
+
+    __slots__ = ("chunked", "plain")
+
+    def __init__(self, plain: bytes) -> None:
+        self.plain = plain
+        self.chunked = b"%x\r\n%b\r\n" % (len(plain), plain)
+        """With the chunk header of HTTP/1.1."""
+
+
+KEEP_ALIVE = Frame(b": still here\n\n")

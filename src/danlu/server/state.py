@@ -17,7 +17,7 @@ from danlu.server.console.files import Console, packaged
 from danlu.server.settings import ServerSettings
 from danlu.store.logs.index import Logs
 from danlu.store.metrics.store import Metrics
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.objects.base import Objects
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.uploads import Uploads
@@ -32,7 +32,7 @@ class ServerState:
     blobs: Blobs
     uploads: Uploads
     logs: Logs
-    use: UseFiles
+    usage: UsageFiles
     metrics: Metrics
     sealer: Sealer
     now: Callable[[], datetime]

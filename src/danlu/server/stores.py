@@ -12,7 +12,7 @@ from danlu.store.metrics.store import Metrics
 from danlu.store.objects.base import Objects
 from danlu.store.objects.blobs import Blobs
 from danlu.store.objects.local import LocalObjects
-from danlu.store.objects.s3_signing import S3Place, parse_s3_url
+from danlu.store.objects.s3_place import S3Place, parse_s3_url
 from danlu.store.objects.uploads import Uploads
 from danlu.store.sql.database import Database, sqlite_url
 from danlu.store.upkeep.backup import INNER_BUCKETS

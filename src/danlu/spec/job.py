@@ -9,6 +9,7 @@ from typing import Annotated, Any, Optional
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -39,7 +40,7 @@ from danlu.spec.fields import (
     Text,
 )
 from danlu.spec.names import check_project_name
-from danlu.spec.plain_json import check_plain_json
+from danlu.spec.plain_json import check_plain_json, from_label_value
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
@@ -215,8 +216,11 @@ class JobSpec(_Frozen):
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
     """Variables of the command, on every node. Names beginning with `DANLU_` are Danlu's own."""
 
-    hyperparameters: Annotated[dict[str, Any], AfterValidator(check_plain_json)] = Field(default_factory=dict)
-    """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names."""
+    hyperparameters: Annotated[dict[str, Any], BeforeValidator(from_label_value), AfterValidator(check_plain_json)] = (
+        Field(default_factory=dict)
+    )
+    """Any JSON values; the job reads them from the file that `DANLU_HYPERPARAMETERS` names. A list of
+    `{label: NAME, value: VALUE}`, as ModelArts has it, is read too."""
 
     project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
     """The project that the job belongs to. When left out: the first of yours that you may submit to."""

@@ -11,6 +11,7 @@ MAX_KEY_BYTES = 900
 MAX_PART_BYTES = 240  # a file system's 255, less what an unfinished upload adds to a name
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_NOT_IN_KEYS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff\ufffe\uffff]")  # S3 services answer lists in XML
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var")
 
 
@@ -60,8 +61,9 @@ def check_key(key: str, *, allow_folder: bool = False) -> None:
             raise ValueError(f"{key!r} is not a key: a part of it is longer than {MAX_PART_BYTES} bytes")
         if part.startswith(".partial."):
             raise ValueError(f"{key!r} is not a key: names beginning with '.partial.' are kept for unfinished uploads")
-    if any(ord(char) < 32 or ord(char) == 127 or "\ud800" <= char <= "\udfff" or char == "\\" for char in key):
-        raise ValueError(f"{key!r} is not a key: control characters, lone surrogates and backslashes are not allowed")
+    if _NOT_IN_KEYS.search(key):
+        told = "control characters, lone surrogates, U+FFFE, U+FFFF and backslashes are not allowed"
+        raise ValueError(f"{key!r} is not a key: {told}")
 
 
 def check_job_path(path: str) -> str:

@@ -15,6 +15,20 @@ def check_plain_json(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def from_label_value(values: object) -> object:
+    """A list of `{"label": NAME, "value": VALUE}` as a mapping; anything else unchanged. Raise ValueError."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    made: dict[str, Any] = {}
+    for number, item in enumerate(values):
+        if not isinstance(item, dict) or set(item) != {"label", "value"} or not isinstance(item["label"], str):
+            raise ValueError(f"{number}: expected {{label: NAME, value: VALUE}}, got {str(item)[:60]!r}")
+        if item["label"] in made:
+            raise ValueError(f"{number}: the label {item['label'][:60]!r} appears twice")
+        made[item["label"]] = item["value"]
+    return made
+
+
 def _check(value: object, place: str, *, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise ValueError(f"{place[:40]}... is nested more than {MAX_DEPTH} deep")

@@ -136,6 +136,18 @@ CATALOGUE: dict[str, Entry] = {
         "Raise resources.memory, or use less.",
         False,
     ),
+    "disk_limit": Entry(
+        "The task held more on the disk than a task may, or a file of it grew beyond that.",
+        Fault.USER,
+        "Write less, remove old checkpoints, or ask an admin for a higher `max_disk_bytes`.",
+        False,
+    ),
+    "process_limit": Entry(
+        "The task reached the limit of processes and threads, and failed when it could not start another.",
+        Fault.USER,
+        "Start fewer workers or threads (OMP_NUM_THREADS), or ask an admin for a higher `max_processes`.",
+        False,
+    ),
     "setup_failed": Entry(
         "The setup command ended with another code than 0.",
         Fault.USER,

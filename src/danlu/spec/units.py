@@ -12,7 +12,14 @@ _BYTES = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4, "k
 _BYTES["ti"] = 1024**4
 _DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]+)?)\s*([smhd]?)")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?|b)?b?", re.IGNORECASE)
-_DEVICE = re.compile(r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*))?(?::([0-9]+))?", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*|[0-9]+(?=:)))?(?::([0-9]+))?", re.IGNORECASE
+)
+_NPU_MODELS = {"310", "710", "910"}
+"""Models made of digits: nobody asks for so many devices on one node."""
+
+_APULIS_DEVICE = re.compile(r"(huawei_npu|nvidia_gpu)_(?:arm64|amd64)(?:_([a-z0-9._-]+))?(?::([0-9]+))?", re.IGNORECASE)
+"""Device types as Apulis sites name them: vendor, architecture, model."""
 
 
 def parse_duration(value: Union[str, int, float]) -> float:
@@ -36,10 +43,13 @@ def parse_size(value: Union[str, int, float]) -> int:
 
 def parse_device(value: str) -> DeviceRequest:
     """Read `TYPE[:MODEL][:COUNT]`, such as `gpu:2` or `npu:910b:8`. Raise ValueError with what would be right."""
-    found = _DEVICE.fullmatch(value.strip())
+    found = _DEVICE.fullmatch(_from_apulis(value.strip()))
     if found is None:
         raise ValueError(f"{value!r} is not a device; write TYPE[:MODEL][:COUNT], for example gpu:2 or npu:910b:8")
-    kind, model, count = found.group(1).lower(), _model(found.group(2)), int((found.group(3) or "1")[:9])
+    kind, model, number = found.group(1).lower(), _model(found.group(2)), found.group(3) or "1"
+    if kind == "npu" and model is None and number in _NPU_MODELS:
+        model, number = number, "1"
+    count = int(number[:9])
     if count < 1 or count > 1024:
         raise ValueError(f"{count} devices per node in {value[:40]!r}; between 1 and 1024 would be right")
     return DeviceRequest(type=kind, model=model, count=count)
@@ -69,6 +79,15 @@ def show_duration(seconds: float) -> str:
 def _short(value: object) -> str:
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _from_apulis(text: str) -> str:
+    """`huawei_npu_arm64` is `npu`, `nvidia_gpu_amd64_GTX2080TI:2` is `gpu:gtx2080ti:2`; other text stays."""
+    found = _APULIS_DEVICE.fullmatch(text)
+    if found is None:
+        return text
+    vendor, model, count = found.groups()
+    return ":".join(part for part in (vendor.lower().rpartition("_")[2], model, count) if part)
 
 
 def _model(text: Optional[str]) -> Optional[str]:

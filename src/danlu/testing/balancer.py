@@ -15,6 +15,7 @@ class Balancer:
         self._backends: Sequence[int] = ()
         self._turn = itertools.count()
         self._is_over = False
+        self.num_connections = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -35,6 +36,7 @@ class Balancer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            self.num_connections += 1
             threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
     def _connect(self, client: socket.socket) -> None:
@@ -42,8 +44,7 @@ class Balancer:
         backends = self._backends
         for number in range(len(backends)):
             with suppress(OSError):
-                server = socket.create_connection(("127.0.0.1", backends[(first + number) % len(backends)]), timeout=5)
-                server.settimeout(None)
+                server = socket.create_connection(("127.0.0.1", backends[(first + number) % len(backends)]))
                 break
         else:
             client.close()

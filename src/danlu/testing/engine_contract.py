@@ -17,7 +17,9 @@ import pytest
 from danlu.engines.base import Credentials, Engine, Handle, Observation
 from danlu.spec.states import TaskState
 from danlu.testing.engines import OUTPUT, Starter
+from danlu.testing.gates import HOLD, UNTIL_STOPPED
 from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 NUMBERS = "awk 'BEGIN { for (i = 0; i < 200000; i++) print i }'"
 NUMBERS_SHA256 = hashlib.sha256("".join(f"{number}\n" for number in range(200000)).encode()).hexdigest()
@@ -108,7 +110,7 @@ class EngineContract:
             "    server = socket.create_server((os.environ['CHIEF_IP'], port))\n"
             "    print(server.accept()[0].recv(10).decode())\n"
             "else:\n"
-            "    for _ in range(200):\n"
+            "    while True:\n"
             "        try:\n"
             "            socket.create_connection((os.environ['CHIEF_IP'], port)).send(b'hello')\n"
             "            break\n"
@@ -120,7 +122,7 @@ class EngineContract:
         assert job.log(0) == "hello\n"
 
     def test_starting_twice_starts_once(self, starter: Starter) -> None:
-        job = starter.start("echo once; sleep 60", nodes=2)
+        job = starter.start(f"echo once; {UNTIL_STOPPED}", nodes=2)
         for rank in range(2):
             job.wait_for_log("once", rank=rank)
         again = starter.engine.start(job.plan, Credentials(starter.server_url, starter.token))
@@ -129,12 +131,13 @@ class EngineContract:
         assert [job.log(rank) for rank in range(2)] == ["once\n", "once\n"]
 
     def test_a_restarted_server_finds_its_tasks(self, starter: Starter) -> None:
-        job = starter.start("echo before; sleep 2; echo after; exit 7")
+        job = starter.start(f"echo before; {HOLD}; echo after; exit 7")
         job.wait(TaskState.RUNNING)
         reopened = self.reopen(starter.engine)
         (seen,) = reopened.poll(job.handles)
         assert seen is not None
         assert seen.state is TaskState.RUNNING
+        job.let_go()
         job.wait()
         (seen,) = reopened.poll(job.handles)
         assert seen is not None
@@ -159,7 +162,9 @@ class EngineContract:
         assert starter.engine.read_log(job.handles[0], seen.log_bytes, 10) == b""
 
     def test_marks_say_when_the_log_grew(self, starter: Starter) -> None:
-        job = starter.start("echo one; sleep 1.5; echo two")
+        job = starter.start(f"echo one; {HOLD}; echo two")
+        wait_until(lambda: [mark.offset for mark in starter.engine.read_marks(job.handles[0], 0)] == [4], job.observe)
+        job.let_go()
         (seen,) = job.wait()
         marks = starter.engine.read_marks(job.handles[0], 0)
         assert [mark.offset for mark in marks][-1] == seen.log_bytes
@@ -169,7 +174,7 @@ class EngineContract:
     def test_stop_gives_time_to_save(self, starter: Starter) -> None:
         job = starter.start("trap 'sleep 0.3; echo saved; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
         job.wait_for_log("ready")
-        (seen,) = job.stop(grace_seconds=20)
+        (seen,) = job.stop(grace_seconds=HANG_SECONDS)
         assert (seen.state, seen.exit_code) == (TaskState.STOPPED, 5)
         assert "saved" in job.log()
 
@@ -177,10 +182,10 @@ class EngineContract:
         job = starter.start("trap '' TERM; echo ready; while :; do sleep 0.05; done")
         job.wait_for_log("ready")
         job.wait(TaskState.RUNNING)
-        starter.engine.stop(job.handles, 600)
+        starter.engine.stop(job.handles, 100 * HANG_SECONDS)
         assert job.observe()[0].state is TaskState.RUNNING
         starter.engine.stop(job.handles, 0.1)
-        (seen,) = job.wait(seconds=10)
+        (seen,) = job.wait()
         assert (seen.state, seen.exit_code) == (TaskState.STOPPED, 137)
 
     def test_stop_of_an_ended_task_is_quiet(self, starter: Starter) -> None:
@@ -228,17 +233,19 @@ class EngineContract:
     def test_a_command_that_failed_may_have_output_that_did_not_arrive(
         self, starter: Starter, store: StoreServer
     ) -> None:
-        job = starter.start('echo ready; sleep 0.5; echo late > "$DANLU_OUTPUT_DIR/x"; exit 3')
+        job = starter.start(f'echo ready; {HOLD}; echo late > "$DANLU_OUTPUT_DIR/x"; exit 3')
         job.wait_for_log("ready")
         store.token = "another"
+        job.let_go()
         (seen,) = job.wait()
         assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "exit_code", 3)
         assert not seen.is_output_complete
 
     def test_a_fenced_attempt_cannot_upload(self, starter: Starter, store: StoreServer) -> None:
-        job = starter.start('echo ready; sleep 0.5; echo late > "$DANLU_OUTPUT_DIR/x"')
+        job = starter.start(f'echo ready; {HOLD}; echo late > "$DANLU_OUTPUT_DIR/x"')
         job.wait_for_log("ready")
         store.token = "another"
+        job.let_go()
         (seen,) = job.wait()
         assert (seen.state, seen.reason, seen.exit_code) == (TaskState.FAILED, "upload_failed", 0)
         assert "401" in seen.message

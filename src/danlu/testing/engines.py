@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from danlu.engines.base import Credentials, Engine, Handle, NodeInfo, Observation
-from danlu.launch import Placement, Plan, TaskPlacement, make_plan
+from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.spec.job import parse_job
 from danlu.spec.states import TASK_ENDS, TaskState
+from danlu.testing.gates import let_go
+from danlu.testing.waiting import wait_until
 
 OUTPUT = "store://outputs/jobs/"
-WAIT_SECONDS = 30.0
 _ids = itertools.count(int(time.time() * 1000))
 
 
@@ -30,16 +32,20 @@ class Started:
         seen = self.engine.poll(self.handles)
         return [one for one in seen if one is not None]
 
-    def wait(self, *states: TaskState, seconds: float = WAIT_SECONDS) -> list[Observation]:
+    def wait(self, *states: TaskState) -> list[Observation]:
         """Wait until every task is in one of the states; without any, until every task has ended."""
         wanted = set(states) or TASK_ENDS
-        wait_until(lambda: all(seen.state in wanted for seen in self.observe()), self.observe, seconds=seconds)
+        wait_until(lambda: all(seen.state in wanted for seen in self.observe()), self.observe)
         return self.observe()
 
-    def wait_for_log(self, text: str, *, rank: int = 0, seconds: float = WAIT_SECONDS) -> str:
+    def wait_for_log(self, text: str, *, rank: int = 0) -> str:
         """Wait until a task's log holds the text, and return the log."""
-        wait_until(lambda: text in self.log(rank), lambda: (self.log(rank), self.observe()), seconds=seconds)
+        wait_until(lambda: text in self.log(rank), lambda: (self.log(rank), self.observe()))
         return self.log(rank)
+
+    def let_go(self, rank: int = 0) -> None:
+        """Let a task pass its HOLD. Engines whose nodes are not this machine need one of their own."""
+        let_go(Path(self.engine.nodes()[0].work_dir), self.plan.job_id, attempt=self.plan.attempt, rank=rank)
 
     def log(self, rank: int = 0) -> str:
         return self.log_bytes(rank).decode(errors="replace")
@@ -67,6 +73,7 @@ class Starter:
     server_url: str = "http://127.0.0.1:9"
     token: str = "a-token"
     owner_id: int = 1
+    owner: Owner = field(default_factory=Owner)
     started: list[Started] = field(default_factory=list)
 
     def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
@@ -75,7 +82,8 @@ class Starter:
         job = parse_job({"name": "test", "command": command, **fields})
         job_id = f"train-{next(_ids)}"
         placement = place(self.engine.nodes()[0], job_id=job_id, num_tasks=job.nodes)
-        return make_plan(job, job_id=job_id, attempt=1, placement=placement, output=f"{OUTPUT}{job_id}/")
+        output = f"{OUTPUT}{job_id}/"
+        return make_plan(job, job_id=job_id, attempt=1, placement=placement, output=output, owner=self.owner)
 
     def start(self, command: str | Sequence[str], *, secrets: dict[str, str] | None = None, **fields: Any) -> Started:
         return self.start_plan(self.plan(command, **fields), secrets=secrets)
@@ -110,14 +118,3 @@ def place(node: NodeInfo, *, job_id: str, num_tasks: int) -> Placement:
         master_port=23456,
         interface="lo",
     )
-
-
-def wait_until(
-    is_true: Callable[[], bool], describe: Callable[[], object] = lambda: "", *, seconds: float = WAIT_SECONDS
-) -> None:
-    """Look again until it is true; fail with a description of what is there instead."""
-    end = time.monotonic() + seconds
-    while not is_true():
-        if time.monotonic() > end:
-            raise AssertionError(f"not true after {seconds} s: {describe()}")
-        time.sleep(0.01)

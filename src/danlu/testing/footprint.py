@@ -9,6 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from danlu.testing.waiting import HANG_SECONDS
+
 NAMED_NAMESPACES = Path("/run/netns")
 _NET = re.compile(r"net:\[\d+\]")
 
@@ -79,7 +81,7 @@ class Footprint:
 
 
 def job_ids(database: Path) -> set[str]:
-    with closing(sqlite3.connect(database, timeout=20)) as connection:
+    with closing(sqlite3.connect(database, timeout=HANG_SECONDS)) as connection:
         return {job_id for (job_id,) in connection.execute("SELECT id FROM jobs")}
 
 

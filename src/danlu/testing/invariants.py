@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import ATTEMPT_NEXT, TASK_ENDS, AttemptState, JobState, TaskState, is_final, is_live, is_over
 from danlu.store.logs.segments import LogFiles
 from danlu.testing.footprint import Footprint
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 _LIVE_ATTEMPTS = {state.value for state in ATTEMPT_NEXT}
 _ENDED_TASKS = {state.value for state in TASK_ENDS}
@@ -29,7 +29,7 @@ def check_always(data_dir: Path, footprint: Footprint) -> None:
     assert not broken, "\n".join(broken)
 
 
-def check_at_rest(data_dir: Path, footprint: Footprint, *, seconds: float = 10.0) -> None:
+def check_at_rest(data_dir: Path, footprint: Footprint) -> None:
     """Raise AssertionError unless all jobs are over and nothing is left of them.
 
     The last process of a task writes the record of its end before it goes, so it is given a moment.
@@ -43,13 +43,11 @@ def check_at_rest(data_dir: Path, footprint: Footprint, *, seconds: float = 10.0
     assert not open_jobs, "\n".join(open_jobs)
     assert not claims, "\n".join(claims)
     assert sound == "ok", sound
-    deadline = time.monotonic() + seconds
-    while True:
-        left = footprint.left() + [f"folder {name}" for name in footprint.folders() if name not in kept]
-        if not left or time.monotonic() >= deadline:
-            break
-        time.sleep(0.1)
-    assert not left, "\n".join(left)
+
+    def left() -> list[str]:
+        return footprint.left() + [f"folder {name}" for name in footprint.folders() if name not in kept]
+
+    wait_until(lambda: not left(), lambda: "\n".join(left()))
 
 
 def _jobs_and_attempts(database: sqlite3.Connection) -> Iterator[str]:
@@ -163,7 +161,7 @@ def _reading(data_dir: Path) -> Iterator[sqlite3.Connection]:
     """One moment of the database: everything that is read belongs together."""
     path = data_dir / "server" / "danlu.db"
     assert os.path.exists(path), path
-    with closing(sqlite3.connect(path, timeout=20, isolation_level=None)) as database:
+    with closing(sqlite3.connect(path, timeout=HANG_SECONDS, isolation_level=None)) as database:
         database.row_factory = sqlite3.Row
         database.execute("BEGIN")
         yield database

@@ -10,6 +10,7 @@ from danlu.testing.footprint import Footprint
 from danlu.testing.invariants import check_always, check_at_rest
 from danlu.testing.load import Load, check_promises
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 
 
 class Killed(NamedTuple):
@@ -40,13 +41,16 @@ def kill_under_load(
         if is_early:
             server.kill()
             server.begin()
-        time.sleep(chance.uniform(0.1, 1.2) if is_early else chance.uniform(0.2, 2.0))
+        # a moment of the server's own time: on a busy machine it would else be killed before it did anything
+        moment = chance.uniform(0.1, 1.2) if is_early else server.cpu_seconds() + chance.uniform(0.05, 0.5)
+        wait_until(lambda moment=moment: server.cpu_seconds() >= moment)  # type: ignore[misc]
         server.kill()
         num_early += is_early
         check_always(server.data_dir, footprint)
         server.start()
         check_always(server.data_dir, footprint)
-    time.sleep(1.0)
+    num_before = len(load.acknowledged)
+    wait_until(lambda: len(load.acknowledged) > num_before, lambda: load.problems)
     load.stop()
     check_promises(load)
     check_at_rest(server.data_dir, footprint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from danlu.client import Client, Job
 from danlu.errors import DanluError, StorageFull, Unavailable
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 CHATTY = "for k in $(seq 100 139); do seq ${k}000 ${k}999; sleep 0.1; done"
 """40,000 numbered lines in about four seconds."""
@@ -104,7 +104,7 @@ class Load:
         """End; what was begun is acknowledged first, so the server must be up."""
         self._stop.set()
         for thread in self._threads:
-            thread.join(timeout=120)
+            thread.join(timeout=HANG_SECONDS)
         assert not any(thread.is_alive() for thread in self._threads), "a client did not get its answer"
 
     def _guarded(self, target: Callable[[], None]) -> None:
@@ -123,14 +123,21 @@ class Load:
             self._stop.wait(chance.uniform(0, 2 * self.pause_seconds))
 
     def _until_answered(self, ask: Callable[[Client], Job]) -> Job:
-        for tries in range(1000):
+        num_tries = 0
+
+        def ask_once() -> Job | None:
+            nonlocal num_tries
+            num_tries += 1
             try:
                 with self.server.client() as client:
                     return ask(client)
             except (Unavailable, StorageFull):  # the server is down for a moment, or has no room
-                self.num_repeated += tries == 0
-                time.sleep(0.1)
-        raise TimeoutError("nobody answers")
+                return None
+
+        job = wait_until(ask_once, self.server.said)
+        assert job is not None
+        self.num_repeated += num_tries > 1
+        return job
 
     def _read(self) -> None:
         while not self._stop.is_set():
@@ -149,17 +156,16 @@ class Load:
             self._stop.wait(0.1)
 
 
-def check_promises(load: Load, *, seconds: float = 180.0) -> None:
+def check_promises(load: Load) -> None:
     """Wait for all jobs, and raise AssertionError unless every acknowledged one came to its right end, once."""
     assert not load.problems, "\n".join(load.problems)
     wanted = dict(load.acknowledged.values())
     assert len(wanted) == len(load.acknowledged), "two requests were answered with the same job"
-    deadline = time.monotonic() + seconds
     with load.server.client() as client:
         known = {job.id for job in client.jobs.list()}
         assert known == set(wanted), f"lost: {set(wanted) - known}; nobody asked for: {known - set(wanted)}"
         for job_id, kind in wanted.items():
-            job = client.jobs.get(job_id).wait(timeout=max(1.0, deadline - time.monotonic()))
+            job = client.jobs.get(job_id).wait(timeout=HANG_SECONDS)
             found = (job.state, job.reason.code, job.details.attempt)
             assert found == (kind.state, kind.reason, kind.num_attempts), f"{kind.name} {job_id}: {found} {job.reason}"
             logs = tuple(b"".join(job.raw_log(rank)) for rank in range(len(kind.logs)))
@@ -169,10 +175,3 @@ def check_promises(load: Load, *, seconds: float = 180.0) -> None:
 
 def _send(client: Client, *, kind: Kind, request_id: str) -> Job:
     return client.jobs.submit({"name": kind.name, **kind.spec}, request_id=request_id)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.05)

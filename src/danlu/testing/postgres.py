@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,8 @@ from pathlib import Path
 
 import psycopg
 
-START_SECONDS = 60.0
+from danlu.testing.waiting import HANG_SECONDS, wait_until
+
 _USERS = ("postgres", "nobody")
 """PostgreSQL does not run as root; these are asked instead."""
 
@@ -121,7 +121,7 @@ def running_postgres() -> Iterator[Postgres]:
             yield Postgres(folder)
         finally:
             process.send_signal(signal.SIGQUIT)  # at once: nothing is to be kept
-            process.wait(timeout=30)
+            process.wait(timeout=HANG_SECONDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -134,11 +134,12 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 
 def _wait_for(folder: Path, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_SECONDS
     # the last line of the lock file is written when connections are taken
     lock = folder / "data" / "postmaster.pid"
-    while time.monotonic() < deadline and process.poll() is None:
-        if lock.exists() and lock.read_text().rstrip().endswith("ready"):
-            return
-        time.sleep(0.02)
-    raise RuntimeError(f"PostgreSQL did not come up:\n{(folder / 'log').read_text(errors='replace')}")
+
+    def is_ready() -> bool:
+        if process.poll() is not None:
+            raise RuntimeError(f"PostgreSQL did not come up:\n{(folder / 'log').read_text(errors='replace')}")
+        return lock.exists() and lock.read_text().rstrip().endswith("ready")
+
+    wait_until(is_ready, lambda: (folder / "log").read_text(errors="replace"))

@@ -38,8 +38,16 @@ class MeOut(Answer):
     full_name: str = ""
     email: str = ""
     has_password: bool = False
+    default_project: Optional[str] = None
+    """Where your jobs go that name no project."""
+
     csrf: str = ""
     """For a browser session: the word that goes into X-Danlu-CSRF. A page of another site cannot read it."""
+
+    job: Optional[str] = None
+    """For a job's token: the job. `name` is its owner."""
+
+    attempt: Optional[int] = None
 
 
 class SetPassword(Body):
@@ -48,9 +56,14 @@ class SetPassword(Body):
     """The password so far, where there is one."""
 
 
+class SetDefaultProject(Body):
+    project: str = Field(min_length=1, max_length=100)
+
+
 class MakeKey(Body):
     name: Line = Field(default="", max_length=100)
     expires_in_days: Optional[int] = Field(default=None, ge=1, le=3650)
+    """No end when left out. Asked for with a key that ends, the new one must not end later."""
 
 
 class KeyOut(Answer):

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 from pydantic import AfterValidator
 
-from danlu.spec.names import check_project_name
+from danlu.spec.names import check_project_name, check_user_name
 from danlu.wire.base import Answer, Body, Moment
 from danlu.wire.people import Note, RoleName
 
@@ -31,6 +31,25 @@ class ChangeProject(Body):
 
 class SetMember(Body):
     role: RoleName
+
+
+class InviteMember(Body):
+    user: Annotated[str, AfterValidator(check_user_name)]
+    role: RoleName = RoleName.MEMBER
+
+
+class InvitationOut(Answer):
+    """Somebody is asked to become a member of a project. They accept or decline; after two weeks it is over."""
+
+    id: str
+    project: str
+    user: str
+    """As the owner wrote it. Whether there is such a person is not told."""
+
+    role: RoleName
+    invited_by: str
+    created_at: Moment
+    expires_at: Moment
 
 
 class MemberOut(Answer):

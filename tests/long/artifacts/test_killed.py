@@ -13,7 +13,7 @@ from danlu.client.tracking.artifacts import Draft
 from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 SIZE = 48 << 20
 
 

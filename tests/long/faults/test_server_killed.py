@@ -13,7 +13,6 @@ from danlu.testing.serving import RunningServer
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 def test_twenty_kills_under_load(hurt: RunningServer, footprint: Footprint) -> None:
     seed = int(os.environ.get("DANLU_FAULT_SEED", "0")) or int(time.time())
     print(f"DANLU_FAULT_SEED={seed} repeats this choice of moments")

@@ -13,7 +13,6 @@ NUM_HISTORIES = int(os.environ.get("DANLU_HISTORIES", "10000"))
 
 
 @pytest.mark.long
-@pytest.mark.timeout(4 * 3600)
 def test_the_promises_hold_in_ten_thousand_histories() -> None:
     run_state_machine_as_test(
         History,

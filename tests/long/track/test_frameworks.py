@@ -14,7 +14,7 @@ from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, points, read_run
 
 PACKAGES = ("torch", "keras", "lightning", "transformers", "accelerate", "tensorboardX", "pillow")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 
 KERAS = """
 import numpy, keras

@@ -35,15 +35,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         long_name = "a-name-that-is-as-long-as-names-of-jobs-may-be-and-a-little-more"[:60]
         done = client.jobs.submit(name=long_name, command="seq 1 500", tags={"team": "vision"})
         failed = client.jobs.submit(name="failed", command="sleep 3; echo Error: no such file; exit 3", nodes=2)
-        client.jobs.submit(name="holds-all", command="sleep 600", resources={"device": "npu:4"})
+        client.jobs.submit(name="holds-all", command="sleep 3600", resources={"device": "npu:4"})
         waits = client.jobs.submit(name="waits", command="true", resources={"device": "npu:2"})
         client.flavors.add("npu-910b-2", device="npu:910b:2", cpus=1, memory="8GiB", price_per_hour="18.4008")
         client.flavors.add("small", cpus=0.5, price_per_hour="0.7", description="to try things out, and no more")
         client.frameworks.add("pytorch-2.13-cpu", title="PyTorch 2.13", env={"OMP_NUM_THREADS": "1"})
         priced = client.jobs.submit(name="priced", command="sleep 1", flavor="small", framework="pytorch-2.13-cpu")
-        priced.wait(timeout=60)
-        done.wait(timeout=60)
-        failed.wait(timeout=60)
+        priced.wait()
+        done.wait()
+        failed.wait()
     tabs = ("", "/logs", "/metrics", "/resources", "/tasks", "/spec", "/events")
     paths = {
         "overview": "/",
@@ -63,7 +63,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "example-used": "/submit?example=preemption",
         "example-roles": "/submit?example=ps_worker",
         "waits": f"/jobs/{waits.id}",
-        "waits-resources": f"/jobs/{waits.id}/resources",
+        "waits-resources": f"/jobs/{waits.id}/usage",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
         **pages_of_runs(running, tmp_path_factory.mktemp("trained")),
@@ -96,7 +96,7 @@ def test_all_pages(browser: Browser, pages: tuple[str, dict[str, str]], language
         tab.go(path)
         tab.page.wait_for_selector("main h1")
         tab.page.wait_for_load_state("load")
-        tab.page.wait_for_timeout(700)
+        tab.settle()
         tab.check(f"{name}-{look}")
         if tab.overflow() > 0:
             wrong.append(f"{name} is {tab.overflow()} px too wide")

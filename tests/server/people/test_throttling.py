@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from copy import copy
@@ -15,8 +16,9 @@ from tests.support.world import Api, World, make_world
 from danlu.auth.passwords import Passwords
 from danlu.auth.turns import Turns
 from danlu.errors import TooManyRequests
-from danlu.server.people import sign_in
+from danlu.server.people import operations, sign_in
 from danlu.store.queries import people
+from danlu.testing.waiting import HANG_SECONDS
 
 
 class TestThrottling:
@@ -88,15 +90,17 @@ class TestThrottling:
 
     def test_who_finds_no_turn_is_told_when_to_come_back(self, world: World) -> None:
         """Few hash passwords at a time; the rest hear it at once instead of holding the server's threads."""
-        passwords = Passwords(turns=Turns(num_at_once=1, max_waiting=0))
+        wait_seconds = round(100 * HANG_SECONDS)
+        passwords = Passwords(turns=Turns(num_at_once=1, max_waiting=0, wait_seconds=wait_seconds))
         busy = copy(world)
         busy.state = replace(world.state, passwords=passwords)
         with busy.serving() as url, Api(url) as api, passwords.turns.take():
-            began = time.monotonic()
             response = api("POST", "/session", json={"name": "admin", "password": "wrong"})
-            assert told(response) == (429, "too many people sign in at the moment; try again in 2 seconds")
-            assert response.headers["Retry-After"] == "2"
-            assert time.monotonic() - began < 1.5
+            assert told(response) == (
+                429,
+                f"too many people sign in at the moment; try again in {wait_seconds} seconds",
+            )
+            assert response.headers["Retry-After"] == str(wait_seconds)
             assert api("GET", "/health").status_code == 200
         with world.database.reading() as session:  # it was no wrong password
             assert session.scalar(text("SELECT count(*) FROM failures")) == 0
@@ -106,11 +110,11 @@ class TestThrottling:
         world.database.write(people.set_password, world.admin.user_id, state.passwords.hash(GOOD))
 
         def seconds(name: str) -> float:
-            best = 10.0
+            best = math.inf
             for number in range(3):
-                began = time.perf_counter()
-                sign_in.check_password(state, name, "wrong", replace(world.admin.origin, address=f"{number}"))
-                best = min(best, time.perf_counter() - began)
+                began = time.process_time()
+                operations.check_password(state, name, "wrong", replace(world.admin.origin, address=f"{number}"))
+                best = min(best, time.process_time() - began)
             return best
 
         known, unknown = seconds("admin"), seconds("nobody-such")

@@ -57,7 +57,7 @@ class TestArriving:
         assert put(0, made.data) == len(made.data)
         assert put(cut, made.data[cut:]) == len(made.data)
         assert put(0, b"") == len(made.data)
-        world.state.metrics.catch_up()
+        world.state.metrics.ingest_changed()
         assert points(api, made.run, "train/loss")["step"] == [1, 2, 3]
 
     @pytest.mark.parametrize("change", [lambda data: b"x" + data, lambda data: data[:-3] + b"xyz"])

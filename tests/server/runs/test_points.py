@@ -35,7 +35,7 @@ class TestPoints:
         path, at = f"/runs/{made.run}/journals/{made.name}", 0
         while at < len(made.data):
             at = api.json("PUT", path, params={"offset": at}, content=made.data[at : at + (4 << 20)])["offset"]
-        world.state.metrics.catch_up()
+        world.state.metrics.ingest_changed()
         packs = list((world.settings.server_dir / "metrics" / made.run).rglob("*.pack"))
         assert len(packs) == 2
         found = points(api, made.run, "train/loss", max_points=2000)

@@ -6,6 +6,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Artifact = Schemas["ArtifactOut"];
 export type Version = Schemas["VersionOut"];
@@ -46,10 +47,12 @@ export function versionsQuery(name: string, project: string) {
   return queryOptions({
     queryKey: ["artifact versions", project, name],
     queryFn: () =>
-      ok(
-        api.GET("/api/v1/artifacts/versions", {
-          params: { query: { name, project, limit: 1000 } },
-        }),
+      allPages((cursor) =>
+        ok(
+          api.GET("/api/v1/artifacts/versions", {
+            params: { query: { name, project, limit: 1000, cursor } },
+          }),
+        ),
       ),
   });
 }

@@ -7,12 +7,6 @@ const TOGETHER_MS = 80;
 /** Id -> the row as it is now; null for one that is gone. */
 export type Changes<Row> = ReadonlyMap<string, Row | null>;
 
-/** A list and its next page, in which some may be known by now. */
-export function joined<Row extends { id: string }>(before: Row[], after: readonly Row[]): Row[] {
-  const known = new Set(before.map((row) => row.id));
-  return [...before, ...after.filter((row) => !known.has(row.id))];
-}
-
 /** Follow a stream of rows and hand on what changed, a few times a second; `key` is what it is about. */
 export function useChanges<Row extends { id: string }>(
   key: string | undefined,

@@ -56,6 +56,26 @@ export async function ok<T>(asked: Promise<Answered<T>>): Promise<T> {
   return answered.data as T;
 }
 
+/** An answer that is not JSON: bytes, text, a stream. Throws an ApiProblem like `ok`; `expected` names other statuses
+ * that the caller knows what to do with. */
+export async function fetched(
+  address: string,
+  init: RequestInit = {},
+  expected: readonly number[] = [],
+): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(address, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiProblem(0, "Unreachable", "", {});
+  }
+  if (response.status === 401) whenSignedOut();
+  if (!response.ok && !expected.includes(response.status))
+    throw problemOf(response, await response.json().catch(() => undefined));
+  return response;
+}
+
 type PathParams = Record<string, string | number>;
 type QueryValue = string | number | boolean | undefined | readonly (string | number)[];
 

@@ -1,14 +1,17 @@
 // Flavors and frameworks: what a job asks for by name.
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Flavor = Schemas["FlavorOut"];
 export type Framework = Schemas["FrameworkOut"];
 
 export const flavorsQuery = queryOptions({
   queryKey: ["flavors"],
-  queryFn: async (): Promise<Flavor[]> =>
-    (await ok(api.GET("/api/v1/flavors", { params: { query: { limit: 1000 } } }))).items,
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/flavors", { params: { query: { limit: 1000, cursor } } })),
+    ),
   refetchInterval: 15_000, // how many are free
 });
 
@@ -19,8 +22,10 @@ export const suggestionsQuery = queryOptions({
 
 export const frameworksQuery = queryOptions({
   queryKey: ["frameworks"],
-  queryFn: async (): Promise<Framework[]> =>
-    (await ok(api.GET("/api/v1/frameworks", { params: { query: { limit: 1000 } } }))).items,
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/frameworks", { params: { query: { limit: 1000, cursor } } })),
+    ),
 });
 
 function useMenuChange<Body, Answer>(change: (body: Body) => Promise<Answer>) {

@@ -7,18 +7,19 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { joined, useChanges, type Changes } from "./changes";
+import { useChanges, type Changes } from "./changes";
 import { addressOf, api, ok, type Schemas } from "./client";
+import { allPages, useRest, type Paged } from "./pages";
 import { useStream, type StreamState } from "./stream";
 
 export type Job = Schemas["JobOut"];
 export type JobSummary = Schemas["JobSummary"];
 export type JobState = Schemas["JobState"];
-export type JobList = { items: JobSummary[]; next: string | null };
+export type JobList = Paged<JobSummary>;
 
 const FIRST_PAGE = 200;
 const PAGE = 1000;
-export const MOST_JOBS = 20_000;
+const MOST_JOBS = 20_000;
 
 export const OPEN_STATES: readonly JobState[] = [
   "queued",
@@ -40,7 +41,7 @@ export function resourcesQuery(job: string, attempt: number) {
     queryKey: ["resources", job, attempt],
     queryFn: () =>
       ok(
-        api.GET("/api/v1/jobs/{job}/resources", {
+        api.GET("/api/v1/jobs/{job}/usage", {
           params: { path: { job }, query: { attempt: attempt || undefined } },
         }),
       ),
@@ -66,28 +67,14 @@ export function jobsQuery(states: readonly JobState[] = []) {
 /** Jobs newest first: the first page at once, the others behind it. */
 export function useJobs(states: readonly JobState[] = []) {
   const options = jobsQuery(states);
-  const client = useQueryClient();
   const found = useQuery(options);
-  const next = found.data?.next ?? null;
-  const isFull = (found.data?.items.length ?? 0) >= MOST_JOBS;
-  const name = states.join();
-  useEffect(() => {
-    if (next === null || isFull) return undefined;
-    let isGone = false;
-    void fetchJobs(states, PAGE, next).then((page) => {
-      if (isGone) return;
-      client.setQueryData<JobList>(options.queryKey, (before) =>
-        before?.next === next
-          ? { items: joined(before.items, page.items), next: page.next ?? null }
-          : before,
-      );
-    });
-    return () => {
-      isGone = true;
-    };
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for the states
-  }, [client, name, next, isFull]);
-  return { ...found, isComplete: found.data !== undefined && next === null };
+  const rest = useRest({
+    queryKey: options.queryKey,
+    list: found.data,
+    most: MOST_JOBS,
+    fetchPage: (cursor) => fetchJobs(states, PAGE, cursor),
+  });
+  return { ...found, rest };
 }
 
 /** Keep all lists of jobs current while this is shown. */
@@ -193,11 +180,14 @@ export function eventsQuery(job: Job) {
   return queryOptions({
     // what happens to a job changes one of these
     queryKey: ["events", job.id, job.state, job.attempt, job.reason.message, job.desired],
-    queryFn: async () => {
-      const path = { job: job.id };
-      const query = { limit: 1000 };
-      return (await ok(api.GET("/api/v1/jobs/{job}/events", { params: { path, query } }))).items;
-    },
+    queryFn: () =>
+      allPages((cursor) =>
+        ok(
+          api.GET("/api/v1/jobs/{job}/events", {
+            params: { path: { job: job.id }, query: { limit: PAGE, cursor } },
+          }),
+        ),
+      ),
     placeholderData: (before: Schemas["EventOut"][] | undefined) => before,
   });
 }

@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 import { meQuery } from "./session";
 
 export type Key = Schemas["KeyOut"];
@@ -7,8 +8,10 @@ export type Key = Schemas["KeyOut"];
 /** Your own keys. */
 export const keysQuery = queryOptions({
   queryKey: ["keys"],
-  queryFn: async () =>
-    (await ok(api.GET("/api/v1/keys", { params: { query: { limit: 1000 } } }))).items,
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/keys", { params: { query: { limit: 1000, cursor } } })),
+    ),
 });
 
 export function useMakeKey() {

@@ -1,7 +1,6 @@
 // Logs: raw bytes by range, lines as they come, and lines that match.
-import { addressOf, type Schemas } from "./client";
-import { problemOf } from "./problem";
-import { EventParser, type ServerEvent } from "./sse";
+import { addressOf, fetched, type Schemas } from "./client";
+import { eventsOf } from "./sse";
 
 /** A piece of one rank's log, as streams tell it. */
 export type LogChunk = {
@@ -29,10 +28,9 @@ export async function readLog(
   for (let read = 0; read < MOST_READS && at < offset + size; read++) {
     const query = { attempt: source.attempt, offset: at, limit: offset + size - at };
     const path = { job: source.job, rank: source.rank };
-    const response = await fetch(addressOf("/api/v1/jobs/{job}/logs/{rank}", path, query), {
+    const response = await fetched(addressOf("/api/v1/jobs/{job}/logs/{rank}", path, query), {
       signal,
     });
-    if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined));
     const first = Number(response.headers.get("X-Danlu-Offset"));
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (first > at || !bytes.length) break; // cut out of a very long log, or the end
@@ -77,20 +75,9 @@ export async function searchLog(
 ): Promise<void> {
   const query = { attempt: source.attempt, rank: source.rank, grep: pattern };
   const address = addressOf("/api/v1/jobs/{job}/logs", { job: source.job }, query);
-  const response = await fetch(address, { signal });
-  if (!response.ok || !response.body) {
-    throw problemOf(response, await response.json().catch(() => undefined));
-  }
-  const parser = new EventParser();
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const isEnough = (event: ServerEvent) =>
-    event.name === "log" && !onChunk(JSON.parse(event.data) as LogChunk);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (parser.push(value).some(isEnough)) {
-      await reader.cancel();
-      return;
-    }
+  const { body } = await fetched(address, { signal });
+  if (!body) return;
+  for await (const { name, data } of eventsOf(body)) {
+    if (name === "log" && !onChunk(JSON.parse(data) as LogChunk)) return;
   }
 }

@@ -6,6 +6,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Model = Schemas["ModelOut"];
 export type ModelVersion = Schemas["ModelVersionOut"];
@@ -38,10 +39,12 @@ export function modelVersionsQuery({ model, project }: ModelKey) {
   return queryOptions({
     queryKey: ["model versions", project, model],
     queryFn: () =>
-      ok(
-        api.GET("/api/v1/models/{model}/versions", {
-          params: { path: { model }, query: { project, limit: 1000 } },
-        }),
+      allPages((cursor) =>
+        ok(
+          api.GET("/api/v1/models/{model}/versions", {
+            params: { path: { model }, query: { project, limit: 1000, cursor } },
+          }),
+        ),
       ),
   });
 }

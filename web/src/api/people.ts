@@ -6,6 +6,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Person = Schemas["UserOut"];
 export type Registration = Schemas["RegistrationOut"];
@@ -23,25 +24,28 @@ export const ROLES: readonly Role[] = ["owner", "member", "viewer"];
 
 export const registrationsQuery = queryOptions({
   queryKey: ["registrations"],
-  queryFn: async () =>
-    (await ok(api.GET("/api/v1/registrations", { params: { query: { limit: 1000 } } }))).items,
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/registrations", { params: { query: { limit: 1000, cursor } } })),
+    ),
   refetchInterval: 15_000,
 });
 
 export const usersQuery = queryOptions({
   queryKey: ["users"],
-  queryFn: async (): Promise<Person[]> => {
-    const found: Person[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await ok(
-        api.GET("/api/v1/users", { params: { query: { limit: 1000, cursor } } }),
-      );
-      found.push(...page.items);
-      cursor = page.next ?? undefined;
-    } while (cursor !== undefined);
-    return found;
-  },
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/users", { params: { query: { limit: 1000, cursor } } })),
+    ),
+});
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects"],
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/projects", { params: { query: { limit: 1000, cursor } } })),
+    ),
+  staleTime: 60_000,
 });
 
 export function projectQuery(project: string) {

@@ -6,9 +6,9 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { joined, useChanges, type Changes } from "./changes";
-import { addressOf, api, ok, type Schemas } from "./client";
+import { useChanges, type Changes } from "./changes";
+import { addressOf, api, fetched, ok, type Schemas } from "./client";
+import { allPages, useRest, type Paged } from "./pages";
 import { useStream, type StreamState } from "./stream";
 
 export type Run = Schemas["RunOut"];
@@ -22,11 +22,11 @@ export type Axis = Schemas["Axis"];
 export const AXES: readonly Axis[] = ["step", "epoch", "time"];
 
 export type RunsWanted = { filter?: string; folder?: string; deleted?: boolean; job?: string };
-type RunList = { items: RunSummary[]; next: string | null };
+type RunList = Paged<RunSummary>;
 
 const FIRST_PAGE = 100;
 const PAGE = 1000;
-export const MOST_RUNS = 20_000;
+const MOST_RUNS = 20_000;
 
 function fetchRuns(wanted: RunsWanted, limit: number, cursor?: string) {
   return ok(api.GET("/api/v1/runs", { params: { query: { ...wanted, limit, cursor } } }));
@@ -45,29 +45,15 @@ export function runsQuery(wanted: RunsWanted = {}) {
 /** Runs newest first: the first page at once, the others behind it. */
 export function useRuns(wanted: RunsWanted = {}) {
   const options = runsQuery(wanted);
-  const client = useQueryClient();
   const found = useQuery({ ...options, placeholderData: keepPreviousData });
-  const next = found.isPlaceholderData ? null : (found.data?.next ?? null);
-  const isFull = (found.data?.items.length ?? 0) >= MOST_RUNS;
-  const name = JSON.stringify(wanted);
-  useEffect(() => {
-    if (next === null || isFull) return undefined;
-    let isGone = false;
-    void fetchRuns(wanted, PAGE, next).then((page) => {
-      if (isGone) return;
-      client.setQueryData<RunList>(options.queryKey, (before) =>
-        before?.next === next
-          ? { items: joined(before.items, page.items), next: page.next ?? null }
-          : before,
-      );
-    });
-    return () => {
-      isGone = true;
-    };
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `name` stands for what is wanted
-  }, [client, name, next, isFull]);
+  const rest = useRest({
+    queryKey: options.queryKey,
+    list: found.isPlaceholderData ? undefined : found.data,
+    most: MOST_RUNS,
+    fetchPage: (cursor) => fetchRuns(wanted, PAGE, cursor),
+  });
   const stream = useRunChanges(wanted, found.data !== undefined && !found.isPlaceholderData);
-  return { ...found, stream, isComplete: found.data !== undefined && found.data.next === null };
+  return { ...found, stream, rest };
 }
 
 /** Keep a list of runs current: what runs, and the newest ones. The others are not fetched again. */
@@ -173,26 +159,23 @@ export function mediaQuery(id: string) {
   return queryOptions({
     queryKey: ["media", id],
     queryFn: () =>
-      ok(
-        api.GET("/api/v1/runs/{run}/media", {
-          params: { path: { run: id }, query: { limit: 1000 } },
-        }),
+      allPages((cursor) =>
+        ok(
+          api.GET("/api/v1/runs/{run}/media", {
+            params: { path: { run: id }, query: { limit: PAGE, cursor } },
+          }),
+        ),
       ),
   });
 }
 
 /** The bytes of an image, a text or a histogram; the server never lets a browser show them by itself. */
 export async function readMedia(run: string, media: string): Promise<Blob> {
-  const answered = await fetch(addressOf("/api/v1/runs/{run}/media/{media}", { run, media }));
-  if (!answered.ok) throw new Error(answered.statusText);
-  return answered.blob();
+  return (await fetched(addressOf("/api/v1/runs/{run}/media/{media}", { run, media }))).blob();
 }
 
 export async function readOutput(run: string, journal: string): Promise<string> {
-  const path = addressOf("/api/v1/runs/{run}/output/{journal}", { run, journal });
-  const answered = await fetch(path);
-  if (!answered.ok) throw new Error(answered.statusText);
-  return answered.text();
+  return (await fetched(addressOf("/api/v1/runs/{run}/output/{journal}", { run, journal }))).text();
 }
 
 function useRunChange<Body>(change: (body: Body) => Promise<unknown>) {

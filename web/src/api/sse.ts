@@ -1,36 +1,36 @@
-// Reading server-sent events from bytes, however they are cut.
+import { createParser } from "eventsource-parser";
 
-export type ServerEvent = { name: string; data: string; id: string };
+export type ServerEvent = { name: string; data: string };
 
-/** Takes pieces of a stream and gives back the events that are whole. */
-export class EventParser {
-  private rest = "";
+const MOST_CHARACTERS = 16 << 20;
 
-  push(text: string): ServerEvent[] {
-    this.rest += text;
-    const found: ServerEvent[] = [];
+/** The events of an answer, each as soon as it is whole. `onPiece` is called for all that comes, comments too. Throws
+ * when the connection breaks, or when one event is longer than anything the server sends. */
+export async function* eventsOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onPiece?: () => void,
+  mostCharacters = MOST_CHARACTERS,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const whole: ServerEvent[] = [];
+  const parser = createParser({
+    maxBufferSize: mostCharacters,
+    onEvent: ({ event = "message", data }) => {
+      whole.push({ name: event, data });
+    },
+    onError: (error) => {
+      if (error.type === "max-buffer-size-exceeded") throw error;
+    },
+  });
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
     for (;;) {
-      const end = this.rest.indexOf("\n\n");
-      if (end < 0) return found;
-      const event = parseBlock(this.rest.slice(0, end));
-      this.rest = this.rest.slice(end + 2);
-      if (event) found.push(event);
+      const { done, value } = await reader.read();
+      if (done) return;
+      onPiece?.();
+      parser.feed(value);
+      yield* whole.splice(0);
     }
+  } finally {
+    await reader.cancel();
   }
-}
-
-function parseBlock(block: string): ServerEvent | undefined {
-  const event = { name: "message", data: "", id: "" };
-  const data: string[] = [];
-  for (const line of block.split("\n")) {
-    if (line.startsWith(":")) continue;
-    const colon = line.indexOf(":");
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (field === "event") event.name = value;
-    else if (field === "data") data.push(value);
-    else if (field === "id") event.id = value;
-  }
-  if (!data.length) return undefined;
-  return { ...event, data: data.join("\n") };
 }

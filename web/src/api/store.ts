@@ -5,8 +5,7 @@ import {
   useMutation,
   useQueryClient,
 } from "@tanstack/react-query";
-import { addressOf, api, ok, type Schemas } from "./client";
-import { problemOf } from "./problem";
+import { addressOf, api, fetched, ok, type Schemas } from "./client";
 import { sendBytes, type Sending } from "./sending";
 
 export type Bucket = Schemas["BucketOut"];
@@ -41,11 +40,9 @@ export function objectAddress(bucket: string, key: string): string {
 
 /** The first bytes of an object. */
 export async function readStart(bucket: string, key: string, most: number): Promise<ArrayBuffer> {
-  const answered = await fetch(objectAddress(bucket, key), {
-    headers: { Range: `bytes=0-${String(most - 1)}` },
-  });
+  const range = { headers: { Range: `bytes=0-${String(most - 1)}` } };
+  const answered = await fetched(objectAddress(bucket, key), range, [416]);
   if (answered.status === 416) return new ArrayBuffer(0); // nothing is in it
-  if (!answered.ok) throw problemOf(answered, await answered.json().catch(() => undefined));
   return answered.arrayBuffer();
 }
 

@@ -1,7 +1,7 @@
 // Streams that go on: opened again after a break, asked anew where to begin, closed while nobody looks.
 import { useEffect, useEffectEvent, useState } from "react";
 import { problemOf, type ApiProblem } from "./problem";
-import { EventParser, type ServerEvent } from "./sse";
+import { eventsOf, type ServerEvent } from "./sse";
 
 const FIRST_PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 15_000;
@@ -107,17 +107,14 @@ async function readOnce(
       };
     }
     onOpen();
-    const parser = new EventParser();
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return { isClean: true };
+    const onPiece = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         controller.abort();
       }, SILENCE_MS);
-      for (const event of parser.push(value)) options.onEvent(event);
-    }
+    };
+    for await (const event of eventsOf(response.body, onPiece)) options.onEvent(event);
+    return { isClean: true };
   } catch {
     return { isClean: false };
   } finally {

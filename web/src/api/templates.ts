@@ -1,13 +1,16 @@
 // Templates: parts of jobs that people keep to begin with.
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Template = Schemas["TemplateOut"];
 
 export const templatesQuery = queryOptions({
   queryKey: ["templates"],
-  queryFn: async (): Promise<Template[]> =>
-    (await ok(api.GET("/api/v1/templates", { params: { query: { limit: 1000 } } }))).items,
+  queryFn: () =>
+    allPages((cursor) =>
+      ok(api.GET("/api/v1/templates", { params: { query: { limit: 1000, cursor } } })),
+    ),
 });
 
 function useTemplateChange<Body, Answer>(change: (body: Body) => Promise<Answer>) {

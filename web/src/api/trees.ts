@@ -1,7 +1,6 @@
 // Trees: folders by content. A tree is sent as a list; of its files only those that the server lacks travel.
 import { queryOptions } from "@tanstack/react-query";
-import { addressOf, api, ok, type Schemas } from "./client";
-import { problemOf } from "./problem";
+import { addressOf, api, fetched, ok, type Schemas } from "./client";
 import { sendBytes, type Sending } from "./sending";
 
 export type TreeFile = Schemas["TreeFile"];
@@ -19,8 +18,7 @@ export function treeQuery(digest: string) {
 }
 
 export async function readBlob(digest: string, most: number): Promise<ArrayBuffer> {
-  const answered = await fetch(addressOf("/api/v1/blobs/{digest}", { digest }));
-  if (!answered.ok) throw problemOf(answered, await answered.json().catch(() => undefined));
+  const answered = await fetched(addressOf("/api/v1/blobs/{digest}", { digest }));
   return (await answered.arrayBuffer()).slice(0, most);
 }
 

@@ -1,20 +1,24 @@
 // SHA-256 of files, away from the page: it stays quick while a large folder is read.
-import { Sha256 } from "./sha256";
 
 const PIECE = 8 << 20;
 const AT_ONCE = 32 << 20;
 
-/** The digest of a file: by the browser where it can and the file is not too large to hold, else by us. */
+/** The digest of a file: by the browser where it can and the file is not too large to hold, else by a library. */
 export async function digestOf(file: Blob, isBuiltIn = hasBuiltIn()): Promise<string> {
   if (isBuiltIn && file.size <= AT_ONCE) {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
-    return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hexOf(digest);
   }
-  const sum = new Sha256();
+  const { sha256 } = await import("@noble/hashes/sha2.js");
+  const sum = sha256.create();
   for (let at = 0; at < file.size; at += PIECE) {
     sum.update(new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer()));
   }
-  return sum.hex();
+  return hexOf(sum.digest());
+}
+
+function hexOf(digest: Uint8Array): string {
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function hasBuiltIn(): boolean {

@@ -6,7 +6,7 @@ test("the defaults are those of the command line", () => {
   expect(DEFAULTS).toEqual(wanted.defaults);
 });
 
-test.each(wanted.cases)("$lines leave out what they leave out there", (one) => {
+test.each([...wanted.cases, ...wanted.git_only])("$lines leave out what git leaves out", (one) => {
   const isOut = ignoring(one.lines);
   expect(one.kept.filter(isOut)).toEqual([]);
   expect(one.left_out.filter((path) => !isOut(path))).toEqual([]);

@@ -1,14 +1,8 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { api, ok } from "@/api/client";
+import { projectsQuery } from "@/api/people";
 import { useMe } from "@/api/session";
 import { useTexts } from "@/texts/language";
-
-export const projectsQuery = queryOptions({
-  queryKey: ["projects"],
-  queryFn: () => ok(api.GET("/api/v1/projects", { params: { query: { limit: 1000 } } })),
-  staleTime: 60_000,
-});
 
 /** The project that is looked at, from the address; undefined for all. */
 export function useProject(): string | undefined {
@@ -21,7 +15,7 @@ export function ProjectPicker() {
   const chosen = useProject();
   const navigate = useNavigate();
   const { data } = useQuery(projectsQuery);
-  const names = data?.items.map((project) => project.name) ?? me.projects;
+  const names = data?.map((project) => project.name) ?? [...me.projects];
   if (chosen !== undefined && !names.includes(chosen)) names.push(chosen);
   if (!names.length) return <p className="small muted">{frame.noProject}</p>;
   return (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
+import { useMessages } from "./Messages";
 
 /** Text as it is, with a button that copies it. */
 export function Code(props: { text: string; isWrapped?: boolean; label?: string }) {
@@ -21,6 +22,7 @@ export function Code(props: { text: string; isWrapped?: boolean; label?: string 
 
 export function CopyButton(props: { text: string }) {
   const { common } = useTexts();
+  const { complain } = useMessages();
   const [isDone, setIsDone] = useState(false);
   return (
     <Button
@@ -28,12 +30,12 @@ export function CopyButton(props: { text: string }) {
       icon={isDone ? "check" : "copy"}
       label={isDone ? common.copied : common.copy}
       onClick={() => {
-        void copy(props.text).then(() => {
+        copy(props.text).then(() => {
           setIsDone(true);
           setTimeout(() => {
             setIsDone(false);
           }, 2_000);
-        });
+        }, complain);
       }}
     />
   );

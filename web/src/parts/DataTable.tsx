@@ -1,10 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactNode } from "react";
+import { isValidElement, useEffect, useRef, type ReactNode } from "react";
 import { useTexts } from "@/texts/language";
 import { Icon } from "./Icon";
 
 const ROW_PX = 37;
 const DRAW_ALL_BELOW = 60;
+const SHORT_CHARACTERS = 24;
 
 export type Column<Row> = {
   id: string;
@@ -13,7 +14,7 @@ export type Column<Row> = {
   /** What to sort by; a column without it cannot be sorted. */
   sort?: (row: Row) => string | number | null | undefined;
   isEnd?: boolean;
-  /** Cut long text with an ellipsis; the cell has to say all of it on pointing. */
+  /** Little room for what is often long. */
   isClipped?: boolean;
   /** Left out where there is little room. */
   isWideOnly?: boolean;
@@ -132,6 +133,7 @@ function Head<Row>(props: {
     <th
       scope="col"
       className={cellClass(column)}
+      title={column.title.length > SHORT_CHARACTERS ? column.title : undefined}
       aria-sort={isBy ? (sort.isDown ? "descending" : "ascending") : undefined}
     >
       {column.sort && onSort ? (
@@ -179,12 +181,30 @@ function TableRow<Row>(props: {
         </td>
       )}
       {props.columns.map((column) => (
-        <td key={column.id} className={cellClass(column)}>
+        <Cell key={column.id} className={cellClass(column)}>
           {column.cell(props.row)}
-        </td>
+        </Cell>
       ))}
     </tr>
   );
+}
+
+/** Long text is cut with an ellipsis; all of it is said on pointing. */
+function Cell(props: { className: string | undefined; children: ReactNode }) {
+  const text = textIn(props.children);
+  return (
+    <td className={props.className} title={text.length > SHORT_CHARACTERS ? text : undefined}>
+      {props.children}
+    </td>
+  );
+}
+
+/** The text of what is made of elements; of other components only what they are given. */
+function textIn(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  if (Array.isArray(node)) return node.map(textIn).filter(Boolean).join(" ");
+  if (!isValidElement<{ children?: ReactNode }>(node)) return "";
+  return textIn(node.props.children);
 }
 
 function SelectAll<Row>(props: {

@@ -58,6 +58,25 @@ export function Problem(props: { error: unknown; onRetry?: () => void }) {
   );
 }
 
+/** In one line that something did not come, beside what did, and a way to ask again. */
+export function ProblemLine(props: { error: unknown; about?: string; onRetry: () => void }) {
+  const { common } = useTexts();
+  const problem = asProblem(props.error);
+  const told = problem.status === 0 ? common.unreachableTitle : problem.message;
+  return (
+    <div className="notice bad" role="alert">
+      <Icon name="warning" />
+      <div>
+        {props.about !== undefined && `${props.about} `}
+        {told || common.failedTitle}
+      </div>
+      <Button isSmall icon="again" onClick={props.onRetry}>
+        {common.retry}
+      </Button>
+    </div>
+  );
+}
+
 /** Bars in the place of what is being fetched. */
 export function Loading(props: { lines?: number }) {
   const { common } = useTexts();

@@ -5,6 +5,7 @@ import {
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
 } from "react";
+import { hiddenIn } from "@/foreign/visible";
 import { useTexts } from "@/texts/language";
 import { Icon } from "./Icon";
 
@@ -14,6 +15,8 @@ type Around = {
   /** What is wrong with the value, if anything. */
   wrong?: string;
   isOptional?: boolean;
+  /** What is in the control: characters in it that cannot be seen are told below it. */
+  value?: unknown;
 };
 
 type Inside = {
@@ -27,6 +30,7 @@ export function Field(props: Around & { children: (inside: Inside) => ReactNode 
   const id = useId();
   const { common, entry } = useTexts();
   const below = props.wrong !== undefined || props.hint !== undefined ? `${id}-below` : undefined;
+  const hidden = typeof props.value === "string" ? hiddenIn(props.value) : [];
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -49,26 +53,45 @@ export function Field(props: Around & { children: (inside: Inside) => ReactNode 
           </p>
         )
       )}
+      {hidden.length > 0 && (
+        <p className="wrong" role="status">
+          <Icon name="warning" />
+          <span>{common.hidden(hidden.join(", "))}</span>
+        </p>
+      )}
     </div>
   );
 }
 
-type TextProps = Around & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "className">;
+type TextProps = Omit<Around, "value"> &
+  Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "className">;
 
 export function TextField({ label, hint, wrong, isOptional, ...rest }: TextProps) {
   return (
-    <Field label={label} hint={hint} wrong={wrong} isOptional={isOptional}>
+    <Field
+      label={label}
+      hint={hint}
+      wrong={wrong}
+      isOptional={isOptional}
+      value={rest.value ?? rest.defaultValue}
+    >
       {(inside) => <input type="text" {...rest} {...inside} className="input" />}
     </Field>
   );
 }
 
-type AreaProps = Around &
+type AreaProps = Omit<Around, "value"> &
   Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id" | "className"> & { isCode?: boolean };
 
 export function AreaField({ label, hint, wrong, isOptional, isCode, ...rest }: AreaProps) {
   return (
-    <Field label={label} hint={hint} wrong={wrong} isOptional={isOptional}>
+    <Field
+      label={label}
+      hint={hint}
+      wrong={wrong}
+      isOptional={isOptional}
+      value={rest.value ?? rest.defaultValue}
+    >
       {(inside) => (
         <textarea
           spellCheck={isCode ? false : undefined}
@@ -82,7 +105,7 @@ export function AreaField({ label, hint, wrong, isOptional, isCode, ...rest }: A
 }
 
 type Choices = readonly (readonly [value: string, label: string])[];
-type SelectProps = Around &
+type SelectProps = Omit<Around, "value"> &
   Omit<SelectHTMLAttributes<HTMLSelectElement>, "id" | "className" | "children"> & {
     choices: Choices;
   };

@@ -31,14 +31,14 @@ export function FilePreview(props: {
   const image = IMAGES[kind];
   const most = image ? IMAGE_BYTES : TEXT_BYTES;
   const isTooLarge = image !== undefined && props.size > IMAGE_BYTES;
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["preview", ...props.id, props.size],
     queryFn: () => props.read(most),
     staleTime: 60_000,
     enabled: !isTooLarge,
   });
   if (isTooLarge) return <p className="muted">{texts.noPreview}</p>;
-  if (error) return <Problem error={error} />;
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   if (image) return <Picture data={data} type={image} name={props.name} />;
   const text = textOf(data);

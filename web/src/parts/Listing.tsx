@@ -9,10 +9,10 @@ export function Listing(props: { text: string; name: string }) {
     <div className="copyable">
       <pre className="listing" tabIndex={0} role="region" aria-label={props.name}>
         {lines.map((line, index) => (
-          <span key={index} className="listing-line">
+          <span key={index} className="listing-line" data-lines>
             {line.map(([kind, text], place) =>
               kind ? (
-                <span key={place} className={kind}>
+                <span key={place} className={kind} data-lines>
                   {text}
                 </span>
               ) : (

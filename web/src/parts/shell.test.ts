@@ -7,6 +7,12 @@ test("plain words stay as they are", () => {
   );
 });
 
+test("what cannot be seen is written out", () => {
+  expect(shellLine(["echo", "it's \u202Eexe\u001b[2J"])).toBe(
+    `echo $'it\\'s \\U0000202eexe\\U0000001b[2J'`,
+  );
+});
+
 test("what a shell would take apart is quoted", () => {
   expect(shellLine(["echo", "a b", "it's", "", "$HOME\n"])).toBe(
     `echo 'a b' 'it'\\''s' '' '$HOME\n'`,

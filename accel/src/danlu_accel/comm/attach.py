@@ -12,7 +12,7 @@ from danlu_accel.comm.attachment import Attachment
 from danlu_accel.comm.errors import AlreadyAttachedError
 from danlu_accel.comm.hook import hook
 from danlu_accel.comm.opening import open_attachment
-from danlu_accel.comm.settings import MIB, TIMEOUT_SECONDS, Algorithm, Options, Settings, WireFormat
+from danlu_accel.comm.settings import TIMEOUT_SECONDS, Algorithm, Options, Settings, WireFormat
 
 _attached: weakref.WeakSet[DistributedDataParallel] = weakref.WeakSet()
 
@@ -23,7 +23,6 @@ def attach(
     algorithm: Algorithm = "auto",
     wire: WireFormat = "exact",
     num_streams: int = 1,
-    fusion_bytes: int = MIB,
     timeout_seconds: float = TIMEOUT_SECONDS,
     options: Options | None = None,
 ) -> Attachment:
@@ -32,9 +31,10 @@ def attach(
     Without a lossy `wire` the gradients are plain DDP's up to the order of additions, and bit-equal on all ranks.
     Blocks until all ranks have called it. A model takes one hook for its life; a second call raises an error.
     """
-    settings = Settings(algorithm, wire, num_streams, fusion_bytes, timeout_seconds, options or Options())
+    settings = Settings(algorithm, wire, num_streams, timeout_seconds, options or Options())
     ddp = _require_fresh_ddp(ddp_model)
-    attachment = open_attachment(settings, dist.get_process_group_ranks(ddp.process_group), ddp.device_type)
+    ranks = dist.get_process_group_ranks(ddp.process_group)
+    attachment = open_attachment(settings, ranks, device_type=ddp.device_type, raises_early=ddp.find_unused_parameters)
     ddp.register_comm_hook(attachment, hook)
     _attached.add(ddp)
     return attachment

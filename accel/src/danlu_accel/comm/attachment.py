@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
 from torch.futures import Future
@@ -23,7 +24,10 @@ class Engine(ABC):
 
     @abstractmethod
     def exchange(self, bucket: GradBucket) -> Future[Tensor]:
-        """Start to average a bucket over all ranks and return at once; the future holds the result."""
+        """Start to average a bucket over all ranks and return at once; the future holds the result.
+
+        If that fails, `backward` raises a CommError, and the gradients are NaN.
+        """
 
     def decisions(self) -> Sequence[str]:
         """What was decided since the start, for `explain`."""
@@ -53,18 +57,47 @@ class NoEngine(Engine):
 class ThreadEngine(Engine):
     """Ranks on CPUs: a thread of our own drives gloo and shared memory."""
 
-    def __init__(self, pipeline: Pipeline, local: LocalGroup | None, auto: Auto | None, feeds_error_back: bool) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        local: LocalGroup | None,
+        auto: Auto | None,
+        *,
+        feeds_error_back: bool,
+        raises_early: bool,
+    ) -> None:
         self.pipeline = pipeline
         self._local = local
         self._auto = auto
         self._feeds_error_back = feeds_error_back
+        self._raises_early = raises_early
 
     def exchange(self, bucket: GradBucket) -> Future[Tensor]:
         promise: Future[Tensor] = Future()
         parameters = tuple(map(id, bucket.parameters())) if self._feeds_error_back else ()
         self.pipeline.put(Bucket(bucket.index(), bucket.buffer(), bucket.is_last(), promise, parameters))
-        # DDP understands an exception only when a callback raises it.
-        return promise.then(Future.value)
+        if torch._C._current_graph_task_id() < 0:  # DDP.join() calls without a backward pass, and waits by itself
+            return promise.then(self._checked)
+        if bucket.is_last():
+            _when_backward_ends(lambda: self._end_backward(promise))
+        return promise
+
+    def _checked(self, done: Future[Tensor]) -> Tensor:
+        self.pipeline.raise_error()
+        return done.value()
+
+    def _end_backward(self, last: Future[Tensor]) -> None:
+        """Have `backward` raise what went wrong.
+
+        DDP turns the exceptions of futures into plain RuntimeErrors, so futures never fail here. Its own end of
+        backward was queued after this one; the error is raised after that, so that DDP is ready for another forward
+        pass. With unused parameters DDP exchanges something itself at its end, which a lost rank breaks too: then the
+        error is raised before that.
+        """
+        if self._raises_early:
+            last.wait()
+            self.pipeline.raise_error()
+        _when_backward_ends(self.pipeline.raise_error)
 
     def decisions(self) -> Sequence[str]:
         return () if self._auto is None else (f"algorithm: {self._auto.decision}",)
@@ -76,6 +109,11 @@ class ThreadEngine(Engine):
         self.pipeline.close()
         if self._local is not None:
             self._local.close()
+
+
+def _when_backward_ends(callback: Callable[[], None]) -> None:
+    """Have autograd call this in the thread of the backward pass that runs now; what it raises, `backward` raises."""
+    torch.autograd.Variable._execution_engine.queue_callback(callback)
 
 
 class Attachment:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import torch
 import torch.distributed as dist
 
-from danlu_accel.comm.exchange import Exchange
+from danlu_accel.comm.exchange import Exchange, reaching_peers
 from danlu_accel.comm.stats import StepStats
 
 
@@ -43,7 +43,8 @@ class Auto:
     def _decide(self) -> None:
         seconds = measured(self._steps, [each.name for each in self._candidates], self._num_steps_each)
         choice = torch.tensor([min(range(len(seconds)), key=seconds.__getitem__)])
-        dist.broadcast(choice, dist.get_global_rank(self._group, 0), group=self._group)
+        with reaching_peers("hearing which algorithm rank 0 has chosen"):
+            dist.broadcast(choice, dist.get_global_rank(self._group, 0), group=self._group)
         self._chosen = self._candidates[int(choice)]
         table = ", ".join(f"{each.name} {1000 * s:.1f} ms" for each, s in zip(self._candidates, seconds))
         self.decision = f"{self._chosen.name}, decided by rank 0 after measuring; this rank saw: {table}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import torch.distributed as dist
@@ -60,7 +62,8 @@ class Flat(Exchange):
     def _begin(self, piece: Piece, slot: int, counter: StepCounter) -> None:
         (segment,) = piece.segments
         segment.values.div_(self._topology.world_size)
-        work = dist.all_reduce(segment.values, group=self._group, async_op=True)
+        with reaching_peers("the all-reduce over all ranks"):
+            work = dist.all_reduce(segment.values, group=self._group, async_op=True)
         assert work is not None
         self._works[slot] = work
         inside, between = ring_bytes(self._topology, piece.numel * segment.values.element_size())
@@ -76,12 +79,21 @@ def ring_bytes(topology: Topology, num_bytes: int) -> tuple[int, int]:
     return (sent, 0) if is_inside else (0, sent)
 
 
-def wait(work: dist.Work, timeout: timedelta, what: str) -> None:
-    """Wait for a transfer; a failure becomes PeerLostError, which says what was waited for."""
+@contextmanager
+def reaching_peers(what: str) -> Iterator[None]:
+    """Within this, torch's own errors become PeerLostError, which says what was tried."""
     try:
-        is_done = work.wait(timeout)
+        yield
     except RuntimeError as error:
+        if isinstance(error, CommError):
+            raise
         raise PeerLostError(f"{what} failed: {_first_line(error)}") from error
+
+
+def wait(work: dist.Work, timeout: timedelta, what: str) -> None:
+    """Wait for a transfer; a failure becomes PeerLostError."""
+    with reaching_peers(what):
+        is_done = work.wait(timeout)
     if is_done is False:
         raise CommError(f"{what} was cancelled")
 

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from danlu_accel.comm.exchange import wait
+from danlu_accel.comm.exchange import reaching_peers, wait
 from danlu_accel.comm.formats import Format
 from danlu_accel.comm.stats import StepCounter
 
@@ -30,12 +30,14 @@ class Lane:
         return [place for place in range(len(self.ranks)) if place != self.position]
 
     def send(self, values: Tensor, place: int, slot: int, phase: int) -> Transfer:
-        work = self._group(slot).send([values], self.ranks[place], _tag(slot, phase))
-        return Transfer(work, f"sending gradients to rank {self.ranks[place]}", self.timeout)
+        what = f"sending gradients to rank {self.ranks[place]}"
+        with reaching_peers(what):
+            return Transfer(self._group(slot).send([values], self.ranks[place], _tag(slot, phase)), what, self.timeout)
 
     def receive(self, values: Tensor, place: int, slot: int, phase: int) -> Transfer:
-        work = self._group(slot).recv([values], self.ranks[place], _tag(slot, phase))
-        return Transfer(work, f"receiving gradients from rank {self.ranks[place]}", self.timeout)
+        what = f"receiving gradients from rank {self.ranks[place]}"
+        with reaching_peers(what):
+            return Transfer(self._group(slot).recv([values], self.ranks[place], _tag(slot, phase)), what, self.timeout)
 
     def _group(self, slot: int) -> dist.ProcessGroup:
         return self.groups[slot % len(self.groups)]

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from danlu_accel.comm.attachment import Attachment, NoEngine, ThreadEngine
 from danlu_accel.comm.auto import Auto
 from danlu_accel.comm.errors import CommError, SharedMemoryError
-from danlu_accel.comm.exchange import Exchange, Flat
+from danlu_accel.comm.exchange import Exchange, Flat, reaching_peers
 from danlu_accel.comm.hop import Lane
 from danlu_accel.comm.lanes import Arena, LaneExchange
 from danlu_accel.comm.launcher import read_launch
@@ -34,7 +34,9 @@ class Inside:
     arena: Arena
 
 
-def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type: str = "cpu") -> Attachment:
+def open_attachment(
+    settings: Settings, global_ranks: Sequence[int], *, device_type: str = "cpu", raises_early: bool = False
+) -> Attachment:
     """Find the topology, share memory, start the thread. Collective over `global_ranks`."""
     if len(global_ranks) == 1:
         alone = Topology(((0,),), 0, ("algorithm: none, one rank has nothing to exchange",))
@@ -58,7 +60,15 @@ def open_attachment(settings: Settings, global_ranks: Sequence[int], device_type
     if problems and (settings.algorithm in ("2d", "leader") or settings.wire != "exact"):
         raise SharedMemoryError(problems[0])
     more = [_new_group(global_ranks, settings) for _ in range(settings.num_streams - 1)]
-    return _start(settings, topology, (first, *more), None if problems else inside, problems)
+    pipeline, auto, reasons = _start(settings, topology, (first, *more), None if problems else inside, problems)
+    engine = ThreadEngine(
+        pipeline,
+        None if problems or inside is None else inside.local,
+        auto,
+        feeds_error_back=settings.wire == "int8",
+        raises_early=raises_early,
+    )
+    return Attachment(settings, topology, reasons, engine)
 
 
 def _start(
@@ -67,7 +77,8 @@ def _start(
     groups: tuple[dist.ProcessGroup, ...],
     inside: Inside | None,
     problems: Sequence[str],
-) -> Attachment:
+) -> tuple[Pipeline, Auto | None, list[str]]:
+    """Start the thread; return it, what measures for it, and why it does what it does."""
     timeout = timedelta(seconds=settings.timeout_seconds)
     flat = Flat(topology, groups[0], timeout)
     reasons = [_why_wire(settings), f"streams: {len(groups)}, pieces of {settings.options.piece_bytes} bytes"]
@@ -83,8 +94,7 @@ def _start(
     if len(candidates) > 1:
         choose = auto = Auto(candidates, settings.options.auto_steps, groups[0], pipeline.steps)
     pipeline.start(choose)
-    local = None if inside is None else inside.local
-    return Attachment(settings, topology, reasons, ThreadEngine(pipeline, local, auto, settings.wire == "int8"))
+    return pipeline, auto, reasons
 
 
 def _open_nccl(settings: Settings, topology: Topology, global_ranks: Sequence[int]) -> Attachment:
@@ -190,7 +200,8 @@ def _new_group(global_ranks: Sequence[int], settings: Settings, backend: str = "
 
 def _ask_all(group: dist.ProcessGroup, answer: Answer) -> list[Answer]:
     answers: list[Answer | None] = [None] * dist.get_world_size(group)
-    dist.all_gather_object(answers, answer, group=group)
+    with reaching_peers("meeting the other ranks"):
+        dist.all_gather_object(answers, answer, group=group)
     return cast("list[Answer]", answers)
 
 

@@ -26,13 +26,13 @@ Choose = Callable[[int], Exchange]
 
 
 class Pipeline:
-    """Takes buckets, answers through their futures. After a failure every bucket gets the same error."""
+    """Takes buckets, answers through their futures. After a failure every bucket is NaN and `raise_error` raises."""
 
     def __init__(self, plain: Exchange, settings: Settings) -> None:
         self._plain = plain
         self._depth = settings.options.depth
         self._wire = settings.wire
-        self._cutter = Cutter(None, settings.fusion_bytes)
+        self._cutter = Cutter(None, settings.options.fusion_bytes)
         self._exchange = plain
         self._under_way: deque[_Journey] = deque()
         self._next_slot = 0
@@ -54,10 +54,16 @@ class Pipeline:
         torch.set_num_threads(num_threads)  # the default of threads to come was changed along the way
 
     def put(self, bucket: Bucket) -> None:
-        """Hand a bucket over and return at once. Raises what went wrong before, if anything did."""
+        """Hand a bucket over and return at once."""
+        if self.error is None:
+            self._queue.put(bucket)
+        else:
+            bucket.spoil()
+
+    def raise_error(self) -> None:
+        """Raise what went wrong, if anything did."""
         if self.error is not None:
             raise self.error
-        self._queue.put(bucket)
 
     def close(self) -> None:
         """Finish what was handed over and stop. Quiet when already stopped."""
@@ -141,7 +147,7 @@ class Pipeline:
         self._under_way.clear()
         unfinished, self._unfinished = self._unfinished, []
         for bucket in unfinished:
-            bucket.done.set_exception(self.error)  # type: ignore[arg-type]  # torch wants the value's type here
+            bucket.spoil()
 
 
 class _Journey:

@@ -21,6 +21,9 @@ class Options:
     piece_bytes: int = MIB
     """Gradients travel in pieces of this size, so that copying one overlaps sending another."""
 
+    fusion_bytes: int = MIB
+    """Buckets smaller than this travel together."""
+
     depth: int = 4
     """How many pieces may be under way at once; each costs (ranks per host + 1) × piece_bytes of shared memory."""
 
@@ -40,6 +43,7 @@ class Options:
         _at_least("piece_bytes", self.piece_bytes, PAGE)
         if self.piece_bytes % PAGE:
             raise ValueError(f"piece_bytes is {self.piece_bytes}; it must be a multiple of {PAGE}")
+        _at_least("fusion_bytes", self.fusion_bytes, 0)
         _at_least("depth", self.depth, 2)
         _at_least("auto_steps", self.auto_steps, 2)
         if self.local_size is not None:
@@ -53,7 +57,6 @@ class Settings:
     algorithm: Algorithm = "auto"
     wire: WireFormat = "exact"
     num_streams: int = 1
-    fusion_bytes: int = MIB
     timeout_seconds: float = TIMEOUT_SECONDS
     options: Options = field(default_factory=Options)
 
@@ -61,7 +64,6 @@ class Settings:
         _one_of("algorithm", self.algorithm, get_args(Algorithm))
         _one_of("wire", self.wire, get_args(WireFormat))
         _at_least("num_streams", self.num_streams, 1)
-        _at_least("fusion_bytes", self.fusion_bytes, 0)
         if not self.timeout_seconds > 0:
             raise ValueError(f"timeout_seconds is {self.timeout_seconds}; it must be above 0")
         if self.algorithm == "flat" and self.wire != "exact":

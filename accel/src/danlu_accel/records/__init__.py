@@ -15,16 +15,22 @@ if TYPE_CHECKING:
     from danlu_accel.records.errors import BadRecordFile as BadRecordFile
     from danlu_accel.records.errors import BrokenImage as BrokenImage
     from danlu_accel.records.errors import RecordError as RecordError
+    from danlu_accel.records.errors import StaleIterator as StaleIterator
     from danlu_accel.records.errors import Unavailable as Unavailable
+    from danlu_accel.records.errors import UnknownTransform as UnknownTransform
     from danlu_accel.records.inspection import check as check
     from danlu_accel.records.inspection import describe as describe
     from danlu_accel.records.inspection import unpack as unpack
+    from danlu_accel.records.listing import ListedImage as ListedImage
+    from danlu_accel.records.listing import class_names as class_names
+    from danlu_accel.records.listing import labels_of_folders as labels_of_folders
     from danlu_accel.records.listing import list_images as list_images
     from danlu_accel.records.listing import read_label_map as read_label_map
     from danlu_accel.records.listing import read_list as read_list
     from danlu_accel.records.listing import write_label_map as write_label_map
     from danlu_accel.records.listing import write_list as write_list
     from danlu_accel.records.loader import RecordLoader as RecordLoader
+    from danlu_accel.records.options import LoaderOptions as LoaderOptions
     from danlu_accel.records.packing import OnBroken as OnBroken
     from danlu_accel.records.packing import PackOptions as PackOptions
     from danlu_accel.records.packing import pack as pack
@@ -39,10 +45,28 @@ if TYPE_CHECKING:
 _HOME = {
     "boxes": ["Objects"],
     "dataset": ["IndexTFRDataset"],
-    "errors": ["BadImageList", "BadRecordFile", "BrokenImage", "RecordError", "Unavailable"],
+    "errors": [
+        "BadImageList",
+        "BadRecordFile",
+        "BrokenImage",
+        "RecordError",
+        "StaleIterator",
+        "Unavailable",
+        "UnknownTransform",
+    ],
     "inspection": ["check", "describe", "unpack"],
-    "listing": ["list_images", "read_label_map", "read_list", "write_label_map", "write_list"],
+    "listing": [
+        "ListedImage",
+        "class_names",
+        "labels_of_folders",
+        "list_images",
+        "read_label_map",
+        "read_list",
+        "write_label_map",
+        "write_list",
+    ],
     "loader": ["RecordLoader"],
+    "options": ["LoaderOptions"],
     "packing": ["OnBroken", "PackOptions", "pack"],
     "prepare": ["Rewriting"],
     "recipe": ["Recipe", "evaluation_recipe", "recognise", "training_recipe"],

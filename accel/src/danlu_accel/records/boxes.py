@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from danlu_accel.records.draws import Geometry
-from danlu_accel.records.example import Feature
+from danlu_accel.records.example import Feature, decode_example
+from danlu_accel.records.recipe import Recipe
 
 Boxes = npt.NDArray[np.float32]
 
@@ -22,6 +23,12 @@ class Objects:
     labels: npt.NDArray[np.int64]
     is_crowd: npt.NDArray[np.bool_]
     image_id: str = ""
+
+
+def objects_in(record: memoryview, geometry: Geometry, recipe: Recipe) -> Objects:
+    """Read the objects of a record, in pixels of the image that `recipe` made of it."""
+    found = objects_of(decode_example(record), geometry.image_width, geometry.image_height)
+    return follow(found, geometry, recipe.width, recipe.height)
 
 
 def objects_of(features: dict[str, Feature], width: int, height: int) -> Objects:

@@ -8,13 +8,42 @@ shelf. Nothing is overwritten while somebody holds it: whoever keeps every batch
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from danlu_accel.records.recipe import Recipe
+
+if TYPE_CHECKING:
+    import torch
+
 Pixels = npt.NDArray[Any]
 ALIGNMENT = 64
+
+
+class BatchMemory:
+    """Memory for the batches of one recipe."""
+
+    def __init__(self, recipe: Recipe, batch_size: int, pinned: bool) -> None:
+        sides = (recipe.height, recipe.width, 3) if recipe.channels_last else (3, recipe.height, recipe.width)
+        self._is_channels_last = recipe.channels_last
+        self._shelf = Shelf((batch_size, *sides), np.uint8 if recipe.as_bytes else np.float32, pinned)
+
+    @property
+    def num_made(self) -> int:
+        return self._shelf.num_made
+
+    def take(self, count: int) -> Pixels:
+        """Return room for `count` images, one contiguous image after another, that nobody else has."""
+        return self._shelf.take(count)
+
+    def as_images(self, room: Pixels) -> torch.Tensor:
+        """Return what `take` gave as a tensor of shape N, C, H, W."""
+        import torch
+
+        images = torch.from_numpy(room)
+        return images.permute(0, 3, 1, 2) if self._is_channels_last else images
 
 
 class Shelf:

@@ -13,9 +13,11 @@ from danlu_accel.records import native
 from danlu_accel.records.errors import RecordError
 from danlu_accel.records.inspection import check, describe, unpack
 from danlu_accel.records.listing import (
+    class_names,
     list_images,
     read_label_map,
     read_list,
+    require_same_labels,
     write_label_map,
     write_list,
 )
@@ -101,9 +103,10 @@ def _pack(arguments: argparse.Namespace) -> int:
     else:
         if arguments.image_list:
             images = read_list(arguments.image_list)
+            require_same_labels(images, labels)
         else:
             images, labels = list_images(arguments.image_dir, labels or None)
-        classes = tuple(sorted(labels, key=lambda name: labels[name]))
+        classes = class_names(labels)
         sources = sources_from_list(images, classes)
     rewriting = Rewriting(
         restart_markers=not arguments.keep_bytes,
@@ -118,6 +121,7 @@ def _pack(arguments: argparse.Namespace) -> int:
         on_broken=OnBroken(arguments.broken),
         shuffle_seed=arguments.shuffle,
         rewriting=rewriting,
+        progress=progress_bar(),
     )
     if native.core is None and not arguments.keep_bytes:
         print(f"danlu-records: images are stored as they are: {native.advice()}", file=sys.stderr)
@@ -128,7 +132,6 @@ def _pack(arguments: argparse.Namespace) -> int:
         classes=classes,
         kind=kind,
         options=options,
-        progress=progress_bar(),
     )
     print(f"{packed.num_images} images, {packed.num_bytes / 1e6:.1f} MB, index {packed.index_path}")
     if packed.num_resumed_shards:

@@ -13,16 +13,16 @@ from typing import Any
 from danlu_accel.records.recipe import Recipe
 
 
-class BatchRow(tuple[Any, int]):
-    """An (image, label) tuple that remembers which row of which batch it is."""
+class BatchRow(tuple[Any, Any]):
+    """An (image, label) or (image, Objects) tuple that remembers which row of which batch it is."""
 
     batch: Any
-    labels: list[int]
+    targets: list[Any]
     row: int
 
-    def __new__(cls, sample: tuple[Any, int], batch: Any, labels: list[int], row: int) -> BatchRow:
-        made = super().__new__(cls, sample)
-        made.batch, made.labels, made.row = batch, labels, row
+    def __new__(cls, batch: Any, targets: list[Any], row: int) -> BatchRow:
+        made = super().__new__(cls, (batch[row], targets[row]))
+        made.batch, made.targets, made.row = batch, targets, row
         return made
 
     def __reduce__(self) -> Any:
@@ -61,4 +61,5 @@ def _collate_rows(rows: list[BatchRow], *, collate_fn_map: dict[Any, Callable[..
     if not is_whole:  # somebody has picked among the rows
         plain: list[Any] = collate([tuple(row) for row in rows], collate_fn_map=collate_fn_map)
         return plain
-    return [first.batch, torch.tensor(first.labels)]
+    has_labels = isinstance(first.targets[0], int)
+    return [first.batch, torch.tensor(first.targets) if has_labels else first.targets]

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from danlu_accel.records import native
+from danlu_accel.records.boxes import objects_in, objects_of
 from danlu_accel.records.collate import BatchRow, empty_batch
-from danlu_accel.records.engines import OK, to_native
-from danlu_accel.records.errors import BadRecordFile, BrokenImage
-from danlu_accel.records.index import Index, Name, index_shards, read_index
+from danlu_accel.records.draws import Geometry
+from danlu_accel.records.errors import BadRecordFile, BrokenImage, UnknownTransform
+from danlu_accel.records.example import decode_example
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Index, index_shards, read_index
+from danlu_accel.records.native import Status
 from danlu_accel.records.pillow_path import open_image, render
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
 
 Transform = Callable[[Any], Any]
 
@@ -32,8 +36,20 @@ def open_index(folder: Name, file: Name) -> Index:
     return index_shards(shards)
 
 
+def require_known(plan: NotRecognised, index: Index) -> None:
+    """Refuse a transform that boxes cannot follow: they would frame something else afterwards."""
+    if index.kind == "coco":
+        raise UnknownTransform(
+            f"this data set has boxes, which have to follow the transform: expected a Recipe or a Compose of known "
+            f"transforms, got one where {plan.reason}; for a transform of your own, wrap IndexTFRDataset without a "
+            "transform, which gives PIL images and their boxes"
+        )
+
+
 class IndexTFRDataset:
     """Images and labels of a packed data set, by position: `dataset[i] -> (sample, label)`.
+
+    For data packed from COCO it gives (sample, Objects): the boxes are in pixels of the sample.
 
     `transform` may be any callable on a PIL image; without one the sample is the PIL image. A torchvision Compose of
     known transforms runs in the compiled core instead (`explain()` says whether it does), with the same probabilities
@@ -44,27 +60,38 @@ class IndexTFRDataset:
         self, tfrecord_dir: Name, tfrecord_file: Name, transform: Transform | None = None, *, verify: bool = True
     ) -> None:
         self.index = open_index(tfrecord_dir, tfrecord_file)
-        self.shards = MappedShards(tfrecord_dir, self.index, verify=verify)
+        self.shards = ShardFiles(tfrecord_dir, self.index, verify=verify)
         self.transform = transform
         found = NotRecognised("no transform") if transform is None else recognise(transform)
+        if isinstance(found, NotRecognised) and transform is not None:
+            require_known(found, self.index)
         self._recipe = replace(found, channels_last=False) if isinstance(found, Recipe) else found
         self._native_recipe: Any = None
 
     def __len__(self) -> int:
         return len(self.index.entries)
 
-    def __getitem__(self, position: int) -> tuple[Any, int]:
-        entry = self.index.entries[position]
-        label = int(entry["label"])
-        if self.is_fast:
-            out = empty_batch(1, self._checked_recipe())[0]
-            self._fill(out, position)
-            return out, label
+    def __getitem__(self, position: int) -> tuple[Any, Any]:
+        if isinstance(self._recipe, Recipe):
+            out = empty_batch(1, self._recipe)[0]
+            return out, self._fill(out, position, self._recipe)
         try:
-            picture = open_image(self.shards.image(entry))
+            picture = open_image(self.shards.image(self.index.entries[position]))
         except BrokenImage as error:
             raise BrokenImage(f"record {position}: {error}") from error
-        return picture if self.transform is None else self.transform(picture), label
+        sample = picture if self.transform is None else self.transform(picture)
+        if self.index.kind == "coco":
+            record = self.shards.record(self.index.entries[position])
+            return sample, objects_of(decode_example(record), picture.width, picture.height)
+        return sample, int(self.index.entries[position]["label"])
+
+    def __getitems__(self, positions: list[int]) -> list[tuple[Any, Any]]:
+        """What DataLoader calls for a whole batch: its images are made side by side in one piece of memory."""
+        if not isinstance(self._recipe, Recipe):
+            return [self[position] for position in positions]
+        batch = empty_batch(len(positions), self._recipe)
+        targets = [self._fill(out, position, self._recipe) for out, position in zip(batch, positions)]
+        return [BatchRow(batch, targets, row) for row in range(len(positions))]
 
     @property
     def is_fast(self) -> bool:
@@ -77,6 +104,9 @@ class IndexTFRDataset:
 
     @property
     def targets(self) -> list[int]:
+        """The class of every image."""
+        if self.index.kind == "coco":
+            raise AttributeError("data packed from COCO has boxes, and no class per image: dataset[i] gives Objects")
         return [int(label) for label in self.index.entries["label"]]
 
     def explain(self) -> str:
@@ -87,37 +117,32 @@ class IndexTFRDataset:
             return f"Pillow and Python: {native.advice()}"
         return f"compiled core, one image at a time in the calling process: {self._recipe}"
 
-    def __getitems__(self, positions: list[int]) -> list[tuple[Any, int]]:
-        """What DataLoader calls for a whole batch: its images are made side by side in one piece of memory."""
-        if not self.is_fast:
-            return [self[position] for position in positions]
-        batch = empty_batch(len(positions), self._checked_recipe())
-        labels = [int(label) for label in self.index.entries["label"][positions]]
-        for out, position in zip(batch, positions):
-            self._fill(out, position)
-        return [BatchRow((batch[row], label), batch, labels, row) for row, label in enumerate(labels)]
-
-    def _fill(self, out: Any, position: int) -> None:
+    def _fill(self, out: Any, position: int, recipe: Recipe) -> Any:
+        """Make one image in `out`; return its label or its Objects."""
         import torch
 
-        recipe = self._checked_recipe()
-        image = self.shards.image(self.index.entries[position])
+        entry = self.index.entries[position]
+        image = self.shards.image(entry)
         key = int(torch.empty((), dtype=torch.int64).random_())
-        assert native.core is not None
-        status, _ = native.core.load(image, self._native_recipe, key, out.data_ptr(), out.nbytes)
-        if status == OK:
-            return
-        try:
-            pixels, _ = render(image, recipe, key)
-        except BrokenImage as error:
-            raise BrokenImage(f"record {position}: {error}") from error
-        out.copy_(torch.from_numpy(pixels.copy()))
+        geometry = self._load(out, image, key, recipe)
+        if geometry is None:
+            try:
+                pixels, geometry = render(image, recipe, key)
+            except BrokenImage as error:
+                raise BrokenImage(f"record {position}: {error}") from error
+            out.copy_(torch.from_numpy(pixels.copy()))
+        if self.index.kind == "coco":
+            return objects_in(self.shards.record(entry), geometry, recipe)
+        return int(entry["label"])
 
-    def _checked_recipe(self) -> Recipe:
-        assert isinstance(self._recipe, Recipe)
+    def _load(self, out: Any, image: memoryview, key: int, recipe: Recipe) -> Geometry | None:
+        """Let the compiled core make the image; None if it is not there or leaves this one to Pillow."""
+        if native.core is None:
+            return None
         if self._native_recipe is None:
-            self._native_recipe = to_native(self._recipe)
-        return self._recipe
+            self._native_recipe = native.to_native(recipe)
+        status, row = native.core.load(image, self._native_recipe, key, out.data_ptr(), out.nbytes)
+        return Geometry(*row) if status == Status.OK else None
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_native_recipe": None}

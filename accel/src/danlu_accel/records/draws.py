@@ -34,6 +34,10 @@ class Geometry:
     image_width: int
     image_height: int
 
+    def as_row(self) -> list[int]:
+        """Return the fields in the order in which the compiled core has them."""
+        return list(self.__dict__.values())
+
 
 def keys_of(seed: int, epoch: int, records: npt.NDArray[np.int64]) -> Keys:
     """Return one key per record; the same on every machine, thread and rank."""

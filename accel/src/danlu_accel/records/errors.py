@@ -1,10 +1,12 @@
 """Everything that can go wrong with records, as one small tree.
 
 RecordError
-├── BadRecordFile   a shard or an index is not what it says it is
-├── BrokenImage     one image cannot be decoded
-├── BadImageList    an image list, a label map or an annotation file cannot be used
-└── Unavailable     something optional is needed here and not installed
+├── BadRecordFile      a shard or an index is not what it says it is
+├── BrokenImage        one image cannot be decoded
+├── BadImageList       an image list, a label map or an annotation file cannot be used
+├── UnknownTransform   boxes cannot follow a transform that is not known
+├── StaleIterator      an iteration over a loader cannot go on
+└── Unavailable        something optional is needed here and not installed
 """
 
 from __future__ import annotations
@@ -24,6 +26,14 @@ class BrokenImage(RecordError):
 
 class BadImageList(RecordError):
     """An image list, label map or annotation file with a line that makes no sense."""
+
+
+class UnknownTransform(RecordError):
+    """A data set with boxes was given a transform that is no Recipe and no Compose of known transforms."""
+
+
+class StaleIterator(RecordError):
+    """The loader was closed, moved or iterated anew since, or this is another process; begin a new iteration."""
 
 
 class Unavailable(RecordError):

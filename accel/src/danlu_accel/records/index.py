@@ -21,20 +21,20 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from danlu_accel.records.crc32c import crc32c
 from danlu_accel.records.errors import BadRecordFile
-from danlu_accel.records.example import decode_example
+from danlu_accel.records.example import Feature, decode_example
+from danlu_accel.records.files import Name, write_whole
 from danlu_accel.records.headers import image_size
 from danlu_accel.records.tfrecord import FRAME_BYTES, scan
 
@@ -54,8 +54,9 @@ ENTRY = np.dtype(
     ]
 )
 ALIGNMENT = 64
+BOXES = "image/object/bbox/xmin"
+"""Records with this feature have boxes, even if there are none in this very image."""
 Entries = npt.NDArray[np.void]
-Name = Union[str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,10 @@ class Index:
 
 
 def read_index(path: Name) -> Index:
-    """Open a `.index`; its entries stay on disk and are paged in on use."""
+    """Read a `.index`: 32 bytes of memory per record."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+        buffer = memoryview(path.read_bytes())  # not mapped: an index that is overwritten would kill us by SIGBUS
     except OSError as error:
         raise BadRecordFile(f"no index {str(path)!r}: {error.strerror}; `danlu-records pack` makes one") from error
     return parse_index(buffer, name=str(path))
@@ -104,6 +103,10 @@ def parse_index(buffer: memoryview, *, name: str = "index") -> Index:
         classes, kind, made_with = tuple(about["classes"]), str(about["kind"]), dict(about["made_with"])
     except (ValueError, KeyError, TypeError) as error:
         raise BadRecordFile(f"{name}: its JSON part cannot be read: {error}") from error
+    for shard in shards:
+        # An index from elsewhere must not lead out of its folder.
+        if shard.name in ("", ".", "..") or Path(shard.name).name != shard.name:
+            raise BadRecordFile(f"{name}: expected shards beside the index, got the name {shard.name!r}")
     entries: Entries = np.frombuffer(buffer, ENTRY, num_entries, entries_at)
     _check_entries(entries, shards, name)
     return Index(shards, entries, classes, kind, made_with)
@@ -133,25 +136,19 @@ def write_idx(path: Name, entries: Entries) -> None:
 def index_shards(paths: Iterable[Name], *, verify: bool = True) -> Index:
     """Index shards that somebody else wrote, by reading them once from end to end."""
     shards, tables = [], []
+    has_boxes = False
     for number, path in enumerate(Path(path) for path in paths):
+        rows = []
         with path.open("rb") as file:
-            size = path.stat().st_size
-            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
-        rows = [
-            _entry_of(data, offset, number, path.name) for offset, data in scan(buffer, verify=verify, name=path.name)
-        ]
+            size = os.fstat(file.fileno()).st_size
+            for offset, data in scan(file, size, verify=verify, name=path.name):
+                features = decode_example(data)
+                has_boxes = has_boxes or BOXES in features
+                rows.append(_entry_of(features, data, offset, number, path.name))
         tables.append(np.array(rows, ENTRY))
         shards.append(Shard(path.name, size))
-    return Index(tuple(shards), np.concatenate(tables) if tables else np.zeros(0, ENTRY))
-
-
-def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file under a temporary name beside it, then put it in place."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with partial.open("wb") as file:
-        for part in parts:
-            file.write(part)
-    partial.replace(path)
+    entries = np.concatenate(tables) if tables else np.zeros(0, ENTRY)
+    return Index(tuple(shards), entries, kind="coco" if has_boxes else "imagefold")
 
 
 def _check_entries(entries: Entries, shards: tuple[Shard, ...], name: str) -> None:
@@ -172,8 +169,7 @@ def _check_entries(entries: Entries, shards: tuple[Shard, ...], name: str) -> No
         raise BadRecordFile(f"{name}: entry {wrong[0]} points outside of {shard}; index and shard are not of one pack")
 
 
-def _entry_of(data: memoryview, offset: int, shard: int, name: str) -> tuple[int, ...]:
-    features = decode_example(data)
+def _entry_of(features: dict[str, Feature], data: memoryview, offset: int, shard: int, name: str) -> tuple[int, ...]:
     images = features.get("image/encoded") or features.get("image") or []
     if not images or not isinstance(images[0], memoryview):
         raise BadRecordFile(

@@ -12,8 +12,9 @@ from PIL import Image
 
 from danlu_accel.records.errors import BadRecordFile
 from danlu_accel.records.example import decode_example
-from danlu_accel.records.index import Index, Name, read_index
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Index, read_index
+from danlu_accel.records.shards import ShardFiles
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def describe(index_path: Name) -> Description:
         num_images=len(entries),
         num_shards=len(index.shards),
         num_bytes=sum(shard.num_bytes for shard in index.shards),
-        num_classes=len(index.classes) or int((labels >= 0).sum()),
+        num_classes=sum(map(bool, index.classes)) or int((labels >= 0).sum()),
         kind=index.kind,
         mean_width=0.0 if is_empty else float(entries["width"].mean()),
         mean_height=0.0 if is_empty else float(entries["height"].mean()),
@@ -86,13 +87,13 @@ def unpack(index_path: Name, target: Name) -> int:
     return count
 
 
-def _named_images(index: Index, shards: MappedShards) -> Iterator[tuple[str, memoryview]]:
+def _named_images(index: Index, shards: ShardFiles) -> Iterator[tuple[str, memoryview]]:
     for position, entry in enumerate(index.entries):
         names = decode_example(shards.record(entry)).get("image/filename") or []
         name = str(names[0], "utf-8") if names and isinstance(names[0], memoryview) else f"{position:08d}.jpg"
         yield name, shards.image(entry)
 
 
-def _opened(index_path: Name) -> tuple[Index, MappedShards]:
+def _opened(index_path: Name) -> tuple[Index, ShardFiles]:
     index = read_index(index_path)
-    return index, MappedShards(Path(index_path).parent, index)
+    return index, ShardFiles(Path(index_path).parent, index)

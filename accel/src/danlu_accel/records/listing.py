@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from danlu_accel.records.errors import BadImageList
-from danlu_accel.records.index import Name, write_whole
+from danlu_accel.records.files import Name, write_whole
 
+MAX_CLASSES = 1 << 20
 IMAGE_SUFFIXES = frozenset([".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"])
 
 
@@ -42,7 +43,43 @@ def list_images(image_dir: Name, label_map: dict[str, int] | None = None) -> tup
         images.extend(
             ListedImage(path.relative_to(root).as_posix(), labels[folder]) for path in files if path.is_file()
         )
+    if not images:
+        raise BadImageList(f"no images below {str(root)!r}; expected {str(root)!r}/<class>/<image> with a usual suffix")
     return images, labels
+
+
+def labels_of_folders(images: Iterable[ListedImage]) -> dict[str, int]:
+    """Return the label map that a list speaks of by itself: each class folder with its label.
+
+    Empty if images lie in no class folder, have no label, or if those of one folder have different labels.
+    """
+    labels: dict[str, int] = {}
+    for image in images:
+        folder, slash, _ = image.path.partition("/")
+        if not slash or not 0 <= image.label < MAX_CLASSES or labels.setdefault(folder, image.label) != image.label:
+            return {}
+    return labels
+
+
+def class_names(labels: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the names of a label map in the order of their numbers; "" for a number that has no name."""
+    names: dict[int, list[str]] = {}
+    for name, number in sorted(labels.items()):
+        if not 0 <= number < MAX_CLASSES:
+            raise BadImageList(f"label of class {name!r}: expected 0 to {MAX_CLASSES - 1}, got {number}")
+        names.setdefault(number, []).append(name)
+    return tuple(", ".join(names.get(number, [])) for number in range(max(names, default=-1) + 1))
+
+
+def require_same_labels(images: Iterable[ListedImage], labels: Mapping[str, int]) -> None:
+    """Raise BadImageList if a list gives the images of a class folder another label than the label map does."""
+    for image in images:
+        folder = image.path.partition("/")[0]
+        if labels.get(folder, image.label) != image.label:
+            raise BadImageList(
+                f"{image.path}: expected label {labels[folder]}, as the label map says for {folder!r}, "
+                f"got {image.label}; list and label map do not belong together"
+            )
 
 
 def write_list(path: Name, images: Iterable[ListedImage]) -> None:

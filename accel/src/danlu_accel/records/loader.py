@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from danlu_accel.records import native
-from danlu_accel.records.boxes import follow, objects_of
-from danlu_accel.records.buffers import Shelf
-from danlu_accel.records.dataset import open_index
+from danlu_accel.records.boxes import Objects, objects_in
+from danlu_accel.records.buffers import BatchMemory
+from danlu_accel.records.dataset import open_index, require_known
 from danlu_accel.records.draws import Geometry, keys_of
-from danlu_accel.records.engines import Engine, Made, NativeEngine, PillowEngine, TransformEngine, Wanted
-from danlu_accel.records.example import decode_example
-from danlu_accel.records.index import Name
+from danlu_accel.records.engine import Engine, Made, Ticket, Wanted
+from danlu_accel.records.errors import StaleIterator
+from danlu_accel.records.files import Name
+from danlu_accel.records.native_engine import NativeEngine
+from danlu_accel.records.options import LoaderOptions, at_least
 from danlu_accel.records.order import Order, Positions, Step, next_step
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise, training_recipe
-from danlu_accel.records.shards import MappedShards
+from danlu_accel.records.shards import ShardFiles
+from danlu_accel.records.state import LoaderState, name_of_data, read_state
 from danlu_accel.records.storage import storage_for
+from danlu_accel.records.thread_engines import PillowEngine, TransformEngine
 
-STATE_VERSION = 1
 STEPS_AT_A_TIME = 16
 
 
@@ -45,15 +49,25 @@ class LoaderStatistics:
     """Counts and seconds of the compiled core: read, verify, decode, idle."""
 
 
+@dataclass(frozen=True)
+class UnderWay:
+    """A batch that was started and not yet handed out."""
+
+    step: Step
+    wanted: Wanted
+    ticket: Ticket
+
+
 class RecordLoader:
     """Iterate over (images, labels) batches; over (images, list of Objects) for data packed from COCO.
 
     The order is a function of (seed, epoch, position) alone: any number of threads gives the same batches, an epoch can
     be resumed in the middle with `state_dict`, also with another number of ranks, and `set_epoch` chooses the shuffle.
-    A finished epoch moves on to the next one by itself.
+    A finished epoch moves on to the next one by itself. One iteration at a time: a new one ends the one before it, as
+    do `close`, and `set_epoch` and `load_state_dict` when they move the loader.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         tfrecord_dir: Name,
         tfrecord_file: Name,
@@ -61,97 +75,69 @@ class RecordLoader:
         *,
         batch_size: int = 64,
         shuffle: bool = True,
-        seed: int = 0,
-        rank: int = 0,
-        world_size: int = 1,
-        drop_last: bool = False,
-        threads: int | None = None,
-        prefetch: int = 2,
-        read_ahead: int | None = None,
-        channels_last: bool = False,
-        pin_memory: bool | None = None,
-        verify: bool = True,
-        window_shards: int | None = None,
-        cache_dir: Name | None = None,
+        options: LoaderOptions | None = None,
     ) -> None:
         """`transform`: a Recipe, a torchvision Compose, any callable on PIL images, or None for training_recipe().
 
-        `read_ahead`: threads that only read; None chooses by the kind of file system. `window_shards`: see Order; None
-        shuffles over everything, except for shards that come over the network. `tfrecord_dir` may be s3://bucket/prefix
-        or http(s)://...; shards are then kept in `cache_dir`.
+        `tfrecord_dir` may be s3://bucket/prefix or http(s)://...; shards are then kept in `options.cache_dir`.
         """
-        if batch_size < 1 or prefetch < 1 or not 0 <= rank < world_size:
-            raise ValueError(f"batch_size {batch_size}, prefetch {prefetch}, rank {rank} of {world_size}: out of range")
-        self._storage = storage_for(tfrecord_dir, cache_dir)
+        at_least("batch_size", batch_size, 1)
+        options = options or LoaderOptions()
+        self._options = options
+        self._storage = storage_for(tfrecord_dir, options.cache_dir)
         folder = self._storage.prepare(tfrecord_file)
         self.index = open_index(folder, Path(str(tfrecord_file)).name if self._storage.is_remote else tfrecord_file)
-        self._storage.use(self.index)
-        self._shards = MappedShards(folder, self.index, verify=verify)
-        self._plan = _plan(transform, channels_last)
         self._transform = transform
+        self._plan = _plan(transform, options.channels_last)
+        if isinstance(self._plan, NotRecognised):
+            require_known(self._plan, self.index)
+        self._storage.use(self.index)
+        self._shards = ShardFiles(folder, self.index, verify=options.verify, fetch_again=self._storage.fetch_again)
         self.batch_size = batch_size
-        self._shuffle, self._seed, self._drop_last = shuffle, seed, drop_last
-        self._rank, self._world_size = rank, world_size
-        self._threads = threads or _num_cores()
-        self._prefetch = prefetch
-        self._read_ahead = self._storage.read_ahead(folder) if read_ahead is None else read_ahead
-        self._window_shards = (4 if self._storage.is_remote else 0) if window_shards is None else window_shards
-        self._pinned = _has_cuda() if pin_memory is None else pin_memory
-        self._verify = verify
+        self._shuffle, self._seed = shuffle, options.seed
+        self._threads = options.threads or _num_cores()
+        self._read_ahead = self._storage.read_ahead(folder) if options.read_ahead is None else options.read_ahead
+        is_windowed = self._storage.is_remote
+        self._window_shards = (4 if is_windowed else 0) if options.window_shards is None else options.window_shards
         self._epoch, self._position = 0, 0
-        self._engine: Engine | TransformEngine | None = None
+        self._iteration = 0
+        self._engine: Engine | None = None
         self._engine_pid = 0
-        self._shelf: Shelf | None = None
+        self._memory: BatchMemory | None = None
         self._num_batches = self._num_images = self._num_by_pillow = 0
         self._waited_seconds = 0.0
 
     def __len__(self) -> int:
         """Batches of a whole epoch."""
-        whole = self.batch_size * self._world_size
+        whole = self.batch_size * self._options.world_size
         count = len(self.index.entries)
-        return count // whole if self._drop_last else -(-count // whole)
+        return count // whole if self._options.drop_last else -(-count // whole)
 
     def set_epoch(self, epoch: int) -> None:
         """Go to the beginning of an epoch, unless that is where we are."""
         if epoch != self._epoch:
+            self._iteration += 1
             self._epoch, self._position = epoch, 0
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, Any]:
         """Where training stands: batches handed out count, batches made ahead do not."""
-        return {"version": STATE_VERSION, "seed": self._seed, "epoch": self._epoch, "position": self._position}
+        return LoaderState(
+            self._epoch, self._position, self._seed, self._shuffle, self._window_shards, self._data
+        ).to_dict()
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        if state.get("version") != STATE_VERSION:
-            raise ValueError(
-                f"a loader state of version {state.get('version')}; this danlu-accel knows {STATE_VERSION}"
-            )
-        if not 0 <= state["position"] <= len(self.index.entries):
-            raise ValueError(
-                f"position {state['position']} is outside this data set of {len(self.index.entries)} records"
-            )
-        self._seed, self._epoch, self._position = state["seed"], state["epoch"], state["position"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go to where the state was saved, and take over the order that it names, from here on.
+
+        Ranks, batch size, threads and the place of the shards may differ. Raises ValueError for another data set.
+        """
+        found = read_state(state, self.index, self._data)
+        self._iteration += 1
+        self._epoch, self._position = found.epoch, found.position
+        self._seed, self._shuffle, self._window_shards = found.seed, found.shuffle, found.window_shards
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        order = self._order()
-        self._storage.follow(order, self._position)
-        steps = self._steps(order)
-        ahead: deque[tuple[Step, Wanted, Any]] = deque()
-        try:
-            while True:
-                self._fill(ahead, order, steps)
-                if not ahead:
-                    break
-                step, wanted, ticket = ahead.popleft()
-                batch = self._finish(wanted, ticket)
-                del wanted, ticket
-                self._position = step.position_after
-                self._fill(ahead, order, steps)  # the threads go on while the training loop works
-                yield batch
-                del batch  # else its buffer could not be used again
-        finally:  # the training loop may stop in the middle, while threads still fill what was started
-            for _, _, ticket in ahead:
-                self._ready_engine().abandon(ticket)
-        self._epoch, self._position = order.epoch + 1, 0
+        self._iteration += 1
+        return self._batches(self._iteration, os.getpid())
 
     def explain(self) -> str:
         """Say in a few lines how batches are made and why."""
@@ -168,22 +154,28 @@ class RecordLoader:
             shuffle = f"shuffle within {self._window_shards} shards"
         data = f"{len(self.index.entries)} images in {len(self.index.shards)} shards, {self._storage.describe()}"
         segments = "with" if self.index.made_with.get("restart_markers") else "without"
-        checks = "checksums verified" if self._verify else "checksums NOT verified"
-        share = f"rank {self._rank} of {self._world_size}, {len(self)} batches of {self.batch_size}"
-        return f"{how}\n{data}, {segments} restart markers, {checks}\n{shuffle}, {share}, prefetch {self._prefetch}"
+        checks = "checksums verified" if self._options.verify else "checksums NOT verified"
+        ranks = f"rank {self._options.rank} of {self._options.world_size}"
+        share = f"{ranks}, {len(self)} batches of {self.batch_size}, prefetch {self._options.prefetch}"
+        return f"{how}\n{data}, {segments} restart markers, {checks}\n{shuffle}, {share}"
 
     def statistics(self) -> LoaderStatistics:
-        core = {} if self._engine is None or isinstance(self._engine, TransformEngine) else self._engine.statistics()
-        made = 0 if self._shelf is None else self._shelf.num_made
         return LoaderStatistics(
-            self._num_batches, self._num_images, self._num_by_pillow, self._waited_seconds, made, core
+            batches=self._num_batches,
+            images=self._num_images,
+            images_by_pillow=self._num_by_pillow,
+            waited_seconds=self._waited_seconds,
+            buffers=0 if self._memory is None else self._memory.num_made,
+            core={} if self._engine is None else self._engine.statistics(),
         )
 
     def close(self) -> None:
-        """Stop the threads; iterating again starts new ones."""
+        """Stop the threads; iterating again starts new ones. Idempotent."""
+        self._iteration += 1
         if self._engine is not None and self._engine_pid == os.getpid():
             self._engine.close()
         self._engine = None
+        self._shards.close()
         self._storage.close()
 
     def __enter__(self) -> RecordLoader:
@@ -191,6 +183,42 @@ class RecordLoader:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @cached_property
+    def _data(self) -> str:
+        return name_of_data(self.index)
+
+    def _batches(self, iteration: int, pid: int) -> Iterator[tuple[Any, Any]]:
+        self._require_current(iteration, pid)
+        order = self._order()
+        self._storage.follow(order, self._position)
+        steps = self._steps(order)
+        ahead: deque[UnderWay] = deque()
+        try:
+            while True:
+                self._fill(ahead, order, steps)
+                if not ahead:
+                    break
+                next_batch = ahead.popleft()
+                position_after = next_batch.step.position_after
+                batch = self._finish(next_batch)
+                del next_batch
+                self._position = position_after
+                self._fill(ahead, order, steps)  # the threads go on while the training loop works
+                yield batch
+                del batch  # else its buffer could not be used again
+                self._require_current(iteration, pid)
+        finally:  # the training loop may stop in the middle, while threads still fill what was started
+            if os.getpid() == pid:
+                for under_way in ahead:
+                    under_way.ticket.abandon()
+        self._epoch, self._position = order.epoch + 1, 0
+
+    def _require_current(self, iteration: int, pid: int) -> None:
+        if os.getpid() != pid:
+            raise StaleIterator("this iteration began in another process, whose threads are not here; iterate anew")
+        if iteration != self._iteration:
+            raise StaleIterator("the loader was closed, moved or iterated anew since this iteration began")
 
     def _order(self) -> Order:
         sizes: tuple[int, ...] = ()
@@ -202,12 +230,11 @@ class RecordLoader:
     def _steps(self, order: Order) -> Iterator[tuple[Step, Positions]]:
         """Yield the rest of the epoch's steps with their records, found for many steps at a time: that is cheaper."""
         position = self._position
+        rank, world_size, drop_last = self._options.rank, self._options.world_size, self._options.drop_last
         while True:
             group: list[Step] = []
             while len(group) < STEPS_AT_A_TIME:
-                step = next_step(
-                    position, order.num_records, self.batch_size, self._rank, self._world_size, self._drop_last
-                )
+                step = next_step(position, order.num_records, self.batch_size, rank, world_size, drop_last)
                 if step is None:
                     break
                 group.append(step)
@@ -220,73 +247,62 @@ class RecordLoader:
                 yield step, records[begin : begin + len(step.positions)]
                 begin += len(step.positions)
 
-    def _fill(
-        self, ahead: deque[tuple[Step, Wanted, Any]], order: Order, steps: Iterator[tuple[Step, Positions]]
-    ) -> None:
+    def _fill(self, ahead: deque[UnderWay], order: Order, steps: Iterator[tuple[Step, Positions]]) -> None:
         """Start batches until `prefetch` of them are under way."""
-        for step, records in islice(steps, self._prefetch - len(ahead)):
-            ahead.append((step, *self._start(order, records)))
+        for step, records in islice(steps, self._options.prefetch - len(ahead)):
+            entries = self.index.entries[records]
+            self._storage.wait_for(entries)
+            wanted = Wanted(records, entries, keys_of(self._seed, order.epoch, records))
+            ahead.append(UnderWay(step, wanted, self._ready_engine().start(wanted)))
 
-    def _start(self, order: Order, records: Positions) -> tuple[Wanted, Any]:
-        entries = self.index.entries[records]
-        self._storage.wait_for(entries)
-        keys = keys_of(self._seed, order.epoch, records)
-        wanted = Wanted(records, entries, keys, self._empty_batch(len(records)))
-        return wanted, self._ready_engine().start(wanted)
-
-    def _finish(self, wanted: Wanted, ticket: Any) -> tuple[Any, Any]:
-        import torch
-
-        engine = self._ready_engine()
+    def _finish(self, under_way: UnderWay) -> tuple[Any, Any]:
+        wanted = under_way.wanted
         began = time.perf_counter()
-        if isinstance(engine, TransformEngine):
-            images = torch.stack([torch.as_tensor(sample) for sample in engine.samples(ticket)])
-            made = Made(np.zeros((0, 0), np.int32), len(wanted.records))
-        else:
-            made = engine.finish(ticket)
-            images = torch.from_numpy(wanted.out)
-            if isinstance(self._plan, Recipe) and self._plan.channels_last:
-                images = images.permute(0, 3, 1, 2)
+        made = under_way.ticket.finish()
         self._waited_seconds += time.perf_counter() - began
         self._num_batches += 1
         self._num_images += len(wanted.records)
         self._num_by_pillow += made.num_by_pillow
-        if self.index.kind == "coco" and isinstance(self._plan, Recipe):
-            return images, self._objects(wanted, made, self._plan)
-        return images, torch.from_numpy(wanted.entries["label"].astype(np.int64))
+        return made.images, self._targets(wanted, made)
 
-    def _objects(self, wanted: Wanted, made: Made, recipe: Recipe) -> list[Any]:
-        found = []
-        for entry, row in zip(wanted.entries, made.geometry.tolist()):
-            geometry = Geometry(*row)
-            objects = objects_of(
-                decode_example(self._shards.record(entry)), geometry.image_width, geometry.image_height
-            )
-            found.append(follow(objects, geometry, recipe.width, recipe.height))
-        return found
+    def _targets(self, wanted: Wanted, made: Made) -> Any:
+        import torch
 
-    def _empty_batch(self, count: int) -> Any:
-        plan = self._plan
-        if isinstance(plan, NotRecognised):
-            return np.empty((count, 0), np.uint8)
-        if self._shelf is None:
-            sides = (plan.height, plan.width, 3) if plan.channels_last else (3, plan.height, plan.width)
-            self._shelf = Shelf((self.batch_size, *sides), np.uint8 if plan.as_bytes else np.float32, self._pinned)
-        return self._shelf.take(count)
+        if self.index.kind == "coco":
+            return self._objects(wanted, made)
+        return torch.from_numpy(wanted.entries["label"].astype(np.int64))
 
-    def _ready_engine(self) -> Engine | TransformEngine:
+    def _objects(self, wanted: Wanted, made: Made) -> list[Objects]:
+        assert isinstance(self._plan, Recipe)
+        assert made.geometry is not None
+        return [
+            objects_in(self._shards.record(entry), Geometry(*row), self._plan)
+            for entry, row in zip(wanted.entries, made.geometry.tolist())
+        ]
+
+    def _ready_engine(self) -> Engine:
         if self._engine is None or self._engine_pid != os.getpid():  # threads do not survive a fork
             self._engine = self._new_engine()
             self._engine_pid = os.getpid()
         return self._engine
 
-    def _new_engine(self) -> Engine | TransformEngine:
-        plan = self._plan
+    def _new_engine(self) -> Engine:
+        plan, threads = self._plan, self._threads
         if isinstance(plan, NotRecognised):
-            return TransformEngine(self._shards, self._transform, self._threads)
+            return TransformEngine(self._shards, self._transform, threads)
+        if self._memory is None:
+            is_pinned = _has_cuda() if self._options.pin_memory is None else self._options.pin_memory
+            self._memory = BatchMemory(plan, self.batch_size, is_pinned)
         if native.core is None:
-            return PillowEngine(self._shards, plan, self._threads)
-        return NativeEngine(self._shards, plan, self._threads, self._read_ahead, self._verify)
+            return PillowEngine(self._shards, plan, self._memory, threads)
+        return NativeEngine(
+            self._shards,
+            plan,
+            self._memory,
+            threads=threads,
+            read_ahead=self._read_ahead,
+            verify=self._options.verify,
+        )
 
 
 def _plan(transform: Any, channels_last: bool) -> Recipe | NotRecognised:

@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import os
+from enum import IntEnum
 from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+from danlu_accel.records.recipe import Recipe
 
 HOW_TO_GET_IT = (
     "the compiled core of danlu_accel.records is not there, images go through Pillow; to get the fast path install a "
@@ -26,6 +30,29 @@ def _load() -> ModuleType | None:
 
 
 core = _load()
+
+
+class Status(IntEnum):
+    """What became of one image in the core; the C++ twin is in native/jpeg.h."""
+
+    OK = 0
+    NOT_JPEG = 1
+    UNSUPPORTED = 2
+    BROKEN = 3
+    BAD_RECORD = 4
+    READ_FAILED = 5
+
+
+def to_native(recipe: Recipe) -> Any:
+    """Return the recipe as the compiled core wants it."""
+    assert core is not None
+    made = core.Recipe()
+    made.crop = recipe.crop.value
+    for name in ("width", "height", "scale", "ratio", "short_side", "flip_probability", "mean", "std"):
+        setattr(made, name, getattr(recipe, name))
+    made.normalise = not recipe.as_bytes
+    made.channels_last = recipe.channels_last
+    return made
 
 
 def advice() -> str:

@@ -20,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from danlu_accel.records import native
-from danlu_accel.records.errors import BrokenImage
-from danlu_accel.records.index import ENTRY, Entries, Index, Name, Shard, write_idx, write_index, write_whole
+from danlu_accel.records.errors import BadImageList, BrokenImage
+from danlu_accel.records.files import Name, whole_file, write_whole
+from danlu_accel.records.index import ENTRY, Entries, Index, Shard, write_idx, write_index
 from danlu_accel.records.prepare import PreparedImage, Rewriting, prepare
 from danlu_accel.records.sources import Source
 from danlu_accel.records.tfrecord import FRAME_BYTES, frame
+
+Progress = Callable[[int, int], None]
 
 
 class OnBroken(str, Enum):
@@ -49,6 +52,8 @@ class PackOptions:
     shuffle_seed: int | None = None
     """Put the images in a random order; None: as listed."""
     rewriting: Rewriting = field(default_factory=Rewriting)
+    progress: Progress | None = None
+    """Called with (images done, images in all) now and then."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,6 @@ class Packed:
     num_resumed_shards: int
 
 
-Progress = Callable[[int, int], None]
-
-
 def pack(
     image_dir: Name,
     sources: Sequence[Source],
@@ -72,10 +74,14 @@ def pack(
     classes: Sequence[str] = (),
     kind: str = "imagefold",
     options: PackOptions | None = None,
-    progress: Progress | None = None,
 ) -> Packed:
-    """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder."""
-    job = _Job(Path(image_dir), Path(name), options or PackOptions(), progress or (lambda *_: None))
+    """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder.
+
+    Raises BadImageList where there is nothing to pack: no source, or none that can be decoded.
+    """
+    if not sources:
+        raise BadImageList(f"no images to pack into {str(name)!r}; expected at least one")
+    job = _Job(Path(image_dir), Path(name), options or PackOptions())
     job.target.parent.mkdir(parents=True, exist_ok=True)
     ordered = list(sources)
     if job.options.shuffle_seed is not None:
@@ -103,7 +109,10 @@ class _Job:
     image_dir: Path
     target: Path
     options: PackOptions
-    progress: Progress
+
+    def progress(self, done: int, total: int) -> None:
+        if self.options.progress is not None:
+            self.options.progress(done, total)
 
     def shard_path(self, number: int, num_shards: int) -> Path:
         if num_shards == 1:
@@ -139,9 +148,8 @@ def _file_bytes(path: Path) -> int:
 def _write_shard(path: Path, part: list[Source], job: _Job, digest: str, done: int, total: int) -> _Note:
     rows: list[tuple[int, ...]] = []
     broken: list[tuple[str, str]] = []
-    partial = path.with_name(f".{path.name}.partial")
     offset = 0
-    with partial.open("wb") as file:
+    with whole_file(path) as file:
         for source, prepared in zip(part, _prepared(part, job)):
             done += 1
             if isinstance(prepared, BrokenImage):
@@ -157,7 +165,6 @@ def _write_shard(path: Path, part: list[Source], job: _Job, digest: str, done: i
                 job.progress(done, total)
     note = _Note(path, offset, np.array(rows, ENTRY), broken)
     write_idx(path.with_suffix(".idx"), note.entries)
-    partial.replace(path)
     _save_note(note, digest)
     return note
 
@@ -194,18 +201,21 @@ def _finish(job: _Job, notes: list[_Note], classes: Sequence[str], kind: str, re
         table = note.entries.copy()
         table["shard"] = number
         tables.append(table)
-    entries = np.concatenate(tables) if tables else np.zeros(0, ENTRY)
+    entries = np.concatenate(tables)
     shards = tuple(Shard(note.path.name, note.num_bytes) for note in notes)
     made_with: dict[str, Any] = asdict(job.options.rewriting)
     made_with["restart_markers"] = job.options.rewriting.restart_markers and native.core is not None
-    index_path = job.target.with_name(f"{job.target.name}.index")
-    write_index(index_path, Index(shards, entries, tuple(classes), kind, made_with))
     broken = tuple(item for note in notes for item in note.broken)
     broken_path = job.target.with_name(f"{job.target.name}.broken.txt")
     if broken and job.options.on_broken is OnBroken.LIST:
         write_whole(broken_path, ["".join(f"{path}\t{why}\n" for path, why in broken).encode()])
     else:
         broken_path.unlink(missing_ok=True)
+    if not len(entries):
+        path, why = broken[0]
+        raise BadImageList(f"none of the {len(broken)} images can be decoded, first: {path}: {why}")
+    index_path = job.target.with_name(f"{job.target.name}.index")
+    write_index(index_path, Index(shards, entries, tuple(classes), kind, made_with))
     for note in notes:
         _note_path(note.path).unlink(missing_ok=True)
     return Packed(index_path, len(entries), sum(shard.num_bytes for shard in shards), broken, resumed)

@@ -36,6 +36,12 @@ def render(data: memoryview, recipe: Recipe, key: int) -> tuple[Pixels, Geometry
     return finish(resized(image, recipe, geometry), recipe), geometry
 
 
+def render_into(out: Pixels, data: memoryview, recipe: Recipe, key: int) -> Geometry:
+    """Write the finished image to `out`; return what was drawn for it."""
+    out[...], geometry = render(data, recipe, key)
+    return geometry
+
+
 def resized(image: Image.Image, recipe: Recipe, geometry: Geometry) -> npt.NDArray[np.uint8]:
     g = geometry
     box = image.crop((g.x, g.y, g.x + g.width, g.y + g.height))

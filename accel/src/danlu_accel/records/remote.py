@@ -15,16 +15,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import numpy as np
 
 from danlu_accel.records.errors import BadRecordFile, Unavailable
-from danlu_accel.records.index import Entries, Index, Name, write_whole
+from danlu_accel.records.files import Name, whole_file, write_whole
+from danlu_accel.records.index import Entries, Index
 from danlu_accel.records.order import Order
 
 CHUNK_BYTES = 4 << 20
+MAX_INDEX_BYTES = 8 << 30
 SHARDS_AHEAD = 4
 """Shards fetched beyond the window that is being read."""
 
@@ -48,6 +51,8 @@ class HttpReader:
                 while chunk := response.read(CHUNK_BYTES):
                     yield chunk
         except (HTTPException, OSError) as error:
+            if isinstance(error, HTTPError):
+                error.close()
             raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
 
 
@@ -67,10 +72,16 @@ class ObstoreReader:
             options["endpoint"] = endpoint
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
         self._url = url
+        self._pid = os.getpid()
         self._obstore = obstore
         self._store = S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
 
     def read(self, name: str) -> Iterator[bytes]:
+        if self._pid != os.getpid():  # obstore's own threads do not survive a fork either
+            raise Unavailable(
+                f"cannot fetch {self._url}/{name} in a forked process: make the loader there, in a process that was "
+                "started with the method spawn or forkserver"
+            )
         try:
             for chunk in self._obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
@@ -97,15 +108,13 @@ class RemoteStorage:
         self._base = Path(cache_dir or default) / _digest(url.encode())
         self._folder = self._base
         self._index: Index | None = None
-        self._lock = threading.Lock()
-        self._fetches: dict[int, Future[None]] = {}
-        self._pool: ThreadPoolExecutor | None = None
         self._wanted: list[int] = []
+        self._forget_fetches()
 
     def prepare(self, file: Name) -> Path:
         """Fetch the index; return the folder where it and its shards belong."""
         name = Path(str(file)).name
-        raw = b"".join(self._reader.read(name))
+        raw = self._read_index(name)
         self._folder = self._base / _digest(raw)
         self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / name, [raw])
@@ -127,6 +136,11 @@ class RemoteStorage:
         for future in futures:
             future.result()
 
+    def fetch_again(self, number: int) -> bool:
+        """Fetch a shard whose copy in the cache is damaged."""
+        self._download(number)
+        return True
+
     def read_ahead(self, folder: Path) -> int:  # noqa: ARG002
         return 0
 
@@ -134,10 +148,19 @@ class RemoteStorage:
         return f"from {self._url} through the cache {str(self._folder)!r}"
 
     def close(self) -> None:
-        if self._pool is not None:
+        if self._pool is not None and self._pid == os.getpid():
             self._pool.shutdown(wait=True, cancel_futures=True)
-        self._pool = None
-        self._fetches = {}
+        self._forget_fetches()
+
+    def _read_index(self, name: str) -> bytes:
+        raw = bytearray()
+        for chunk in self._reader.read(name):
+            raw += chunk
+            if len(raw) > MAX_INDEX_BYTES:
+                raise BadRecordFile(
+                    f"{self._url}/{name}: expected an index of at most {MAX_INDEX_BYTES} bytes, got more"
+                )
+        return bytes(raw)
 
     def _shards_from(self, order: Order, position: int) -> Iterator[int]:
         sizes = order.shard_sizes
@@ -153,7 +176,15 @@ class RemoteStorage:
         for number in self._wanted[: reached + 1 + SHARDS_AHEAD]:
             self._fetch(number)
 
+    def _forget_fetches(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._fetches: dict[int, Future[None]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
     def _fetch(self, number: int) -> Future[None]:
+        if self._pid != os.getpid():  # threads do not survive a fork
+            self._forget_fetches()
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch")
@@ -167,12 +198,21 @@ class RemoteStorage:
         shard = self._index.shards[number]
         path = self._folder / shard.name
         if path.is_file() and path.stat().st_size == shard.num_bytes:
-            return
-        write_whole(path, self._reader.read(shard.name))
-        size = path.stat().st_size
-        if size != shard.num_bytes:
-            path.unlink()
-            raise BadRecordFile(f"{self._url}/{shard.name}: got {size} bytes, the index says {shard.num_bytes}")
+            return  # records that are damaged all the same are found by their checksums, see fetch_again
+        self._download(number)
+
+    def _download(self, number: int) -> None:
+        assert self._index is not None
+        shard = self._index.shards[number]
+        with whole_file(self._folder / shard.name) as file:
+            for chunk in self._reader.read(shard.name):
+                file.write(chunk)
+                if file.tell() > shard.num_bytes:
+                    break
+            if file.tell() != shard.num_bytes:
+                raise BadRecordFile(
+                    f"{self._url}/{shard.name}: expected {shard.num_bytes} bytes, as the index says, got {file.tell()}"
+                )
 
 
 def _digest(data: bytes) -> str:

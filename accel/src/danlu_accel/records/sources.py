@@ -11,7 +11,7 @@ from typing import Any
 
 from danlu_accel.records.errors import BadImageList
 from danlu_accel.records.example import Value
-from danlu_accel.records.index import Name
+from danlu_accel.records.files import Name
 from danlu_accel.records.listing import ListedImage
 
 
@@ -50,7 +50,7 @@ def sources_from_coco(annotations: Name) -> tuple[list[Source], tuple[str, ...]]
 
 
 def _class_text(label: int, classes: Sequence[str]) -> dict[str, Value]:
-    return {"image/class/text": classes[label]} if 0 <= label < len(classes) else {}
+    return {"image/class/text": classes[label]} if 0 <= label < len(classes) and classes[label] else {}
 
 
 def _coco_source(image: dict[str, Any], objects: list[dict[str, Any]], number_of: dict[Any, int]) -> Source:

@@ -4,6 +4,7 @@ storage.prepare(file) -> folder     the index is there after this
 storage.use(index)                  shards of this index will be asked for
 storage.follow(order, position)     this is the order in which they will be wanted
 storage.wait_for(entries)           the shards of these entries are in the folder after this
+storage.fetch_again(number)         the copy of a shard in the folder is damaged: get another one
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from danlu_accel.records.index import Entries, Index, Name
+from danlu_accel.records.files import Name
+from danlu_accel.records.index import Entries, Index
 from danlu_accel.records.order import Order
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "9p", "beegfs", "glusterfs"})
@@ -26,6 +28,7 @@ class Storage(Protocol):
     def use(self, index: Index) -> None: ...
     def follow(self, order: Order, position: int) -> None: ...
     def wait_for(self, entries: Entries) -> None: ...
+    def fetch_again(self, number: int) -> bool: ...
     def read_ahead(self, folder: Path) -> int: ...
     def describe(self) -> str: ...
     def close(self) -> None: ...
@@ -57,6 +60,10 @@ class LocalStorage:
 
     def wait_for(self, entries: Entries) -> None:
         pass
+
+    def fetch_again(self, number: int) -> bool:  # noqa: ARG002
+        """There is only this one."""
+        return False
 
     def read_ahead(self, folder: Path) -> int:
         """Readers of their own pay where a read waits for a network; on a local disk they only cost a hand-over."""

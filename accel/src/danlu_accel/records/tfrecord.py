@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from danlu_accel.records.crc32c import Buffer, masked_crc32c
 from danlu_accel.records.errors import BadRecordFile
@@ -27,26 +28,33 @@ def frame(data: Buffer) -> tuple[bytes, bytes]:
     return length + FOOT.pack(masked_crc32c(length)), FOOT.pack(masked_crc32c(data))
 
 
-def read_at(shard: memoryview, offset: int, *, verify: bool = True, name: str = "shard") -> memoryview:
-    """Return the data of the record that begins at `offset`, without copying it."""
-    if offset < 0 or offset + FRAME_BYTES > len(shard):
-        raise BadRecordFile(f"{name}: no record at byte {offset}, the file has {len(shard)} bytes; pack it again")
-    length, length_crc = HEAD.unpack_from(shard, offset)
-    if verify and masked_crc32c(shard[offset : offset + 8]) != length_crc:
-        raise BadRecordFile(f"{name}: the record length at byte {offset} fails its checksum; the file is damaged")
-    start = offset + HEAD.size
-    if length > len(shard) - start - FOOT.size:
-        raise BadRecordFile(f"{name}: the record at byte {offset} says {length} bytes, more than the file has left")
-    data = shard[start : start + length]
-    if verify and masked_crc32c(data) != FOOT.unpack_from(shard, start + length)[0]:
-        raise BadRecordFile(f"{name}: the record at byte {offset} fails its checksum; the file is damaged")
+def unframe(raw: memoryview, *, verify: bool = True, name: str = "shard", begins_at: int = 0) -> memoryview:
+    """Return the data of the record that `raw` begins with, without copying it; `begins_at`: its place in the file."""
+    if len(raw) < FRAME_BYTES:
+        raise BadRecordFile(f"{name}: no record at byte {begins_at}, the file ends there; pack it again")
+    length, length_crc = HEAD.unpack_from(raw)
+    if verify and masked_crc32c(raw[: _LENGTH.size]) != length_crc:
+        raise BadRecordFile(f"{name}: the record length at byte {begins_at} fails its checksum; the file is damaged")
+    if length > len(raw) - FRAME_BYTES:
+        raise BadRecordFile(
+            f"{name}: expected {length} bytes in the record at byte {begins_at}, got {len(raw) - FRAME_BYTES}; "
+            "the file is cut, or it and its index are not of one pack"
+        )
+    data = raw[HEAD.size : HEAD.size + length]
+    if verify and masked_crc32c(data) != FOOT.unpack_from(raw, HEAD.size + length)[0]:
+        raise BadRecordFile(f"{name}: the record at byte {begins_at} fails its checksum; the file is damaged")
     return data
 
 
-def scan(shard: memoryview, *, verify: bool = True, name: str = "shard") -> Iterator[tuple[int, memoryview]]:
-    """Yield (offset, data) of each record from the first byte to the last."""
+def scan(
+    file: BinaryIO, num_bytes: int, *, verify: bool = True, name: str = "shard"
+) -> Iterator[tuple[int, memoryview]]:
+    """Yield (offset, data) of each record of a file of `num_bytes`, from the first byte to the last."""
     offset = 0
-    while offset < len(shard):
-        data = read_at(shard, offset, verify=verify, name=name)
+    while offset < num_bytes:
+        head = file.read(HEAD.size)
+        length = HEAD.unpack(head)[0] if len(head) == HEAD.size else 0
+        rest = file.read(min(length + FOOT.size, num_bytes - offset))
+        data = unframe(memoryview(head + rest), verify=verify, name=name, begins_at=offset)
         yield offset, data
         offset += len(data) + FRAME_BYTES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="compares x86-64 with aarch64")

@@ -26,11 +26,11 @@ from danlu_accel.records import (
     sources_from_list,
 )
 from danlu_accel.records.draws import Geometry
-from danlu_accel.records.engines import to_native
+from danlu_accel.records.native import to_native
 from danlu_accel.records.pillow_path import finish, resized
 from danlu_accel.records.prepare import same_pixels
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 core: Any = native.core
 
 

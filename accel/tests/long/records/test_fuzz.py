@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
 MUTATIONS = int(os.environ.get("DANLU_FUZZ_MUTATIONS", "200000"))
 STRICT = {
     **os.environ,

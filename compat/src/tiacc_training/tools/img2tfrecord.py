@@ -13,6 +13,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from danlu_accel.records import ListedImage
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,8 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from danlu_accel.records import (
         PackOptions,
         RecordError,
+        class_names,
         pack,
-        read_label_map,
         read_list,
         sources_from_coco,
         sources_from_list,
@@ -39,24 +43,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.dataset_type == "coco":
             sources, classes = sources_from_coco(arguments.img_list)
         else:
-            label_map = Path(arguments.img_list).parent / "label_str2int.pkl"
-            labels = read_label_map(label_map) if label_map.is_file() else {}
-            classes = tuple(sorted(labels, key=lambda name: labels[name]))
-            sources = sources_from_list(read_list(arguments.img_list), classes)
+            images = read_list(arguments.img_list)
+            classes = class_names(_labels(images, Path(arguments.img_list).parent / "label_str2int.pkl"))
+            sources = sources_from_list(images, classes)
         packed = pack(
             arguments.img_dir,
             sources,
             arguments.tfrecords_name,
             classes=classes,
             kind=arguments.dataset_type,
-            options=PackOptions(workers=arguments.workers),
-            progress=progress_bar(),
+            options=PackOptions(workers=arguments.workers, progress=progress_bar()),
         )
     except (RecordError, OSError) as error:
         print(f"img2tfrecord.py: {error}", file=sys.stderr)
         return 2
     print(f"{packed.num_images} images in {packed.index_path}, {len(packed.broken)} broken ones left out")
     return 0
+
+
+def _labels(images: list[ListedImage], label_map: Path) -> dict[str, int]:
+    """Return the class names of a list: those of its folders, and more from a label map that agrees with them.
+
+    A label map that does not agree is older, or of another list.
+    """
+    from danlu_accel.records import labels_of_folders, read_label_map
+
+    labels = labels_of_folders(images)
+    if not label_map.is_file():
+        return labels
+    known = read_label_map(label_map)
+    return known if labels and labels.items() <= known.items() else labels
 
 
 if __name__ == "__main__":

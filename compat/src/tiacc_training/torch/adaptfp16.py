@@ -11,6 +11,9 @@ from danlu_accel.precision import LossAware, LrAware, Policy, TimeWindow, mean_o
 
 NUMBERS = {"TimeSchedulePolicy": 0}
 
+NAMES = ("start_time", "hold_time", "end_time", "interval_time", "interval_hold_time")
+"""The order in the guide's sample code. Its table of arguments has end_time before hold_time."""
+
 # the names in the sample code -> the names in the table of arguments
 ALIASES = {
     "start_step": "start_time",
@@ -24,28 +27,17 @@ ALIASES = {
 class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library's
     """Policy 0: a window of epochs; 1: a window, with care when the learning rate jumps; 2: by how the loss falls.
 
-    Arguments may be given by position, by the names below, or by the names of ALIASES; one argument by both names is
-    a TypeError.
+    Arguments may be given by position in the order of NAMES, by these names, or by those of ALIASES; one argument given
+    twice is a TypeError.
     """
 
-    def __init__(
-        self,
-        policy: int | str,
-        start_time: int | None = None,
-        hold_time: int | None = None,
-        end_time: int | None = None,
-        interval_time: int | None = None,
-        interval_hold_time: int | None = None,
-        **aliases: int | None,
-    ) -> None:
-        given = {
-            "start_time": start_time,
-            "hold_time": hold_time,
-            "end_time": end_time,
-            "interval_time": interval_time,
-            "interval_hold_time": interval_hold_time,
-        }
-        self._policy = _build(policy, _merge(given, aliases))
+    def __init__(self, policy: int | str, *by_position: int | None, **by_name: int | None) -> None:
+        number = NUMBERS.get(policy, policy) if isinstance(policy, str) else policy
+        if len(by_position) > len(NAMES):
+            raise TypeError(f"expected at most {1 + len(NAMES)} arguments by position, got {1 + len(by_position)}")
+        given = dict(zip(NAMES, by_position))
+        _require_order_of_sample(number, given)
+        self._policy = _build(number, _merge(given, by_name))
         self._was_on = False
         self._first_scale: float | None = None
 
@@ -85,22 +77,40 @@ class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library
         self._first_scale = state["first_scale"]
 
 
-def _merge(given: Mapping[str, int | None], aliases: Mapping[str, int | None]) -> dict[str, int]:
+def _require_order_of_sample(number: int | str, given: Mapping[str, int | None]) -> None:
+    """Refuse what makes no sense in the order of the sample: it was written by the table, and means something else."""
+    hold, end = given.get("hold_time"), given.get("end_time")
+    if number not in (0, 1) or hold is None or (end is None and number == 1):
+        return
+    start = given.get("start_time")
+    start = 10 if start is None else start
+    if end is not None and hold <= end - start + 1:
+        return
+    meant = f"end_time={hold}" if end is None else f"end_time={hold}, hold_time={end}"
+    problem = "policy 0 has no hold" if end is None else f"longer than the window from epoch {start} to {end}"
+    raise ValueError(
+        f"hold_time: expected a part of the window, got {hold}, {problem}; by position it comes before end_time, "
+        f"as in the guide's sample; its table has them the other way round: for that, write {meant}"
+    )
+
+
+def _merge(given: Mapping[str, int | None], by_name: Mapping[str, int | None]) -> dict[str, int]:
     merged = {name: value for name, value in given.items() if value is not None}
-    for alias, value in aliases.items():
-        name = ALIASES.get(alias)
-        if name is None:
-            known = ", ".join([*given, *ALIASES])
-            raise TypeError(f"MixedPrecision_TrainingPolicy has no argument {alias!r}; known: {known}")
-        if name in merged:
-            raise TypeError(f"{alias!r} and {name!r} are the same argument; give one of them")
+    spelled = {name: name for name in merged}
+    for word, value in by_name.items():
+        name = ALIASES.get(word, word)
+        if name not in NAMES:
+            known = ", ".join([*NAMES, *ALIASES])
+            raise TypeError(f"MixedPrecision_TrainingPolicy has no argument {word!r}; known: {known}")
+        if name in spelled:
+            raise TypeError(f"{word!r} and {spelled[name]!r} are the same argument; give one of them")
         if value is not None:
             merged[name] = value
+            spelled[name] = word
     return merged
 
 
-def _build(policy: int | str, given: Mapping[str, int]) -> Policy:
-    number = NUMBERS.get(policy, policy) if isinstance(policy, str) else policy
+def _build(number: int | str, given: Mapping[str, int]) -> Policy:
     start, end = given.get("start_time", 10), given.get("end_time")
     if number == 0:
         return TimeWindow(start, end)
@@ -110,4 +120,4 @@ def _build(policy: int | str, given: Mapping[str, int]) -> Policy:
         return LrAware(start, end, hold=given["hold_time"])
     if number == 2:
         return LossAware(given.get("interval_time", 1000), given.get("interval_hold_time", 100))
-    raise ValueError(f"no policy {policy!r}; known: 0, 1, 2, {', '.join(map(repr, NUMBERS))}")
+    raise ValueError(f"no policy {number!r}; known: 0, 1, 2, {', '.join(map(repr, NUMBERS))}")

@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 if TYPE_CHECKING:
     from danlu.client import Client
@@ -48,17 +49,16 @@ def list_(as_json: AsJson = False) -> None:
       danlu flavors list
       danlu flavors list --json | jq -r '.[] | [.name, .price_per_hour] | @tsv'
     """
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.flavors.list())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
-    print(rows_text(found))
+    echo_block(rows_text(found))
     if not found:
-        note("there are no flavors; an admin adds them: danlu flavors suggest")
+        echo_err("there are no flavors; an admin adds them: danlu flavors suggest")
 
 
 @app.command(context_settings=CONTEXT)
@@ -141,7 +141,7 @@ def enable(flavors: Names) -> None:
     with Client() as client:
         for name in flavors:
             client.flavors.enable(name)
-            print(f"{name} is enabled")
+            echo(f"{name} is enabled")
 
 
 @app.command(context_settings=CONTEXT)
@@ -157,7 +157,7 @@ def disable(flavors: Names) -> None:
     with Client() as client:
         for name in flavors:
             client.flavors.disable(name)
-            print(f"{name} is disabled")
+            echo(f"{name} is disabled")
 
 
 @app.command(context_settings=CONTEXT)
@@ -173,7 +173,7 @@ def remove(flavors: Names) -> None:
     with Client() as client:
         for name in flavors:
             client.flavors.remove(name)
-            print(f"removed {name}")
+            echo(f"removed {name}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -190,14 +190,13 @@ def suggest(
       danlu flavors suggest
       danlu flavors suggest --add
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.flavors.suggestions()
         if add_:
             found = [_add(client, one) for one in found]
-    print_json(found) if as_json else print(rows_text(found))
+    echo_json(found) if as_json else echo_block(rows_text(found))
 
 
 def rows_text(flavors: list[FlavorOut]) -> str:
@@ -234,6 +233,5 @@ def _add(client: Client, wanted: FlavorOut) -> FlavorOut:
 
 
 def _print(flavor: FlavorOut, as_json: bool) -> None:
-    from danlu.cli.output import print_json
 
-    print_json(flavor) if as_json else print(rows_text([flavor]))
+    echo_json(flavor) if as_json else echo_block(rows_text([flavor]))

@@ -9,6 +9,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 if TYPE_CHECKING:
     from danlu.wire.frameworks import FrameworkOut
@@ -50,13 +51,13 @@ def list_(as_json: AsJson = False) -> None:
       danlu frameworks
       danlu frameworks list --json | jq -r '.[].name'
     """
-    from danlu.cli.output import note, print_json, table
+    from danlu.cli.output import table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.frameworks.list())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (
@@ -68,9 +69,9 @@ def list_(as_json: AsJson = False) -> None:
         )
         for one in found
     ]
-    print(table(("NAME", "IMAGE", "LAUNCH", "STATE", "TITLE"), rows))
+    echo_block(table(("NAME", "IMAGE", "LAUNCH", "STATE", "TITLE"), rows))
     if not found:
-        note("there are no frameworks; an admin adds them: danlu frameworks add --help")
+        echo_err("there are no frameworks; an admin adds them: danlu frameworks add --help")
 
 
 @app.command(context_settings=CONTEXT)
@@ -168,7 +169,7 @@ def enable(frameworks: Names) -> None:
     with Client() as client:
         for name in frameworks:
             client.frameworks.enable(name)
-            print(f"{name} is enabled")
+            echo(f"{name} is enabled")
 
 
 @app.command(context_settings=CONTEXT)
@@ -184,7 +185,7 @@ def disable(frameworks: Names) -> None:
     with Client() as client:
         for name in frameworks:
             client.frameworks.disable(name)
-            print(f"{name} is disabled")
+            echo(f"{name} is disabled")
 
 
 @app.command(context_settings=CONTEXT)
@@ -200,29 +201,26 @@ def remove(frameworks: Names) -> None:
     with Client() as client:
         for name in frameworks:
             client.frameworks.remove(name)
-            print(f"removed {name}")
+            echo(f"removed {name}")
 
 
 def _print(framework: FrameworkOut, as_json: bool) -> None:
-    from danlu.cli.output import bold, print_json
+    from danlu.cli.output import facts
 
     if as_json:
-        print_json(framework)
+        echo_json(framework)
         return
-    facts = {
+    values = {
         "title": framework.title,
         "state": "" if framework.is_enabled else "disabled",
         "image": framework.image or "none: the node's own Python",
         "launch": ", ".join(map(str, framework.launch)) or "all",
         "env": " ".join(f"{name}={value}" for name, value in framework.env.items()),
-        "about": framework.description,
+        "about": " ".join(framework.description.split()),
     }
-    print(bold(framework.name))
-    for name, value in facts.items():
-        if value:
-            print(f"  {name:<7} {' '.join(value.split())}")
     if framework.setup:
-        print("\n".join(["  setup", *(f"    {line}" for line in framework.setup.splitlines())]))
+        values["setup"] = framework.setup.strip()
+    echo_block(facts(framework.name, values))
 
 
 def _script(text: Optional[str]) -> Optional[str]:

@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint
 
 if TYPE_CHECKING:
     from danlu.wire.nodes import NodeOut
@@ -28,12 +29,11 @@ def nodes(ctx: typer.Context, as_json: AsJson = False) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.nodes())
-    print_json(found) if as_json else print(nodes_text(found))
+    echo_json(found) if as_json else echo_block(nodes_text(found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -52,12 +52,11 @@ def drain(
       danlu nodes drain gpu-7 --reason 'kernel update'
       danlu nodes drain gpu-7 --reason 'broken fan' --evict
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         node = client.drain_node(name, reason, evict=evict)
-    print_json(node) if as_json else print(f"{node.name} is drained; {still_run(node.num_tasks)}")
+    echo_json(node) if as_json else echo(f"{node.name} is drained; {still_run(node.num_tasks)}")
 
 
 @app.command("open", context_settings=CONTEXT)
@@ -68,12 +67,11 @@ def open_(name: str = typer.Argument(metavar="NODE"), as_json: AsJson = False) -
     Examples:
       danlu nodes open gpu-7
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         node = client.open_node(name)
-    print_json(node) if as_json else print(f"{node.name} is open")
+    echo_json(node) if as_json else echo(f"{node.name} is open")
 
 
 def still_run(num_tasks: int) -> str:
@@ -107,7 +105,6 @@ def nodes_text(nodes: list[NodeOut]) -> str:
 
 
 def _state(node: NodeOut) -> str:
-    from danlu.cli.output import paint
 
     if not node.is_reachable:
         return paint("away", 31)
@@ -119,8 +116,10 @@ def _drained(nodes: list[NodeOut]) -> list[str]:
     from danlu.cli.output import age
 
     return [
-        f"{node.name} is drained since {age(node.drain.at)} by {node.drain.by}: {node.drain.reason} "
-        f"({still_run(node.num_tasks)})"
+        one_line(
+            f"{node.name} is drained since {age(node.drain.at)} by {node.drain.by}: {node.drain.reason} "
+            f"({still_run(node.num_tasks)})"
+        )
         for node in nodes
         if node.drain is not None
     ]

@@ -9,6 +9,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_file, echo_json
 
 if TYPE_CHECKING:
     from danlu.launch.ranktable import Chip
@@ -41,14 +42,13 @@ def check(
       danlu ranktable check hccl.json --chip 910
       danlu ranktable check hccl.json --json | jq -r '.[].path'
     """
-    from danlu.cli.output import print_json
     from danlu.launch import ranktable
 
     faults = ranktable.check(_read(file), file_name=file.name, chip=_chip(chip))
     if as_json:
-        print_json([fault._asdict() for fault in faults])
+        echo_json([fault._asdict() for fault in faults])
     else:
-        print("\n".join(str(fault) for fault in faults) or f"{file}: no fault")
+        echo_block("\n".join(str(fault) for fault in faults) or f"{file}: no fault")
     if faults:
         raise typer.Exit(1)
 
@@ -75,7 +75,7 @@ def convert(
         raise InvalidInput(f"{output}: HCCL opens only files whose name ends in .json")
     text = ranktable.convert(_read(file))
     if output is None:
-        print(text, end="")
+        echo_file(text)
     else:
         output.write_text(text, encoding="utf-8")
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Optional
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json, one_line, progress_bar
 
 if TYPE_CHECKING:
-    from danlu.client import Client, Progress
+    from danlu.client import Client
     from danlu.wire.store import ObjectOut
 
 SCHEME = "store://"
@@ -61,7 +58,7 @@ def cp(
     with Client() as client, progress_bar() as progress:
         copy = client.store.upload if up else client.store.download
         num_files = len(copy(source, target, progress=progress, num_parallel=parallel))
-    print(f"copied {num_files} file{'' if num_files == 1 else 's'}")
+    echo(f"copied {num_files} file{'' if num_files == 1 else 's'}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -78,19 +75,18 @@ def ls(
       danlu store ls store://main/
       danlu store ls -r store://main/jobs/train-12/
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.errors import NotFound
 
     with Client() as client:
         if path is None:
             buckets = list(client.store.buckets())
-            print_json(buckets) if as_json else print("\n".join(f"{SCHEME}{bucket.name}/" for bucket in buckets))
+            echo_json(buckets) if as_json else echo_block("\n".join(f"{SCHEME}{bucket.name}/" for bucket in buckets))
             return
         found = _listed(client, path, recursive=recursive)
     if not found and not path.endswith("/"):
         raise NotFound(f"nothing is stored at {path}")
-    print_json(found) if as_json else print("\n".join(_entry_text(entry) for entry in found))
+    echo_json(found) if as_json else echo_block("\n".join(_entry_text(entry) for entry in found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -114,7 +110,7 @@ def rm(
         num_objects = client.store.delete(path.rstrip("/") + "/" if recursive else path)
     if num_objects == 0:
         raise NotFound(f"nothing is stored at {path}")
-    print(f"deleted {num_objects} object{'' if num_objects == 1 else 's'}")
+    echo(f"deleted {num_objects} object{'' if num_objects == 1 else 's'}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -133,7 +129,7 @@ def mb(
 
     with Client() as client:
         made = client.store.make_bucket(_bucket_name(bucket), project=project)
-    print(f"{SCHEME}{made.name}/")
+    echo(f"{SCHEME}{made.name}/")
 
 
 @app.command(context_settings=CONTEXT)
@@ -148,7 +144,7 @@ def rb(bucket: str = typer.Argument(..., help="Name of the bucket, with or witho
 
     with Client() as client:
         client.store.delete_bucket(_bucket_name(bucket))
-    print(f"deleted {SCHEME}{_bucket_name(bucket)}/")
+    echo(f"deleted {SCHEME}{_bucket_name(bucket)}/")
 
 
 @app.command(context_settings=CONTEXT)
@@ -166,34 +162,7 @@ def mvb(
 
     with Client() as client:
         moved = client.store.move_bucket(_bucket_name(bucket), project)
-    print(f"{SCHEME}{moved.name}/ belongs to {moved.project}")
-
-
-@contextmanager
-def progress_bar() -> Iterator[Optional[Callable[[Progress], None]]]:
-    """A listener that draws a bar on a terminal; None where nobody would see it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def draw(progress: Progress) -> None:
-            text = f"{progress.num_done}/{progress.num_files} {os.path.basename(progress.file)}"
-            bar.update(task, total=progress.total_bytes, completed=progress.done_bytes, description=text)
-
-        yield draw
+    echo(f"{SCHEME}{moved.name}/ belongs to {moved.project}")
 
 
 def _listed(client: Client, path: str, *, recursive: bool) -> list[object]:
@@ -219,6 +188,6 @@ def _entry_text(entry: object) -> str:
     from danlu.spec.units import show_size
 
     if isinstance(entry, str):
-        return f"{'folder':>10}  {'':19}  {entry}"
+        return f"{'folder':>10}  {'':19}  {one_line(entry)}"
     found: ObjectOut = entry  # type: ignore[assignment]
-    return f"{show_size(found.size):>10}  {found.modified_at:%Y-%m-%d %H:%M:%S}  {found.key}"
+    return f"{show_size(found.size):>10}  {found.modified_at:%Y-%m-%d %H:%M:%S}  {one_line(found.key)}"

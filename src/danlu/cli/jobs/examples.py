@@ -11,6 +11,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson, Detach
+from danlu.cli.terminal import echo_block, echo_err, echo_file, echo_json, fail
 
 if TYPE_CHECKING:
     from danlu.wire.examples import ExampleOut, ExampleRow, NeedOut, Words
@@ -36,12 +37,11 @@ def list_(
       danlu examples list --tag npu
       danlu examples list --json | jq -r '.[].name'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = [row for row in client.examples.list() if not tag or tag in row.tags]
-    print_json(found) if as_json else print(rows_text(found))
+    echo_json(found) if as_json else echo_block(rows_text(found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -58,8 +58,6 @@ def show(
       danlu examples show ddp_images --file code/train.py
       danlu examples show ddp_images --json | jq .job
     """
-    from danlu.cli import fail
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
@@ -68,11 +66,11 @@ def show(
         texts = {one.path: one.text for one in found.files}
         if file not in texts:
             fail(f"{name} has no file {file!r}; its files: {', '.join(texts)}")
-        print(texts[file], end="")
+        echo_file(texts[file])
     elif as_json:
-        print_json(found)
+        echo_json(found)
     else:
-        print(example_text(found))
+        echo_block(example_text(found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -121,18 +119,17 @@ def copy(
       danlu examples copy ddp_images my-training
       danlu submit my-training/job.yml
     """
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
 
     with Client() as client:
         example = client.examples.get(name)
         written = [str(path) for path in client.examples.copy(name, folder)]
     if as_json:
-        print_json(written)
+        echo_json(written)
         return
-    print("\n".join(written))
+    echo_block("\n".join(written))
     if example.is_job:
-        note(f"Run it: danlu submit {folder / 'job.yml'}")
+        echo_err(f"Run it: danlu submit {folder / 'job.yml'}")
 
 
 def rows_text(rows: list[ExampleRow]) -> str:

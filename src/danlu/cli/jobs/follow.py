@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Optional
 
-from danlu.cli.output import note, rank_prefix
+from danlu.cli.output import rank_prefix
+from danlu.cli.terminal import LogText, echo_err, echo_log
 from danlu.client import Job, LogLine
 from danlu.client.jobs.logs import LogQuery
 from danlu.spec.reasons import CATALOGUE
@@ -44,7 +44,7 @@ def wait_for_start(job: Job) -> None:
             return
         text = f"{job.id} {job.state}: {job.reason.message}"
         if text != told and job.reason.code != "submitted":
-            note(text)
+            echo_err(text)
             told = text
 
 
@@ -57,30 +57,27 @@ def wait_for_end(job: Job, deadline: Optional[float] = None) -> None:
     for _ in job.watch(deadline):
         is_paused = job.state is JobState.PAUSED
         if is_paused and not was_paused:
-            note(f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}")
+            echo_err(f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}")
         was_paused = is_paused
 
 
-def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int) -> None:
+def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int, is_raw: bool = False) -> None:
     """Print lines as they come, with their rank before them when there are several."""
     width = len(str(num_ranks - 1))
     prefixes = [rank_prefix(rank, width) for rank in range(num_ranks)] if num_ranks > 1 else []
     for batch in batches:
-        if prefixes:
-            sys.stdout.write("".join([f"{prefixes[line.rank]}{line.text}\n" for line in batch]))
-        else:
-            sys.stdout.write("".join([f"{line.text}\n" for line in batch]))
-        sys.stdout.flush()
+        echo_log([LogText(prefixes[line.rank] if prefixes else "", line.text) for line in batch], is_raw=is_raw)
 
 
 def say_detached(job: Job) -> None:
-    note(f"\ndetached: {job.id} goes on. Follow it again: danlu logs -f {job.id}   End it: danlu stop {job.id}")
+    echo_err()
+    echo_err(f"detached: {job.id} goes on. Follow it again: danlu logs -f {job.id}   End it: danlu stop {job.id}")
 
 
 def say_end(job: Job) -> None:
-    note(f"{job.id} {job.state}: {job.reason.message}")
+    echo_err(f"{job.id} {job.state}: {job.reason.message}")
     entry = CATALOGUE.get(job.reason.code)
     if job.state is JobState.FAILED and entry is not None:
-        note(f"  what to do: {entry.remedy}   More: danlu show {job.id}")
+        echo_err(f"  what to do: {entry.remedy}   More: danlu show {job.id}")
     elif job.state is JobState.SUCCEEDED:
-        note(f"  results: danlu store ls {job.output}")
+        echo_err(f"  results: danlu store ls {job.output}")

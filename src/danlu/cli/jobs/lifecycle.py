@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Callable
 import typer
 
 from danlu.cli.options import AsJson, JobName, JobNames
+from danlu.cli.terminal import echo, echo_err, echo_json
 
 if TYPE_CHECKING:
     from danlu.client import Client, Job
@@ -90,13 +91,12 @@ def start(job: JobName, as_json: AsJson = False) -> None:
 
 
 def _one(name: str, verb: str, *, told: Callable[[Job], str], as_json: bool) -> None:
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         job = client.jobs.get(name)
         getattr(job, verb)()
-        print_json(job.details) if as_json else print(told(job))
+        echo_json(job.details) if as_json else echo(told(job))
 
 
 def _pausing(job: Job) -> str:
@@ -119,14 +119,13 @@ def _over(client: Client, ids: list[str]) -> dict[str, str]:
 
 
 def _report(outcome: SelectedOut, *, verb: str, as_json: bool, instead: Mapping[str, str] = {}) -> None:
-    from danlu.cli.output import note, print_json
 
     if as_json:
-        print_json(outcome)
+        echo_json(outcome)
     else:
         for job in outcome.done:
-            print(instead.get(job, f"{verb} {job}"))
+            echo(instead.get(job, f"{verb} {job}"))
         for job, problem in outcome.refused.items():
-            note(f"danlu: {problem}" if job in problem else f"danlu: {job}: {problem}")
+            echo_err(f"danlu: {problem}" if job in problem else f"danlu: {job}: {problem}")
     if outcome.refused:
         raise typer.Exit(1)

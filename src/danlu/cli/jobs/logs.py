@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Optional
 
 import typer
 
 from danlu.cli.options import JobName
+from danlu.cli.terminal import echo_json_lines, fail
 
 if TYPE_CHECKING:
     from danlu.client import LogLine
@@ -24,11 +23,14 @@ def logs(
     since: Optional[str] = typer.Option(None, help="Only what came since then, such as 10m or 2026-01-31T12:00."),
     tail: Optional[int] = typer.Option(None, "--tail", "-n", min=0, help="Only the last so many lines of each rank."),
     grep: Optional[str] = typer.Option(None, help="Only lines in which this regular expression is found."),
+    raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
 ) -> None:
     """Print or follow the logs of a job.
 
-    With several ranks every line begins with its rank. A broken connection is taken up where it broke.
+    With several ranks every line begins with its rank. A broken connection is resumed where it broke.
+    On a terminal, control characters other than colours are shown escaped; into a pipe or a file go the bytes
+    of the log.
 
     \b
     Exit codes with -f: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped. 102: no such job.
@@ -40,7 +42,6 @@ def logs(
       danlu logs mnist --tail 100 --rank 0,2-3
       danlu logs mnist --since 10m --grep 'loss=nan'
     """
-    from danlu.cli import fail
     from danlu.cli.jobs.follow import NOT_FINISHED, NOT_FOUND, exit_code, print_lines, say_detached, say_end
     from danlu.client import Client
     from danlu.client.jobs.logs import log_query
@@ -59,7 +60,8 @@ def logs(
             if as_json:
                 _print_json_lines(batches)
             else:
-                print_lines(batches, num_ranks=1 if ranks and len(ranks) == 1 else found.row.nodes)
+                num_ranks = 1 if ranks and len(ranks) == 1 else found.row.nodes
+                print_lines(batches, num_ranks=num_ranks, is_raw=raw)
             if not follow:
                 return
             found.refresh()
@@ -87,6 +89,4 @@ def parse_ranks(text: Optional[str]) -> Optional[list[int]]:
 
 def _print_json_lines(batches: Iterable[list[LogLine]]) -> None:
     for batch in batches:
-        for line in batch:
-            print(json.dumps(line._asdict(), ensure_ascii=False))
-        sys.stdout.flush()
+        echo_json_lines(line._asdict() for line in batch)

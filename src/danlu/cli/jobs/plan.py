@@ -10,6 +10,7 @@ import typer
 
 from danlu.cli.jobs.plan_explained import explained_text
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_json, one_line
 
 if TYPE_CHECKING:
     from danlu.wire.jobs import PlanOut, TaskPlanOut
@@ -37,7 +38,6 @@ def plan(
       danlu plan job.yml --explain | less
       danlu plan job.yml --set nodes=8 --json
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.client.jobs.jobfile import read_job_file
     from danlu.errors import InvalidInput
@@ -54,12 +54,12 @@ def plan(
             told = told.model_copy(update={"tasks": [task for task in told.tasks if task.rank == rank]})
         found = found.model_copy(update={"tasks": tasks, "explanation": told})
     if as_json:
-        print_json(found)
+        echo_json(found)
     elif explain:
         price = f"\n\n{price_text(found)}" if found.price_per_hour is not None else ""
-        print(f"{explained_text(found)}{price}")
+        echo_block(f"{explained_text(found)}{price}")
     else:
-        print(plan_text(found))
+        echo_block(plan_text(found))
 
 
 def plan_text(plan: PlanOut) -> str:
@@ -85,7 +85,7 @@ def _task_text(task: TaskPlanOut) -> str:
     place = [f"node {task.node}", f"host {task.host}", f"address {task.address}", f"device {devices}"]
     lines = [bold(f"rank {task.rank} ({task.role})") + "  " + ", ".join(part for part in place if part.split()[1:])]
     lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
-    lines += ["  environment", *(f"    {name}={value}" for name, value in sorted(task.env.items()))]
+    lines += ["  environment", *(one_line(f"    {name}={value}") for name, value in sorted(task.env.items()))]
     if task.image is not None:
         lines.append(f"  image {task.image.name}")
     lines += [f"  folder {mount.to} ({mount.kind} of {mount.name}, outlives the job)" for mount in task.mounts]

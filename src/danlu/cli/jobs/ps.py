@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Callable, Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import clear_screen, echo_block, echo_json
 
 if TYPE_CHECKING:
     from danlu.client import Client
@@ -39,7 +40,6 @@ def ps(
       danlu ps -w
       danlu ps -a --json | jq -r '.[].id'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     tags = _tags(tag)
@@ -53,7 +53,7 @@ def ps(
             _watch(lambda: rows_text(look(client)))
             return
         rows = look(client)
-    print_json(rows) if as_json else print(rows_text(rows, hint=not all_))
+    echo_json(rows) if as_json else echo_block(rows_text(rows, hint=not all_))
 
 
 def rows_text(rows: list[JobSummary], *, hint: bool = False) -> str:
@@ -94,10 +94,10 @@ def _watch(look: Callable[[], str]) -> None:
         while True:
             text = look()
             if sys.stdout.isatty():
-                sys.stdout.write(f"\x1b[H\x1b[2J{text}\n")
+                clear_screen()
+                echo_block(text)
             elif text != shown:
-                sys.stdout.write(f"{text}\n\n")
-            sys.stdout.flush()
+                echo_block(f"{text}\n")
             shown = text
             time.sleep(_LOOK_AGAIN_SECONDS)
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import typer
 
 from danlu.cli.jobs.follow import follow
-from danlu.cli.output import note, print_json
+from danlu.cli.terminal import echo, echo_err, echo_json
 from danlu.client import Client, Job
 
 
@@ -22,11 +22,11 @@ def send(values: Mapping[str, Any], *, folder: Optional[Path], detach: bool, as_
 def follow_or_leave(job: Job, *, detach: bool, as_json: bool) -> None:
     """Say what was submitted; follow it to its end, unless told to leave it alone."""
     if as_json:
-        print_json(job.details)
+        echo_json(job.details)
         return
     if detach:
-        print(job.id)
-        note(f"submitted {job.name}. Follow it: danlu logs -f {job.id}   See it: danlu show {job.id}")
+        echo(job.id)
+        echo_err(f"submitted {job.name}. Follow it: danlu logs -f {job.id}   See it: danlu show {job.id}")
         return
-    note(f"submitted {job.name} as {job.id}")
+    echo_err(f"submitted {job.name} as {job.id}")
     raise typer.Exit(follow(job))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from danlu.cli.options import JobName
+from danlu.cli.terminal import echo_bytes
 
 if TYPE_CHECKING:
     from danlu.client.jobs.terminals import Size, Terminal
@@ -41,7 +42,7 @@ def shell(job: JobName, rank: int = Rank) -> None:
     with Client() as client, client.jobs.get(job).terminal(rank, size=_size()) as terminal:
         signal.signal(signal.SIGWINCH, lambda *_: terminal.resize(_size()))
         with _raw_terminal():
-            code = _connect(terminal)
+            code = _connect(terminal, is_raw=True)
     raise typer.Exit(code)
 
 
@@ -49,11 +50,12 @@ def exec_(
     job: JobName,
     command: list[str] = typer.Argument(..., metavar="-- COMMAND...", help="What to run, word for word."),
     rank: int = Rank,
+    raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
 ) -> None:
     """Run a command in a running task.
 
-    It runs beside the task's own. What it prints comes out here, its errors too; what is written to this
-    command's input reaches it. Its exit code is this command's.
+    It runs beside the task's own command. Its output and errors are printed here, its input is this command's input,
+    and its exit code is this command's. On a terminal, control characters other than colours are shown escaped.
 
     \b
     Examples:
@@ -63,16 +65,14 @@ def exec_(
     from danlu.client import Client
 
     with Client() as client, client.jobs.get(job).terminal(rank, command=command) as terminal:
-        code = _connect(terminal)
+        code = _connect(terminal, is_raw=raw or not sys.stdout.isatty())
     raise typer.Exit(code)
 
 
-def _connect(terminal: Terminal) -> int:
+def _connect(terminal: Terminal, *, is_raw: bool) -> int:
     """Copy both ways until it ends; return its exit code."""
     threading.Thread(target=_copy_input, args=(terminal,), daemon=True).start()
-    for data in terminal.output():
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    echo_bytes(terminal.output(), is_raw=is_raw)
     return terminal.exit_code if terminal.exit_code is not None else 1
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import typer
 
 from danlu.cli.options import AsJson, JobName
+from danlu.cli.terminal import echo_block, echo_json, one_line, paint
 
 if TYPE_CHECKING:
     from danlu.wire.jobs import AttemptOut, EventOut, JobOut
@@ -26,7 +27,6 @@ def show(
       danlu show mnist --events
       danlu show mnist --json | jq .reason
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.spec.states import JobState
 
@@ -35,13 +35,13 @@ def show(
         happened = list(found.events()) if events else []
         waits = found.why() if found.state is JobState.QUEUED and not as_json else None
     if as_json:
-        print_json(
+        echo_json(
             {**found.details.model_dump(mode="json"), "events": [e.model_dump(mode="json") for e in happened]}
             if events
             else found.details
         )
         return
-    print(job_text(found.details, happened, waits))
+    echo_block(job_text(found.details, happened, waits))
 
 
 def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = None) -> str:
@@ -50,8 +50,9 @@ def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = No
     if job.attempts:
         parts.append(_tasks(job.attempts[-1]))
     if happened:
-        parts.append("\n".join(f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened))
-    parts += [f"note: {text}" for text in job.notes]
+        lines = (f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened)
+        parts.append("\n".join(map(one_line, lines)))
+    parts += [one_line(f"note: {text}") for text in job.notes]
     parts.append(_why(job))
     if waits is not None:
         from danlu.cli.jobs.why import why_text
@@ -62,9 +63,9 @@ def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = No
 
 
 def _facts(job: JobOut) -> str:
-    from danlu.cli.output import age, bold, lasted, state_text
+    from danlu.cli.output import age, facts, lasted, state_text
 
-    facts = {
+    values = {
         "state": state_text(job.state),
         "owner": f"{job.owner} in {job.project}",
         "nodes": f"{job.on or f'{job.nodes} x {job.device}'}, launch {job.launch}",
@@ -82,8 +83,7 @@ def _facts(job: JobOut) -> str:
         "progress": _progress(job),
         "models": f"{', '.join(job.models)} (danlu models show {job.models[-1]})" if job.models else "",
     }
-    rows = [f"  {name:<10} {_one_line(value)}" for name, value in facts.items() if value]
-    return "\n".join([bold(f"{job.id}  {job.name}"), *rows])
+    return facts(f"{job.id}  {job.name}", {name: _first_line(value) for name, value in values.items()})
 
 
 def _of_roles(job: JobOut, field: str) -> str:
@@ -140,22 +140,21 @@ def _tasks(attempt: AttemptOut) -> str:
 
 
 def _why(job: JobOut) -> str:
-    from danlu.cli.output import bold
+    from danlu.cli.output import bold, indented
     from danlu.spec.reasons import CATALOGUE
 
-    lines = [f"{bold('why')}  {job.reason.message} ({job.reason.code})"]
+    lines = [f"{bold('why')}  {indented(job.reason.message, '     ')} ({job.reason.code})"]
     entry = CATALOGUE.get(job.reason.code)
     if entry is not None:
         lines.append(f"     {entry.remedy}")
     attempt = job.attempts[-1] if job.attempts else None
     if attempt is not None and any(line.strip() for line in attempt.last_lines):
         lines.append(f"last lines of rank {attempt.first_failed_rank}:")
-        lines += [f"  {line}" for line in attempt.last_lines]
+        lines += [f"  {one_line(line)}" for line in attempt.last_lines]
     return "\n".join(lines)
 
 
 def _commands(job: JobOut) -> str:
-    from danlu.cli.output import paint
     from danlu.spec.states import JobState, is_over
 
     commands = [f"danlu logs {job.id}" if is_over(job.state) else f"danlu logs -f {job.id}"]
@@ -169,6 +168,6 @@ def _commands(job: JobOut) -> str:
     return paint("\n".join(commands), 2)
 
 
-def _one_line(text: str) -> str:
+def _first_line(text: str) -> str:
     first, _, rest = text.partition("\n")
     return f"{first} ..." if rest.strip() else first

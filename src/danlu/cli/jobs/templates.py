@@ -9,6 +9,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_err, echo_file, echo_json
 
 app = typer.Typer(name="templates", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 _Template = typer.Argument(..., metavar="TEMPLATE", help="Its name or its id.")
@@ -28,19 +29,19 @@ def ls(as_json: AsJson = False) -> None:
       danlu templates ls
       danlu templates ls --json | jq -r '.[].name'
     """
-    from danlu.cli.output import age, print_json, table
+    from danlu.cli.output import age, table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.templates.list())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (one.id, one.name, one.project, one.owner, "yes" if one.is_shared else "no", f"{age(one.changed_at)} ago")
         for one in found
     ]
-    print(table(("ID", "NAME", "PROJECT", "OWNER", "SHARED", "CHANGED"), rows))
+    echo_block(table(("ID", "NAME", "PROJECT", "OWNER", "SHARED", "CHANGED"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -54,14 +55,14 @@ def show(template: str = _Template, as_json: AsJson = False) -> None:
     """
     import yaml
 
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.templates.get(template)
-    print_json(found) if as_json else print(
-        yaml.safe_dump(found.spec, sort_keys=False, allow_unicode=True) if found.spec else "{}", end=""
-    )
+    if as_json:
+        echo_json(found)
+    else:
+        echo_file(yaml.safe_dump(found.spec, sort_keys=False, allow_unicode=True) if found.spec else "{}\n")
 
 
 @app.command(context_settings=CONTEXT)
@@ -80,7 +81,6 @@ def save(
       danlu templates save "8 NPUs" job.yml --share
       danlu templates save small job.yml --set resources.device=npu:1 --project vision
     """
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
     from danlu.client.jobs.jobfile import read_job_file
 
@@ -88,9 +88,9 @@ def save(
     with job_file.explained(), Client() as client:
         made = client.templates.save(name, job_file.values, project=project, is_shared=share)
     if as_json:
-        print_json(made)
+        echo_json(made)
     else:
-        note(f"template {made.name!r} is kept in project {made.project} as {made.id}")
+        echo_err(f"template {made.name!r} is kept in project {made.project} as {made.id}")
 
 
 @app.command(context_settings=CONTEXT)

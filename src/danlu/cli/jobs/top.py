@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Optional
 import typer
 
 from danlu.cli.options import AsJson, JobName
+from danlu.cli.terminal import clear_screen, echo, echo_block, echo_json
 
 if TYPE_CHECKING:
-    from danlu.wire.resources import ResourcesOut, TaskUse
+    from danlu.wire.usage import TaskUsage, UsageOut
 
 LOOK_SECONDS = 5.0
 POINTS = 200
@@ -34,26 +35,26 @@ def top(
       danlu top train-12 --attempt 1
       danlu top mnist --json | jq '.tasks[].lines.cpu.highest'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.jobs.get(job)
-        seen = found.resources(attempt=attempt, points=POINTS)
+        seen = found.usage(attempt=attempt, points=POINTS)
         if as_json:
-            print_json(seen)
+            echo_json(seen)
             return
-        print(use_text(seen))
+        echo_block(usage_text(seen))
         try:
             while seen.is_live and not once and sys.stdout.isatty():
                 time.sleep(LOOK_SECONDS)
-                seen = found.resources(attempt=seen.attempt, points=POINTS)
-                print(f"\x1b[H\x1b[2J{use_text(seen)}", flush=True)
+                seen = found.usage(attempt=seen.attempt, points=POINTS)
+                clear_screen()
+                echo_block(usage_text(seen))
         except KeyboardInterrupt:
-            print()
+            echo()
 
 
-def use_text(seen: ResourcesOut) -> str:
+def usage_text(seen: UsageOut) -> str:
     from danlu.cli.output import bold, table
 
     if not any(task.lines for task in seen.tasks):
@@ -71,7 +72,7 @@ def use_text(seen: ResourcesOut) -> str:
     )
 
 
-def _why_nothing(seen: ResourcesOut) -> str:
+def _why_nothing(seen: UsageOut) -> str:
     if seen.attempt == 0:
         return f"{seen.job} has not been started yet; `danlu why {seen.job}` tells what it waits for"
     if seen.is_live:
@@ -79,7 +80,7 @@ def _why_nothing(seen: ResourcesOut) -> str:
     return f"nothing was measured of attempt {seen.attempt} of {seen.job}: it was over too soon, or its log was removed"
 
 
-def _cells(task: TaskUse, *, is_live: bool) -> list[tuple[str, str]]:
+def _cells(task: TaskUsage, *, is_live: bool) -> list[tuple[str, str]]:
     return [
         ("RANK", str(task.rank)),
         ("NODE", task.node),
@@ -94,7 +95,7 @@ def _cells(task: TaskUse, *, is_live: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(task: TaskUse, quantity: str, *, is_live: bool) -> str:
+def _shown(task: TaskUsage, quantity: str, *, is_live: bool) -> str:
     """What it is now; of a task that is over, the mean and the peak."""
     line = task.lines.get(quantity)
     if line is None:
@@ -120,7 +121,7 @@ def _size(value: float) -> str:
     return show_size(value)
 
 
-def _course(task: TaskUse) -> str:
+def _course(task: TaskUsage) -> str:
     from danlu.cli.sparkline import sparkline
 
     line = task.lines.get("cpu")

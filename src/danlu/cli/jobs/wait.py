@@ -7,6 +7,7 @@ from typing import Optional
 import typer
 
 from danlu.cli.options import AsJson, JobNames
+from danlu.cli.terminal import echo_err, echo_json, fail
 
 
 def wait(
@@ -26,9 +27,7 @@ def wait(
     """
     import time
 
-    from danlu.cli import fail
     from danlu.cli.jobs.follow import NOT_FINISHED, NOT_FOUND, exit_code, say_detached, say_end, wait_for_end
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
     from danlu.errors import NotFound
 
@@ -45,13 +44,13 @@ def wait(
                 if not as_json:
                     say_end(job)
             except TimeoutError:
-                note(f"{job.id} is still {job.state}: {job.reason.message}")
+                echo_err(f"{job.id} is still {job.state}: {job.reason.message}")
             except KeyboardInterrupt:
                 say_detached(job)
                 raise typer.Exit(NOT_FINISHED) from None
             codes.append(exit_code(job.state))
         if as_json:
-            print_json([job.details for job in found])
+            echo_json([job.details for job in found])
     # what is not finished may still become anything; after that the worst counts
     raise typer.Exit(next((code for code in (NOT_FINISHED, 100, 103) if code in codes), 0))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from danlu.cli.options import AsJson, JobName
+from danlu.cli.terminal import echo_block, echo_json, one_line
 
 if TYPE_CHECKING:
     from danlu.wire.why import WhyOut
@@ -20,21 +21,20 @@ def why(job: JobName, as_json: AsJson = False) -> None:
       danlu why mnist
       danlu why train-12 --json | jq .limit
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.jobs.get(job).why()
-    print_json(found) if as_json else print(why_text(found))
+    echo_json(found) if as_json else echo_block(why_text(found))
 
 
 def why_text(found: WhyOut) -> str:
-    lines = ["\n  ".join(found.sentence.split("; "))]
+    lines = ["\n  ".join(map(one_line, found.sentence.split("; ")))]
     if found.ahead:
-        lines.append(f"ahead of it: {', '.join(found.ahead)}")
+        lines.append(one_line(f"ahead of it: {', '.join(found.ahead)}"))
     if found.estimate is not None:
         lines.append(f"room for it by {found.estimate.starts_at:%Y-%m-%d %H:%M:%S} UTC, from {found.estimate.basis}")
     if found.would_help:
         lines.append("what would help:")
-        lines += [f"  {text}" for text in found.would_help]
+        lines += [f"  {one_line(text)}" for text in found.would_help]
     return "\n".join(lines)

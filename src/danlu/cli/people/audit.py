@@ -9,6 +9,7 @@ from typing import Any, Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_err, echo_json
 
 
 def audit(
@@ -34,7 +35,7 @@ def audit(
     """
     from itertools import islice
 
-    from danlu.cli.output import note, print_json, table
+    from danlu.cli.output import table
     from danlu.client import Client
 
     begin, end = moment(since, "--since"), moment(until, "--until")
@@ -43,7 +44,7 @@ def audit(
         found = list(islice(events, limit + 1))
     shown = found[:limit][::-1]
     if as_json:
-        print_json(shown)
+        echo_json(shown)
         return
     rows = [
         (
@@ -57,9 +58,9 @@ def audit(
         )
         for event in shown
     ]
-    print(table(("TIME", "WHO", "ACTION", "OBJECT", "FROM", "BY", "DETAILS"), rows))
+    echo_block(table(("TIME", "WHO", "ACTION", "OBJECT", "FROM", "BY", "DETAILS"), rows))
     if len(found) > limit:
-        note(f"these are the newest {limit}; -n shows more")
+        echo_err(f"these are the newest {limit}; -n shows more")
 
 
 def moment(text: Optional[str], option: str) -> Optional[datetime]:

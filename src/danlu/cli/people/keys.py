@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 app = typer.Typer(name="keys", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 
@@ -29,13 +30,13 @@ def ls(
       danlu keys ls
       danlu keys ls --user ada
     """
-    from danlu.cli.output import age, print_json, table
+    from danlu.cli.output import age, table
     from danlu.client import Client
 
     with Client() as client:
         found = sorted(client.keys.list(user=user), key=lambda key: key.created_at)
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (
@@ -47,7 +48,7 @@ def ls(
         )
         for key in found
     ]
-    print(table(("ID", "MADE", "EXPIRES", "USED", "NAME"), rows))
+    echo_block(table(("ID", "MADE", "EXPIRES", "USED", "NAME"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -63,16 +64,15 @@ def new(
       danlu keys new --name ci --days 90
       DANLU_API_KEY=$(danlu keys new --name notebook) python notebook.py
     """
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
 
     with Client() as client:
         made = client.keys.make(name, expires_in_days=days)
     if as_json:
-        print_json(made)
+        echo_json(made)
         return
-    print(made.api_key)
-    note(f"key {made.id}; it is not shown again. danlu keys rm {made.id} deletes it")
+    echo(made.api_key)
+    echo_err(f"key {made.id}; it is not shown again. danlu keys rm {made.id} deletes it")
 
 
 @app.command(context_settings=CONTEXT)
@@ -90,4 +90,4 @@ def rm(
     with Client() as client:
         for key in keys:
             client.keys.delete(key)
-            print(f"deleted {key}")
+            echo(f"deleted {key}")

@@ -8,6 +8,7 @@ from typing import Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_err, echo_json
 
 
 def login(
@@ -49,7 +50,7 @@ def login(
         credentials = body(SignIn, name=name, password=ask_password(password_stdin))
     key = sign_in(address, credentials, key_name=f"danlu login on {socket.gethostname()}"[:100])
     save(user_file(), {"url": address, "api_key": key.api_key, "key_id": key.id})
-    print(f"signed in at {address}; the key is in {user_file()}")
+    echo(f"signed in at {address}; the key is in {user_file()}")
 
 
 def logout() -> None:
@@ -59,7 +60,6 @@ def logout() -> None:
     Examples:
       danlu logout
     """
-    from danlu.cli.output import note
     from danlu.client import Client
     from danlu.client.config import read_file, save, user_file
     from danlu.errors import DanluError
@@ -67,39 +67,42 @@ def logout() -> None:
     path = user_file()
     kept = read_file(path)
     if "api_key" not in kept:
-        print("not signed in")
+        echo("not signed in")
         return
     if "key_id" in kept:
         try:
             with Client(url=kept.get("url"), api_key=kept["api_key"]) as client:
                 client.keys.delete(kept["key_id"])
         except DanluError as error:
-            note(f"danlu: the key is forgotten here, but could not be deleted on the server: {error.message}")
+            echo_err(f"danlu: the key is forgotten here, but could not be deleted on the server: {error.message}")
     save(path, {name: value for name, value in kept.items() if name == "url"})
-    print(f"signed out; {path} holds no key any more")
+    echo(f"signed out; {path} holds no key any more")
 
 
 def whoami(as_json: AsJson = False) -> None:
-    """Show who you are, and where.
+    """Show who you are, and where. Inside a job: which job it is.
 
     \b
     Examples:
       danlu whoami
       danlu whoami --json | jq -r .name
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         me = client.me()
     if as_json:
-        print_json(me)
+        echo_json(me)
         return
     settings = client.settings
-    print(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
+    if me.job is not None:
+        echo(f"{me.job} attempt {me.attempt}, a job of {me.name} in {', '.join(me.projects)}, at {settings.url}")
+        return
+    echo(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
     shown = ", ".join(f"{project} ({role})" for project, role in sorted(me.roles.items()))
-    print(f"  projects {shown or '-'}")
-    print(f"  address from {settings.url_from}, key from {settings.key_from}")
+    echo(f"  projects {shown or '-'}")
+    echo(f"  default  {me.default_project or '-'}")
+    echo(f"  address from {settings.url_from}, key from {settings.key_from}")
 
 
 def passwd(
@@ -121,7 +124,7 @@ def passwd(
         me = client.me()
         current = ask_password(password_stdin, "password so far: ") if me.has_password else None
         client.set_password(ask_new_password(password_stdin), current=current)
-    print(f"the password of {me.name} is changed")
+    echo(f"the password of {me.name} is changed")
 
 
 def ask_password(from_stdin: bool, prompt: str = "password: ") -> str:

@@ -1,4 +1,4 @@
-"""`danlu projects ls|show|new|rename|describe|archive|unarchive|rm|add|remove`"""
+"""`danlu projects ls|show|new|rename|describe|archive|unarchive|rm|add|remove`; invitations have a file of their own"""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.people import invitations
+from danlu.cli.terminal import echo, echo_block, echo_json
 
 if TYPE_CHECKING:
     from danlu.wire.projects import ProjectOut
@@ -32,19 +34,19 @@ def ls(as_json: AsJson = False) -> None:
     Examples:
       danlu projects ls
     """
-    from danlu.cli.output import print_json, table
+    from danlu.cli.output import table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.projects.list())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (one.name, str(one.role or "-"), "archived" if one.is_archived else "active", _brief(one.description))
         for one in found
     ]
-    print(table(("NAME", "YOU", "STATE", "DESCRIPTION"), rows))
+    echo_block(table(("NAME", "YOU", "STATE", "DESCRIPTION"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -157,7 +159,7 @@ def rm(project: Project) -> None:
 
     with Client() as client:
         client.projects.delete(project)
-    print(f"deleted {project}")
+    echo(f"deleted {project}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -166,11 +168,10 @@ def add(
     users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people."),
     role: str = typer.Option("member", help="owner, member or viewer."),
 ) -> None:
-    """Add people to a project, or change their role in it.
+    """Change the role of members. An admin adds anybody; owners invite people: danlu projects invite.
 
     \b
     Examples:
-      danlu projects add vision grace
       danlu projects add vision ada --role owner
     """
     from danlu.client import Client
@@ -178,7 +179,7 @@ def add(
     with Client() as client:
         for user in users:
             client.projects.set_member(project, user, role)
-            print(f"{user} is {role} of {project}")
+            echo(f"{user} is {role} of {project}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -196,22 +197,29 @@ def remove(
     with Client() as client:
         for user in users:
             client.projects.remove_member(project, user)
-            print(f"{user} is no member of {project} any more")
+            echo(f"{user} is no member of {project} any more")
+
+
+app.command(context_settings=CONTEXT)(invitations.invite)
+app.command(context_settings=CONTEXT)(invitations.invitations)
+app.command(context_settings=CONTEXT)(invitations.withdraw)
+app.command(context_settings=CONTEXT)(invitations.accept)
+app.command(context_settings=CONTEXT)(invitations.decline)
+app.command(context_settings=CONTEXT)(invitations.default)
 
 
 def _print(project: ProjectOut, as_json: bool) -> None:
-    from danlu.cli.output import print_json
 
     if as_json:
-        print_json(project)
+        echo_json(project)
         return
-    print(f"{project.name}{' (archived)' if project.is_archived else ''}")
+    echo(f"{project.name}{' (archived)' if project.is_archived else ''}")
     if project.description:
-        print(f"  {_brief(project.description)}")
+        echo(f"  {_brief(project.description)}")
     for member in project.members:
-        print(f"  {member.role!s:8} {member.name}{'' if member.is_active else ' (disabled)'}")
-    print(f"  buckets  {', '.join(project.buckets) or '-'}")
-    print(f"  jobs     {project.num_jobs}, of them {project.num_open_jobs} wait or run")
+        echo(f"  {member.role!s:8} {member.name}{'' if member.is_active else ' (disabled)'}")
+    echo(f"  buckets  {', '.join(project.buckets) or '-'}")
+    echo(f"  jobs     {project.num_jobs}, of them {project.num_open_jobs} wait or run")
 
 
 def _brief(text: str) -> str:

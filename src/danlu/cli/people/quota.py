@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_json
 
 if TYPE_CHECKING:
     from danlu.client import Client
@@ -31,12 +32,11 @@ def show(project: Optional[str] = _Project, as_json: AsJson = False) -> None:
       danlu quota show
       danlu quota show --project vision
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.quotas.get(project or _only_project(client))
-    print_json(found) if as_json else print(quotas_text(found))
+    echo_json(found) if as_json else echo_block(quotas_text(found))
 
 
 @app.command("set", context_settings=CONTEXT)
@@ -61,7 +61,7 @@ def set_(
     with Client() as client:
         name = project or _only_project(client)
         done = client.quotas.set(name, users={user: wanted}) if user else client.quotas.set(name, wanted)
-    print(quotas_text(done))
+    echo_block(quotas_text(done))
 
 
 def quotas_text(found: QuotasOut) -> str:

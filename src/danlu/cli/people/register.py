@@ -7,6 +7,7 @@ from typing import Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_json
 
 
 def register(
@@ -28,7 +29,6 @@ def register(
       danlu register ada --full-name 'Ada Lovelace' --email ada@example.org --note 'vision team'
       danlu register ada --url https://danlu.example.org --password-stdin < password.txt
     """
-    from danlu.cli.output import print_json
     from danlu.cli.people.login import ask_new_password
     from danlu.client.config import clean_url, load_settings
     from danlu.client.http import Http
@@ -41,4 +41,4 @@ def register(
         )
     finally:
         http.close()
-    print_json(answer) if as_json else print(answer.message)
+    echo_json(answer) if as_json else echo(answer.message)

@@ -8,6 +8,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 if TYPE_CHECKING:
     from danlu.wire.people import LinkOut, UserOut
@@ -35,23 +36,23 @@ def ls(as_json: AsJson = False) -> None:
       danlu users ls
       danlu users ls --json | jq -r '.waiting[].id'
     """
-    from danlu.cli.output import age, note, print_json, table, to_plain
+    from danlu.cli.output import age, table
     from danlu.client import Client
 
     with Client() as client:
         waiting = list(client.people.waiting()) if client.me().is_admin else []
         found = list(client.people.list())
     if as_json:
-        print_json({"users": to_plain(found), "waiting": to_plain(waiting)})
+        echo_json({"users": found, "waiting": waiting})
         return
     rows = [
         (user.name, str(user.state), "admin" if user.is_admin else "-", _ago(user.signed_in_at), user.full_name or "-")
         for user in found
     ]
-    print(table(("NAME", "STATE", "ADMIN", "SIGNED IN", "FULL NAME"), rows))
+    echo_block(table(("NAME", "STATE", "ADMIN", "SIGNED IN", "FULL NAME"), rows))
     if not waiting:
         return
-    note("")
+    echo_err()
     asking = [
         (
             one.id,
@@ -62,8 +63,8 @@ def ls(as_json: AsJson = False) -> None:
         )
         for one in waiting
     ]
-    print(table(("WAITING", "NAME", "ASKED", "FROM", "WHO"), asking))
-    note("danlu users approve NAME lets somebody in, danlu users reject NAME does not")
+    echo_block(table(("WAITING", "NAME", "ASKED", "FROM", "WHO"), asking))
+    echo_err("danlu users approve NAME lets somebody in, danlu users reject NAME does not")
 
 
 @app.command(context_settings=CONTEXT)
@@ -116,7 +117,7 @@ def reject(
 
     with Client() as client:
         client.people.reject(who)
-    print(f"rejected {who}")
+    echo(f"rejected {who}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -181,17 +182,16 @@ def disable(
     Examples:
       danlu users disable mallory --stop-jobs
     """
-    from danlu.cli.output import note, print_json
     from danlu.client import Client
 
     with Client() as client:
         user = client.people.disable(name, stops_jobs=stop_jobs)
     if as_json:
-        print_json(user)
+        echo_json(user)
         return
-    print(f"{name} is disabled")
+    echo(f"{name} is disabled")
     if user.num_open_jobs and not stop_jobs:
-        note(f"{user.num_open_jobs} of their jobs go on; danlu users disable {name} --stop-jobs stops them")
+        echo_err(f"{user.num_open_jobs} of their jobs go on; danlu users disable {name} --stop-jobs stops them")
 
 
 @app.command(context_settings=CONTEXT)
@@ -228,32 +228,28 @@ def admin(
 
 
 def _print_user(user: UserOut, as_json: bool) -> None:
-    from danlu.cli.output import print_json
+    from danlu.cli.output import facts
 
     if as_json:
-        print_json(user)
+        echo_json(user)
         return
-    print(f"{user.name}{' (admin)' if user.is_admin else ''} is {user.state}")
-    facts = {
-        "full name": user.full_name,
-        "mail": user.email,
+    values = {
+        "full name": user.full_name or "",
+        "mail": user.email or "",
         "projects": ", ".join(f"{project} ({role})" for project, role in sorted((user.projects or {}).items())),
-        "open jobs": None if user.num_open_jobs is None else str(user.num_open_jobs),
-        "signed in": _ago(user.signed_in_at) if user.signed_in_at else None,
+        "open jobs": "" if user.num_open_jobs is None else str(user.num_open_jobs),
+        "signed in": _ago(user.signed_in_at) if user.signed_in_at else "",
     }
-    for label, value in facts.items():
-        if value:
-            print(f"  {label:10} {value}")
+    echo_block(facts(f"{user.name}{' (admin)' if user.is_admin else ''} is {user.state}", values))
 
 
 def _print_link(made: LinkOut, as_json: bool) -> None:
-    from danlu.cli.output import note, print_json
 
     if as_json:
-        print_json(made)
+        echo_json(made)
         return
-    print(made.url)
-    note(f"for {made.user}, once, until {made.expires_at:%Y-%m-%d %H:%M} UTC: danlu login --new-password 'LINK'")
+    echo(made.url)
+    echo_err(f"for {made.user}, once, until {made.expires_at:%Y-%m-%d %H:%M} UTC: danlu login --new-password 'LINK'")
 
 
 def _ago(moment: object) -> str:

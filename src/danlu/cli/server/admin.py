@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Optional
@@ -12,6 +10,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import counter, echo, echo_err, echo_json
 
 app = typer.Typer(name="admin", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 DataDir = typer.Option(None, help="The data folder of the server.", show_default="DANLU_SERVER_DATA_DIR, else ~/.danlu")
@@ -45,7 +44,7 @@ def backup(
 
     done = _tools().backup(to, data_dir, with_key=with_key)
     rows = sum(done.num_rows.values())
-    print(f"{to}: {rows} rows, a list of {done.num_objects} objects ({show_size(done.num_bytes)})")
+    echo(f"{to}: {rows} rows, a list of {done.num_objects} objects ({show_size(done.num_bytes)})")
 
 
 @app.command(context_settings=CONTEXT)
@@ -63,14 +62,14 @@ def restore(
       danlu admin restore danlu.zip --data-dir /srv/danlu
     """
     done = _tools().restore(source, data_dir)
-    print(
+    echo(
         f"{sum(done.num_rows.values())} rows are back; {done.num_objects - len(done.missing)} of "
         f"{done.num_objects} objects are there"
     )
     for name in done.missing[:10]:
-        print(f"danlu: missing: {name}", file=sys.stderr)
+        echo_err(f"danlu: missing: {name}")
     if done.missing:
-        print(f"danlu: {len(done.missing)} objects are missing; copy them into the store", file=sys.stderr)
+        echo_err(f"danlu: {len(done.missing)} objects are missing; copy them into the store")
         raise typer.Exit(1)
 
 
@@ -91,8 +90,8 @@ def migrate_store(
       danlu admin migrate-store --objects-only    while the server runs
       danlu admin migrate-store                   when it is stopped
     """
-    for told in _tools().migrate_store(data_dir, objects_only=objects_only, said=_count("objects")):
-        print(told)
+    for told in _tools().migrate_store(data_dir, objects_only=objects_only, said=counter("objects")):
+        echo(told)
 
 
 @app.command(context_settings=CONTEXT)
@@ -110,21 +109,20 @@ def clean(
       danlu admin clean --dry-run
       danlu admin clean
     """
-    from danlu.cli.output import print_json
     from danlu.spec.units import show_size
 
     found = []
     for leftover in _tools().leftovers(data_dir):
         found.append({"kind": leftover.kind.value, "name": leftover.name, "size": leftover.size})
         if not as_json:
-            print(f"{leftover.kind.value:<22} {show_size(leftover.size):>10}  {leftover.name}")
+            echo(f"{leftover.kind.value:<22} {show_size(leftover.size):>10}  {leftover.name}")
         if not dry_run:
             leftover.remove()
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     total = show_size(sum(int(str(item["size"])) for item in found))
-    print(f"{len(found)} things, {total}, {'would be removed' if dry_run else 'removed'}")
+    echo(f"{len(found)} things, {total}, {'would be removed' if dry_run else 'removed'}")
 
 
 def _tools() -> ModuleType:
@@ -138,13 +136,3 @@ def _tools() -> ModuleType:
             raise
         raise MissingExtra(f"this needs {error.name!r}; pip install 'danlu[server]' brings it") from error
     return tools
-
-
-def _count(noun: str) -> Callable[[int], None]:
-    """Say how many, on a terminal."""
-
-    def said(number: int) -> None:
-        if sys.stderr.isatty() and number % 100 == 0:
-            print(f"\r{number} {noun}", end="", file=sys.stderr, flush=True)
-
-    return said

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo_block, echo_json, paint
 
 if TYPE_CHECKING:
     from danlu.cli.server.checks import Finding
@@ -29,7 +30,6 @@ def doctor(
       danlu doctor --data-dir /srv/danlu
       danlu doctor --json | jq '.[] | select(.level != "good")'
     """
-    from danlu.cli.output import print_json
     from danlu.cli.server.checks import Level, check_folder, check_machine, check_server, data_folder
     from danlu.client.config import load_settings
 
@@ -38,15 +38,14 @@ def doctor(
     for finding in (check_folder(folder, is_named=is_named), *check_machine(folder), *check_server(load_settings())):
         findings.append(finding)
         if not as_json:
-            print(finding_text(finding), flush=True)
+            echo_block(finding_text(finding))
     if as_json:
-        print_json([finding._asdict() for finding in findings])
+        echo_json([finding._asdict() for finding in findings])
     if any(finding.level is Level.BAD for finding in findings):
         raise typer.Exit(1)
 
 
 def finding_text(finding: Finding) -> str:
-    from danlu.cli.output import paint
     from danlu.cli.server.checks import Level
 
     colours = {Level.GOOD: 32, Level.LACKING: 33, Level.BAD: 31}

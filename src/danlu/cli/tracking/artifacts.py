@@ -10,6 +10,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json, one_line, progress_bar
 
 if TYPE_CHECKING:
     from danlu.content.manifest import Manifest
@@ -49,12 +50,11 @@ def list_(
     """
     from itertools import islice
 
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         rows = list(islice(client.artifacts.list(prefix, label=label, project=project), limit))
-    print_json(rows) if as_json else print(_artifacts_text(rows))
+    echo_json(rows) if as_json else echo_block(_artifacts_text(rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -66,12 +66,11 @@ def versions(name: Name, project: Project = None, as_json: AsJson = False) -> No
       danlu artifacts versions mnist-model
       danlu artifacts versions mnist-model --json | jq '.[0].size'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         rows = list(client.artifacts.versions(name, project=project))
-    print_json(rows) if as_json else print(_versions_text(rows))
+    echo_json(rows) if as_json else echo_block(_versions_text(rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -83,16 +82,15 @@ def show(ref: Ref, project: Project = None, as_json: AsJson = False) -> None:
       danlu artifacts show mnist-model
       danlu artifacts show mnist-model:3 --json | jq .files
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         version = client.artifacts.get(ref, project=project)
         found = client.artifacts.manifest(version)
     if as_json:
-        print_json({**version.model_dump(mode="json"), **_contents(found)})
+        echo_json({**version.model_dump(mode="json"), **_contents(found)})
         return
-    print(_version_text(version, found))
+    echo_block(_version_text(version, found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -121,8 +119,6 @@ def upload(
       danlu artifacts upload vision/photos images/ --label cleaned
       danlu artifacts upload mnist-model model.pt -r data=s3://bucket/mnist/ --alias best
     """
-    from danlu.cli.cluster.store import progress_bar
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.client.tracking.artifacts import Draft, plan
     from danlu.spec.units import show_size
@@ -134,9 +130,9 @@ def upload(
     with Client() as client, progress_bar() as progress:
         done = client.artifacts.send(draft, sources, progress=None if as_json else progress)
     if as_json:
-        print_json({**done.version.model_dump(mode="json"), "sent_bytes": done.sent_bytes})
+        echo_json({**done.version.model_dump(mode="json"), "sent_bytes": done.sent_bytes})
         return
-    print(
+    echo(
         f"{done.version.name}:{done.version.version}  {done.version.num_files} files, {show_size(done.size)}, "
         f"of which {show_size(done.sent_bytes)} were sent  {done.version.id}"
     )
@@ -159,8 +155,6 @@ def download(
       danlu artifacts download mnist-model
       danlu artifacts download mnist-model:3 models/ --only model.pt
     """
-    from danlu.cli.cluster.store import progress_bar
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.spec.units import show_size
 
@@ -168,9 +162,9 @@ def download(
         version = client.artifacts.get(ref, project=project)
         paths = client.artifacts.download(version, to, only=only, progress=None if as_json else progress)
     if as_json:
-        print_json([str(path) for path in paths])
+        echo_json([str(path) for path in paths])
         return
-    print(f"{version.name}:{version.version}  {len(paths)} files, {show_size(version.size)} in all, below {to}")
+    echo(f"{version.name}:{version.version}  {len(paths)} files, {show_size(version.size)} in all, below {to}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -190,7 +184,6 @@ def label(
       danlu artifacts label mnist-model:3 --add released --alias best
       danlu artifacts label mnist-model --remove draft -d "trained on the cleaned data"
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
@@ -202,7 +195,7 @@ def label(
             aliases=sorted({*version.aliases, *alias}),
             description=description,
         )
-    print_json(changed) if as_json else print(_versions_text([changed]))
+    echo_json(changed) if as_json else echo_block(_versions_text([changed]))
 
 
 @app.command(context_settings=CONTEXT)
@@ -221,7 +214,6 @@ def delete(
       danlu artifacts delete mnist-model:1
       danlu artifacts delete mnist-model --all
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
     from danlu.content.names import is_artifact_id
 
@@ -234,9 +226,9 @@ def delete(
             client.artifacts.delete(ref, project=project)
             num_versions = 1
     if as_json:
-        print_json({"num_versions": num_versions})
+        echo_json({"num_versions": num_versions})
         return
-    print(f"deleted {num_versions} version{'' if num_versions == 1 else 's'} of {ref.partition(':')[0]}")
+    echo(f"deleted {num_versions} version{'' if num_versions == 1 else 's'} of {ref.partition(':')[0]}")
 
 
 def _references(texts: Sequence[str]) -> dict[str, str]:
@@ -291,7 +283,7 @@ def _versions_text(rows: Sequence[VersionOut]) -> str:
 
 
 def _version_text(version: VersionOut, found: Manifest) -> str:
-    from danlu.cli.output import bold
+    from danlu.cli.output import facts
     from danlu.spec.units import show_size
 
     about = {
@@ -306,11 +298,10 @@ def _version_text(version: VersionOut, found: Manifest) -> str:
         "manifest": version.manifest,
         "description": version.description,
     }
-    lines = [bold(f"{version.name}:{version.version}")]
-    lines += [f"  {name:<12} {value}" for name, value in about.items() if value]
+    lines = [facts(f"{version.name}:{version.version}", about, width=12)]
     lines.append(f"{len(found.files)} files, {show_size(version.size)}")
-    lines += [f"  {show_size(one.size):>10}  {one.path}" for one in found.files]
+    lines += [f"  {show_size(one.size):>10}  {one_line(one.path)}" for one in found.files]
     if found.references:
         lines.append(f"{len(found.references)} references")
-        lines += [f"  {one.path} -> {one.uri}" for one in found.references]
+        lines += [one_line(f"  {one.path} -> {one.uri}") for one in found.references]
     return "\n".join(lines)

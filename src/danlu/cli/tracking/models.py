@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from danlu.cli import CONTEXT, fail
+from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json, fail
 
 if TYPE_CHECKING:
     from danlu.wire.models import ModelComparison, ModelOut, ModelVersionOut
@@ -43,13 +44,13 @@ def list_(
       danlu models list
       danlu models list mnist --tag team=vision
     """
-    from danlu.cli.output import age, print_json, table
+    from danlu.cli.output import age, table
     from danlu.client import Client
 
     with Client() as client:
         found = list(client.models.list(name, project=project, tags=_pairs(tag, "--tag")))
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (
@@ -63,7 +64,7 @@ def list_(
         )
         for one in found
     ]
-    print(table(("NAME", "PROJECT", "VERSIONS", "ALIASES", "FORMAT", "AGE", "DESCRIPTION"), rows))
+    echo_block(table(("NAME", "PROJECT", "VERSIONS", "ALIASES", "FORMAT", "AGE", "DESCRIPTION"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -155,14 +156,14 @@ def versions(model: Model, as_json: AsJson = False) -> None:
     Examples:
       danlu models versions mnist
     """
-    from danlu.cli.output import age, print_json, table
+    from danlu.cli.output import age, table
     from danlu.client import Client
     from danlu.spec.units import show_size
 
     with Client() as client:
         found = list(client.models.versions(model))
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
     rows = [
         (
@@ -177,7 +178,7 @@ def versions(model: Model, as_json: AsJson = False) -> None:
         )
         for one in found
     ]
-    print(table(("VERSION", "ALIASES", "FORMAT", "SIZE", "SOURCE", "METRICS", "OWNER", "AGE"), rows))
+    echo_block(table(("VERSION", "ALIASES", "FORMAT", "SIZE", "SOURCE", "METRICS", "OWNER", "AGE"), rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -196,15 +197,14 @@ def compare(
       danlu models compare mnist
       danlu models compare mnist 3 champion --all
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.models.compare(model, which or ())
     if as_json:
-        print_json(found)
+        echo_json(found)
         return
-    print(comparison_text(found, is_all=all_))
+    echo_block(comparison_text(found, is_all=all_))
 
 
 @app.command(context_settings=CONTEXT)
@@ -226,7 +226,7 @@ def alias(
     with Client() as client:
         if remove:
             client.models.remove_alias(model, name)
-            print(f"{model} has no alias {name} any more")
+            echo(f"{model} has no alias {name} any more")
             return
         _print_version(client.models.alias(model, name), as_json)
 
@@ -246,7 +246,6 @@ def tag(
       danlu models tag mnist:3 stage=trial checked=     one version; the tag checked goes
       danlu models tag mnist -d 'Digits, 28 x 28'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     changes = _pairs(tags, "KEY=VALUE")
@@ -259,7 +258,7 @@ def tag(
         found = client.models.change(
             model, tags=_merged(client.models.get(model).tags, changes), description=description
         )
-    print_json(found) if as_json else print(model_text(found))
+    echo_json(found) if as_json else echo_block(model_text(found))
 
 
 @app.command(context_settings=CONTEXT)
@@ -274,15 +273,14 @@ def download(
     Examples:
       danlu models download mnist:champion ./mnist
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         files = client.models.download(model, to)
     if as_json:
-        print_json([str(file) for file in files])
+        echo_json([str(file) for file in files])
         return
-    print(f"{len(files)} file{'' if len(files) == 1 else 's'} in {to}")
+    echo(f"{len(files)} file{'' if len(files) == 1 else 's'} in {to}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -299,7 +297,6 @@ def delete(
       danlu models delete mnist:2
       danlu models delete mnist --files --yes
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
@@ -311,20 +308,20 @@ def delete(
                 typer.confirm(f"forget {found.name} with {found.num_versions} versions?", abort=True)
             gone = client.models.delete(model, files=files)
     if as_json:
-        print_json(gone)
+        echo_json(gone)
         return
     kept = "its files stay" if not files else f"{gone.num_files} files were deleted"
-    print(f"deleted {model} ({gone.num_versions} version{'' if gone.num_versions == 1 else 's'}; {kept})")
+    echo(f"deleted {model} ({gone.num_versions} version{'' if gone.num_versions == 1 else 's'}; {kept})")
 
 
 def version_text(one: ModelVersionOut) -> str:
     """A version for people."""
-    from danlu.cli.output import age, bold
+    from danlu.cli.output import age, facts
     from danlu.spec.units import show_size
 
     files = f"{one.num_files} file{'' if one.num_files == 1 else 's'}, {show_size(one.size)}"
     where = one.path if one.path is not None else f"those of {one.source}"
-    facts = {
+    values = {
         "aliases": ", ".join(one.aliases),
         "about": " ".join(one.description.split()),
         "from": f"{one.source_name} ({one.source})" if one.source_name not in ("", one.source) else one.source,
@@ -340,22 +337,22 @@ def version_text(one: ModelVersionOut) -> str:
         "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
         "by": f"{one.owner}, {one.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(one.created_at)} ago)",
     }
-    rows = [f"  {name:<9} {' '.join(str(value).split())}" for name, value in facts.items() if value and value != "-"]
-    title = bold(f"{one.model}:{one.version}") + f"  in {one.project}  {one.id}"
-    return "\n".join([title, *rows, "", f"where it comes from: danlu flow {one.id} --up"])
+    shown = {name: " ".join(str(value).split()) for name, value in values.items() if value != "-"}
+    title = f"{one.model}:{one.version}  in {one.project}  {one.id}"
+    return f"{facts(title, shown)}\n\nlineage: danlu flow {one.id} --up"
 
 
 def model_text(one: ModelOut) -> str:
+    from danlu.cli.output import facts
+
     aliases = ", ".join(f"{alias}={version}" for alias, version in one.aliases.items())
-    facts = {
+    values = {
         "about": " ".join(one.description.split()),
         "versions": str(one.num_versions),
         "aliases": aliases,
         "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
     }
-    return "\n".join(
-        [f"{one.name}  in {one.project}", *(f"  {name:<9} {value}" for name, value in facts.items() if value)]
-    )
+    return facts(f"{one.name}  in {one.project}", values)
 
 
 def comparison_text(found: ModelComparison, *, is_all: bool) -> str:
@@ -375,9 +372,8 @@ def comparison_text(found: ModelComparison, *, is_all: bool) -> str:
 
 
 def _print_version(version: ModelVersionOut, as_json: bool) -> None:
-    from danlu.cli.output import print_json
 
-    print_json(version) if as_json else print(version_text(version))
+    echo_json(version) if as_json else echo_block(version_text(version))
 
 
 def _metrics(one: ModelVersionOut, most: Optional[int]) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint
 
 if TYPE_CHECKING:
     from danlu.client.tracking.runs import Run
@@ -53,12 +54,11 @@ def ls(
       danlu runs ls "state = died or label in (baseline, 'second try')" -f vision
       danlu runs ls --json | jq -r '.[].id'
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         rows = list(client.runs.list(filter_, folder=folder, job=job, deleted=deleted, limit=limit))
-    print_json(rows) if as_json else print(rows_text(rows))
+    echo_json(rows) if as_json else echo_block(rows_text(rows))
 
 
 @app.command(context_settings=CONTEXT)
@@ -70,15 +70,14 @@ def show(run: RunName, as_json: AsJson = False) -> None:
       danlu runs show mnist
       danlu runs show run-abcdefghijklmnopqrstuvwxyz --json | jq .hparams
     """
-    from danlu.cli.output import print_json
     from danlu.client import Client
 
     with Client() as client:
         found = client.runs.get(run)
         if as_json:
-            print_json(found.details)
+            echo_json(found.details)
             return
-        print(run_text(found, found.series()))
+        echo_block(run_text(found, found.series()))
 
 
 @app.command(context_settings=CONTEXT)
@@ -95,7 +94,6 @@ def compare(
       danlu runs compare baseline wider
       danlu runs compare baseline wider deeper -m val/acc -m val/loss
     """
-    from danlu.cli.output import print_json
     from danlu.cli.tracking.compare import as_data, as_text
     from danlu.client import Client
 
@@ -106,9 +104,9 @@ def compare(
         wanted = metric or list(dict.fromkeys(f"{one.type}/{one.name}" for run in found for one in run.metrics))
         lines = client.runs.points([run.id for run in found], wanted, max_points=_SPARK_POINTS) if wanted else []
     if as_json:
-        print_json(as_data(found, wanted, lines))
+        echo_json(as_data(found, wanted, lines))
         return
-    print(as_text(found, wanted, lines, with_same=all_))
+    echo_block(as_text(found, wanted, lines, with_same=all_))
 
 
 @app.command(context_settings=CONTEXT)
@@ -126,7 +124,7 @@ def export(
     from danlu.client import Client
 
     with Client() as client:
-        print(client.runs.get(run).export(to))
+        echo(str(client.runs.get(run).export(to)))
 
 
 @app.command(context_settings=CONTEXT)
@@ -146,7 +144,7 @@ def mv(
 
     with Client() as client:
         moved = client.runs.get(run).change(folder=folder, name=name)
-        print(f"{moved.id}  {moved.details.folder or '/'}  {moved.name}")
+        echo(f"{moved.id}  {moved.details.folder or '/'}  {moved.name}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -167,7 +165,7 @@ def rm(
         for run in runs:
             found = client.runs.get(run)
             found.delete(purge=purge)
-            print(f"{found.id}  {'gone' if purge else 'in the bin'}")
+            echo(f"{found.id}  {'gone' if purge else 'in the bin'}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -184,7 +182,7 @@ def restore(runs: RunNames) -> None:
     with Client() as client:
         for run in runs:
             back = client.runs.get(run).restore()
-            print(f"{back.id}  {back.details.folder or '/'}")
+            echo(f"{back.id}  {back.details.folder or '/'}")
 
 
 def rows_text(rows: list[RunSummary]) -> str:
@@ -208,7 +206,7 @@ def rows_text(rows: list[RunSummary]) -> str:
 
 
 def run_text(run: Run, series: Sequence[MetricOut]) -> str:
-    from danlu.cli.output import age, bold, lasted, table
+    from danlu.cli.output import age, bold, facts, lasted, table
     from danlu.cli.sparkline import sparkline
 
     details = run.details
@@ -227,7 +225,7 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
         )
         for one in series
     ]
-    facts = {
+    values = {
         "state": f"{state_text(details)} {details.reason}".strip(),
         "folder": details.folder or "/",
         "owner": f"{details.owner} in {details.project}",
@@ -242,14 +240,10 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
         "host": _text(details.environment.get("host")),
         "bin": "deleted; danlu runs restore brings it back" if details.deleted_at else "",
     }
-    parts = [
-        "\n".join(
-            [bold(f"{details.id}  {details.name}"), *(f"  {key:<9} {value}" for key, value in facts.items() if value)]
-        )
-    ]
-    for title, values in (("hparams", details.hparams), ("summary", details.summary)):
-        if values:
-            shown = [f"  {key} = {_text(value)}" for key, value in _flat(values).items()]
+    parts = [facts(f"{details.id}  {details.name}", values)]
+    for title, nested in (("hparams", details.hparams), ("summary", details.summary)):
+        if nested:
+            shown = [one_line(f"  {key} = {_text(value)}") for key, value in _flat(nested).items()]
             parts.append("\n".join([bold(title), *shown]))
     if rows:
         parts.append(table(("  METRIC", "LAST", "MIN", "MAX", "POINTS", "COURSE"), rows))
@@ -257,7 +251,6 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
 
 
 def state_text(run: RunSummary) -> str:
-    from danlu.cli.output import paint
 
     colours = {"running": 36, "finished": 32, "failed": 31, "stopped": 35, "died": 31}
     return paint(str(run.state), colours.get(str(run.state), 37))

@@ -9,6 +9,7 @@ from typing import Optional
 import typer
 
 from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_err, echo_json
 
 
 def sync(
@@ -31,7 +32,6 @@ def sync(
       danlu sync /shared/experiments
       danlu sync .danlu/runs/mnist-run-4mpa3qx...
     """
-    from danlu.cli.output import note, print_json
     from danlu.cli.tracking.sync_artifacts import sync_artifacts
     from danlu.client.config import load_settings
     from danlu.content.drafts import find_drafts
@@ -62,11 +62,11 @@ def sync(
             done.append(found)
             if not as_json:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
-                print(f"{found.run_id}  {found.name}  {found.problem or sent}")
+                echo(f"{found.run_id}  {found.name}  {found.problem or sent}")
     artifacts = sync_artifacts(Address(settings.url, settings.api_key), drafts, is_quiet=as_json)
     if as_json:
-        print_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
+        echo_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
     elif not done and not artifacts:
-        note(f"no runs and no artifacts below {place}")
+        echo_err(f"no runs and no artifacts below {place}")
     if any([one.problem for one in done] + [one.problem for one in artifacts]):
         raise typer.Exit(1)

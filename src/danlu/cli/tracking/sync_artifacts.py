@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from danlu.cli.terminal import echo, progress_bar
+
 if TYPE_CHECKING:
     from danlu.track.address import Address
     from danlu.track.syncing import SyncedArtifact
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
     """Send them one after the other, with a bar where somebody looks. One that is refused keeps no other back."""
-    from danlu.cli.cluster.store import progress_bar
     from danlu.client.files.progress import Meter
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
@@ -42,5 +43,5 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
             if not is_quiet:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
                 version = f":{found.version}" if found.version is not None else ""
-                print(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
+                echo(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
     return done

@@ -8,6 +8,7 @@ from typing import Optional
 import typer
 
 from danlu.cli import CONTEXT
+from danlu.cli.terminal import echo
 
 app = typer.Typer(name="track", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 
@@ -36,5 +37,5 @@ def import_tensorboard(
     called = name or path.resolve().name
     with track.start(called, hparams={}) as run:
         found = track.import_tensorboard(path, run)
-    print(f"{run.id}  {called}  {found.num_points} points, {found.num_media} media of {found.num_files} files")
-    print(f"in {run.path}; `danlu sync` brings it to the server")
+    echo(f"{run.id}  {called}  {found.num_points} points, {found.num_media} media of {found.num_files} files")
+    echo(f"in {run.path}; `danlu sync` brings it to the server")

@@ -15,7 +15,7 @@ from danlu.client.pages import pages
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobSummary
-from danlu.wire.resources import ResourcesOut
+from danlu.wire.usage import UsageOut
 from danlu.wire.why import WhyOut
 
 _POLL_SECONDS = 1.0
@@ -133,19 +133,17 @@ class Job:
         """One rank's log byte for byte, in pieces, up to where it is now."""
         return read_raw(self._http, self.id, rank=rank, attempt=attempt)
 
-    def resources(
-        self, *, attempt: Optional[int] = None, rank: Optional[Ranks] = None, points: int = 300
-    ) -> ResourcesOut:
+    def usage(self, *, attempt: Optional[int] = None, rank: Optional[Ranks] = None, points: int = 300) -> UsageOut:
         """What its tasks use over time: cores, memory, bytes read and written, and what their devices do.
 
-            for task in job.resources().tasks:
+            for task in job.usage().tasks:
                 print(task.rank, task.lines["memory"].highest)
 
         Of the newest attempt unless one is named; in so many points at most.
         """
         ranks = None if rank is None else [rank] if isinstance(rank, int) else list(rank)
         return self._http.get(
-            f"/jobs/{self.id}/resources", ResourcesOut, query={"attempt": attempt, "rank": ranks, "points": points}
+            f"/jobs/{self.id}/usage", UsageOut, query={"attempt": attempt, "rank": ranks, "points": points}
         )
 
     def terminal(

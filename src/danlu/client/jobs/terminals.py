@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional
 
 from danlu.client.http import Http
-from danlu.errors import NotFound
+from danlu.errors import NotFound, TooManyRequests
 from danlu.wire.terminals import OpenTerminal, TerminalInput, TerminalOut, TerminalOutput, TerminalSizeIn
 
 LARGEST_INPUT_BYTES = 1 << 16
+LOOK_AGAIN_SECONDS = 0.5
 
 
 class Size(NamedTuple):
@@ -51,10 +53,25 @@ class Terminal:
             after, self.exit_code = answer.next, answer.exit_code
 
     def write(self, data: bytes) -> None:
-        """Type something; nothing at all says that there is no more to come."""
-        for first in range(0, max(1, len(data)), LARGEST_INPUT_BYTES):
-            piece = base64.b64encode(data[first : first + LARGEST_INPUT_BYTES]).decode()
-            self._http.send("POST", f"{self._path}/input", body=TerminalInput(data=piece))
+        """Type something; nothing at all says that there is no more to come. Waits for a command that does not read."""
+        if not data:
+            self._write(b"")
+        while data:
+            data = data[self._write(data[:LARGEST_INPUT_BYTES]) :]
+
+    def _write(self, data: bytes) -> int:
+        """Return how much was taken; at the end of input, once that was."""
+        body = TerminalInput(data=base64.b64encode(data).decode())
+        while True:
+            try:
+                self._http.send("POST", f"{self._path}/input", body=body)
+            except TooManyRequests as error:
+                taken = int(error.fields.get("taken", 0))
+                if taken:
+                    return taken
+                time.sleep(LOOK_AGAIN_SECONDS)
+                continue
+            return len(data)
 
     def resize(self, size: Size) -> None:
         self._http.send("PUT", f"{self._path}/size", body=TerminalSizeIn(rows=size.rows, columns=size.columns))

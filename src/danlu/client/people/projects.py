@@ -9,7 +9,17 @@ from danlu.client.bodies import body
 from danlu.client.files.paths import quote_part
 from danlu.client.http import Http
 from danlu.client.pages import pages
-from danlu.wire.projects import ChangeProject, MakeProject, ProjectOut, ProjectSummary, SetMember
+from danlu.errors import NotFound
+from danlu.wire.auth import SetDefaultProject
+from danlu.wire.projects import (
+    ChangeProject,
+    InvitationOut,
+    InviteMember,
+    MakeProject,
+    ProjectOut,
+    ProjectSummary,
+    SetMember,
+)
 
 
 class Projects:
@@ -43,13 +53,45 @@ class Projects:
         """Only when nothing is in it; the error says what is."""
         self._http.send("DELETE", _path(name))
 
+    def invite(self, name: str, user: str, role: str = "member") -> InvitationOut:
+        """Ask somebody to become a member. It answers the same whether there is somebody of that name or not."""
+        made = body(InviteMember, user=user, role=role)
+        return self._http.post(f"{_path(name)}/invitations", InvitationOut, body=made)
+
+    def invitations(self, name: Optional[str] = None) -> Iterator[InvitationOut]:
+        """Who is invited to a project, for its owners; without a name, what you are invited to."""
+        path = "/invitations" if name is None else f"{_path(name)}/invitations"
+        return pages(self._http, path, InvitationOut)
+
+    def withdraw(self, name: str, user: str) -> None:
+        """Take an invitation back."""
+        self._http.send("DELETE", f"{_path(name)}/invitations/{quote_part(user)}")
+
+    def accept(self, name: str) -> ProjectOut:
+        """Become a member of a project that you are invited to."""
+        return self._http.post(f"/invitations/{self._invitation(name)}/accept", ProjectOut)
+
+    def decline(self, name: str) -> None:
+        """Decline an invitation."""
+        self._http.send("DELETE", f"/invitations/{self._invitation(name)}")
+
+    def set_default(self, name: str) -> None:
+        """Choose where your jobs, buckets and runs go that name no project."""
+        self._http.send("PUT", "/me/default-project", body=body(SetDefaultProject, project=name))
+
     def set_member(self, name: str, user: str, role: str = "member") -> ProjectOut:
-        """Add somebody, or change their role: owner, member or viewer."""
+        """Change the role of a member: owner, member or viewer. An admin adds anybody so; others invite."""
         path = f"{_path(name)}/members/{quote_part(user)}"
         return self._http.put(path, ProjectOut, body=body(SetMember, role=role))
 
     def remove_member(self, name: str, user: str) -> None:
         self._http.send("DELETE", f"{_path(name)}/members/{quote_part(user)}")
+
+    def _invitation(self, name: str) -> str:
+        found = next((one.id for one in self.invitations() if one.project == name), None)
+        if found is None:
+            raise NotFound(f"you are not invited to {name!r}; `danlu projects invitations` lists what you are")
+        return found
 
     def _change(self, name: str, made: ChangeProject) -> ProjectOut:
         return self._http.patch(_path(name), ProjectOut, body=made)

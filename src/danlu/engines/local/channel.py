@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import select
 import signal
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from danlu.engines.base import Channel, TerminalSize
 from danlu.engines.local.folders import TaskFolder
 from danlu.errors import WrongState
-from danlu.node.supervise.door import knock
+from danlu.node.supervise.door import Answer, Request, knock, read_answer
 
 NOT_EXECUTED = 127
 END_OF_INPUT = b"\x04"
@@ -42,11 +41,8 @@ class LocalChannel(Channel):
     @classmethod
     def open(cls, folder: TaskFolder, command: Sequence[str], terminal: TerminalSize | None) -> LocalChannel:
         ours, theirs = _terminal(terminal) if terminal is not None else _pipes()
-        request = {
-            "command": list(command),
-            "env": {"TERM": "xterm-256color"} if terminal is not None else {},
-            "has_terminal": terminal is not None,
-        }
+        env = {"TERM": "xterm-256color"} if terminal is not None else {}
+        request = Request(tuple(command), env, has_terminal=terminal is not None)
         try:
             asking = knock(str(folder.path), request, theirs)
         except OSError as error:
@@ -67,21 +63,25 @@ class LocalChannel(Channel):
         said, self._last_words = self._last_words, b""
         return said
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> int:
         with self._writing:
-            if not data and not self._has_terminal:
-                self._end_input()
-                return
-            view = memoryview(data or END_OF_INPUT)
-            while view and self._input >= 0 and not self._is_closed:
-                if self._woken in select.select([self._woken], [self._input], [])[0]:
-                    return
-                try:
-                    view = view[os.write(self._input, view) :]
-                except BlockingIOError:
-                    continue
-                except OSError:  # it reads no more
-                    return
+            if self._input < 0 or self._is_closed:
+                return len(data)
+            try:
+                return os.write(self._input, data)
+            except BlockingIOError:
+                return 0
+            except OSError:  # it reads no more
+                return len(data)
+
+    def end_input(self) -> bool:
+        if self._has_terminal:
+            return self.write(END_OF_INPUT) > 0
+        with self._writing:
+            if self._input >= 0:
+                os.close(self._input)
+                self._input = -1
+        return True
 
     def resize(self, size: TerminalSize) -> None:
         with self._writing:
@@ -96,10 +96,10 @@ class LocalChannel(Channel):
                 with contextlib.suppress(OSError):
                     while not told.endswith(b"\n") and (piece := self._asking.recv(65536)):
                         told += piece
-                answer = json.loads(told) if told else {"code": 128 + signal.SIGHUP}
-                if "error" in answer:
-                    self._last_words = f"danlu: {answer['error']}\r\n".encode()
-                self._code = int(answer.get("code", NOT_EXECUTED))
+                answer = read_answer(told) if told else Answer(128 + signal.SIGHUP)
+                if answer.error:
+                    self._last_words = f"danlu: {answer.error}\r\n".encode()
+                self._code = NOT_EXECUTED if answer.code is None else answer.code
             return self._code
 
     def close(self) -> None:
@@ -125,11 +125,6 @@ class LocalChannel(Channel):
             except OSError:  # EIO: nobody holds the other side of the terminal any more
                 return b""
         return b""
-
-    def _end_input(self) -> None:
-        if self._input >= 0:
-            os.close(self._input)
-            self._input = -1
 
 
 def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:

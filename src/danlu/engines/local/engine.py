@@ -6,19 +6,16 @@ import contextlib
 import errno
 import json
 import os
-import shutil
-import stat
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import danlu
 from danlu.engines.base import (
     Channel,
     Credentials,
     Engine,
-    EngineSetup,
+    EngineSettings,
     Handle,
     LogMark,
     NodeInfo,
@@ -30,14 +27,16 @@ from danlu.engines.local import sandbox
 from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
-from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
-from danlu.engines.local.settings import LocalSettings
+from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
+from danlu.engines.local.removal import empty, move_away, trash
 from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan
 from danlu.node import probe
 from danlu.node.measure.usage_file import read_use
+from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
+from danlu.node.task import Gang, gang_to_json
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -48,30 +47,17 @@ class LocalEngine(Engine):
     name: ClassVar[str] = "local"
 
     @classmethod
-    def create(cls, setup: EngineSetup) -> LocalEngine:
-        simulated = [(device.type, device.model or "simulated", device.count) for device in setup.simulate]
-        return cls(
-            LocalSettings(
-                work_dir=setup.work_dir,
-                hide=setup.hide,
-                server_id=setup.server_id,
-                use_sandbox=setup.use_sandbox,
-                use_own_network=setup.use_own_network,
-                simulated_devices=simulated,
-                max_tasks=setup.max_tasks,
-                use_seconds=setup.use_seconds,
-                homes_dir=setup.homes_dir,
-                shared_dir=setup.shared_dir,
-            )
-        )
+    def create(cls, settings: EngineSettings) -> LocalEngine:
+        return cls(settings)
 
-    def __init__(self, settings: LocalSettings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         """Try out the machine (a tenth of a second). Makes the work folder."""
         self.settings = settings
         self._work_dir = settings.work_dir.absolute()
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in settings.kept.values():
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        empty(trash(self._work_dir))
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
         self._can = _abilities(settings, found)
@@ -123,7 +109,7 @@ class LocalEngine(Engine):
         if any(_is_alive(task) for task in gang.tasks()):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
-        _remove(gang.path)
+        self._remove(gang.path)
         with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
             gang.path.parent.rmdir()
 
@@ -145,13 +131,16 @@ class LocalEngine(Engine):
                     settings=self.settings,
                     can=self._can,
                 )
+            addresses = sorted({task.address for task in plan.tasks}) if self._can.has_own_network else []
+            forwarder = forwarder_command(self.settings, credentials.server_url) if addresses else ()
             self._start_shims(
-                {
-                    "folders": [str(gang.task(task.rank).path) for task in tasks],
-                    "secrets": dict(credentials.secrets),
-                    "addresses": sorted({task.address for task in plan.tasks}) if self._can.has_own_network else [],
-                    "way_out": self._can.way_out,
-                },
+                Gang(
+                    folders=tuple(str(gang.task(task.rank).path) for task in tasks),
+                    secrets=credentials.secrets,
+                    addresses=(*addresses, API_ADDRESS) if addresses else (),
+                    way_out=self._can.way_out,
+                    forwarder=forwarder,
+                ),
                 lock=lock,
             )
         except (OSError, DanluError) as error:
@@ -162,13 +151,13 @@ class LocalEngine(Engine):
                 raise StorageFull(f"no room to start {plan.job_id} in {gang.path}: {error.strerror}") from error
             raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
 
-    def _start_shims(self, request: dict[str, Any], *, lock: int) -> None:
+    def _start_shims(self, gang: Gang, *, lock: int) -> None:
         argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "supervise/gang.py"), str(lock)]
         # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
         try:
             done = subprocess.run(
                 argv,
-                input=json.dumps(request).encode(),
+                input=gang_to_json(gang).encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[lock],
@@ -178,12 +167,12 @@ class LocalEngine(Engine):
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise EngineUnavailable(f"the tasks did not stand after {START_SECONDS:.0f} s") from error
+            raise EngineUnavailable(f"tasks did not start within {START_SECONDS:.0f} s") from error
         if done.returncode != 0:
             problem = done.stderr.decode(errors="replace").strip() or f"gang.py ended with {done.returncode}"
             if os.strerror(errno.ENOSPC) in problem:
                 raise StorageFull(problem)
-            raise EngineUnavailable(f"the tasks could not be started: {problem}")
+            raise EngineUnavailable(f"tasks could not be started: {problem}")
 
     def _undo(self, gang: GangFolder, ranks: Sequence[int]) -> None:
         for rank in ranks:
@@ -192,7 +181,11 @@ class LocalEngine(Engine):
             lock = take_lock(str(folder.path / LOCK), wait_seconds=10.0) if folder.path.is_dir() else None
             if lock is not None:
                 os.close(lock)
-            _remove(folder.path)
+            self._remove(folder.path)
+
+    def _remove(self, path: Path) -> None:
+        move_away(path, trash(self._work_dir))
+        empty(trash(self._work_dir))
 
 
 def _has_begun(folder: TaskFolder) -> bool:
@@ -220,22 +213,7 @@ def _tell(folder: TaskFolder, order: str) -> None:
         os.close(pipe)
 
 
-def _remove(path: Path) -> None:
-    def make_writable_and_retry(function: Callable[..., Any], name: str, error: object) -> None:
-        if not isinstance(error, tuple) or not isinstance(error[1], PermissionError):
-            return
-        for locked in (os.path.dirname(name), name):
-            if not os.path.islink(locked) and os.path.isdir(locked):
-                os.chmod(locked, stat.S_IRWXU)
-        if os.path.isdir(name) and not os.path.islink(name):
-            shutil.rmtree(name, ignore_errors=True)
-        else:
-            function(name)
-
-    shutil.rmtree(path, onerror=make_writable_and_retry)
-
-
-def _probe(settings: LocalSettings) -> dict[str, Any]:
+def _probe(settings: EngineSettings) -> dict[str, Any]:
     argv = [
         os.path.realpath(settings.python),
         "-I",
@@ -251,11 +229,11 @@ def _probe(settings: LocalSettings) -> dict[str, Any]:
     return found
 
 
-def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
-    has_sandbox = settings.use_sandbox and not found["sandbox_problem"]
-    has_own_network = has_sandbox and settings.use_own_network and not found["network_problem"]
-    has_way_out = has_own_network and settings.use_way_out and not found["way_out_problem"]
-    has_own_uid = has_sandbox and settings.use_own_uid and os.geteuid() == 0
+def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
+    has_sandbox = settings.sandbox and not found["sandbox_problem"]
+    has_own_network = has_sandbox and settings.own_network and not found["network_problem"]
+    has_way_out = has_own_network and settings.way_out and not found["way_out_problem"]
+    has_own_uid = has_sandbox and settings.own_uid and os.geteuid() == 0
     return Abilities(
         machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
         has_own_network=has_own_network,
@@ -264,28 +242,28 @@ def _abilities(settings: LocalSettings, found: dict[str, Any]) -> Abilities:
         cgroups=found["cgroups"],
         image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
+        filters_calls=has_sandbox and settings.seccomp and not found["filter_problem"],
         devices=frozenset(f"{device['type']}:{device['id']}" for device in found["devices"]),
     )
 
 
-def _machine(settings: LocalSettings, bwrap: str) -> sandbox.Machine:
+def _machine(settings: EngineSettings, bwrap: str) -> sandbox.Machine:
     hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
-    shown = (settings.python.parent.parent, python.parent.parent, Path(danlu.__file__).parent, *settings.show)
+    shown = (settings.python.parent.parent, python.parent.parent, NODE_SCRIPTS.parent, *settings.show)
     return sandbox.Machine(
         bwrap=bwrap,
         hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
         shown=tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists()),
-        init_script=str(NODE_SCRIPTS / "supervise/init.py"),
     )
 
 
-def _node_info(settings: LocalSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
+def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
     real = [Device.model_validate(device) for device in found["devices"]]
     simulated = [
-        Device(type=kind, model=model or None, id=number, is_simulated=True)
-        for kind, model, count in settings.simulated_devices
-        for number in range(count)
+        Device(type=device.type, model=device.model or "simulated", id=number, is_simulated=True)
+        for device in settings.simulated
+        for number in range(device.count)
     ]
     cores = len(os.sched_getaffinity(0))
     return NodeInfo(
@@ -313,6 +291,9 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
         said.append(f"No sandbox ({why}): jobs see the machine's files, each other's processes and the server's.")
     elif not can.has_own_uid:
         said.append("Jobs run as the user who runs the server, because that is not root.")
+    if can.machine is not None and not can.filters_calls:
+        why = found["filter_problem"] or "switched off in the settings"
+        said.append(f"System calls are not filtered ({why}): jobs can use more of the kernel than they need.")
     if not can.has_own_network:
         why = found["network_problem"] or "switched off in the settings, or no sandbox"
         said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
@@ -322,4 +303,6 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")
+    if "pids" not in can.cgroups and can.machine is not None:
+        said.append("Processes are limited per person and not per task: control groups cannot be made here.")
     return [*said, *found["device_problems"]]

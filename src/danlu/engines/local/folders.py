@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from danlu.engines.base import Handle
+from danlu.node.supervise.records import MOUNTS
 
 
 class GangFolder(NamedTuple):
@@ -62,4 +63,4 @@ class TaskFolder(NamedTuple):
     @property
     def mounts(self) -> Path:
         """Inputs whose path in the task is outside of /opt/ml."""
-        return self.path / "mounts"
+        return self.path / MOUNTS

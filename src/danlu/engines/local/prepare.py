@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +11,30 @@ import danlu.node
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
 from danlu.engines.local.folders import TaskFolder
-from danlu.engines.local.settings import LocalSettings
+from danlu.engines.local.removal import move_away, trash
+from danlu.engines.settings import EngineSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
+from danlu.launch.targets import check_targets, is_below
 from danlu.node.supervise import image_root
-from danlu.node.supervise.records import CONTROL, LOG, TASK, TOKEN
+from danlu.node.supervise.api_door import API_URL
+from danlu.node.supervise.records import CONTROL, LOG, TOKEN
 from danlu.node.supervise.way_out import NAME_SERVER
+from danlu.node.task import (
+    TASK,
+    Task,
+    TaskGate,
+    TaskImage,
+    TaskInput,
+    TaskLimits,
+    TaskLogCopy,
+    TaskOutput,
+    TaskUsage,
+    to_json,
+)
 
-NODE_SCRIPTS = Path(danlu.node.__file__).parent
+NODE_SCRIPTS = Path(os.path.realpath(danlu.node.__file__)).parent
 USER = "danlu"
 FIRST_UID = 1_000_000_000
 """User ids of jobs begin here: far above what people and systems use on their machines."""
@@ -45,6 +59,9 @@ class Abilities:
     """The program that fetches images; empty when jobs with one cannot run."""
 
     image_problem: str
+    filters_calls: bool = True
+    """Whether system calls that jobs have no use for can be refused."""
+
     devices: frozenset[str] = frozenset()
     """Those that are not simulated, `type:number` each."""
 
@@ -54,6 +71,7 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
     if can.machine is not None:
+        check_targets(task)  # the plan may have been made elsewhere, or by another version
         return
     if task.root != str(folder.ml):
         raise Unsupported(
@@ -62,7 +80,7 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
     if task.mounts or task.user:
         raise Unsupported("the job's contract needs paths of its own, and this node has no sandbox to provide them")
     for fetch in task.inputs:
-        if not _is_below(fetch.to, task.root):
+        if not is_below(fetch.to, task.root):
             raise InvalidSpec(
                 f"data: {fetch.source} cannot be put at {fetch.to!r}: this node has no sandbox, so inputs go below "
                 f"{task.root!r} only; give a relative path, and read DANLU_DATA_DIR in the job"
@@ -70,14 +88,21 @@ def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
 
 
 def prepare_task(
-    plan: Plan, task: TaskPlan, *, folder: TaskFolder, credentials: Credentials, settings: LocalSettings, can: Abilities
+    plan: Plan,
+    task: TaskPlan,
+    *,
+    folder: TaskFolder,
+    credentials: Credentials,
+    settings: EngineSettings,
+    can: Abilities,
 ) -> None:
-    """Write the folder. Whatever an interrupted try left there is overwritten."""
+    """Write the folder. Whatever an interrupted try left there is removed: nothing is written where a job has been."""
     uid = user_uid(credentials.owner_id) if can.has_own_uid else None
-    folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    move_away(folder.path, trash(settings.work_dir))
+    folder.path.mkdir(mode=0o700, parents=True)
     paths = _Paths(task, folder)
     for path in (folder.ml, folder.home, folder.tmp, folder.etc, folder.mounts):
-        path.mkdir(mode=0o755, exist_ok=True)
+        path.mkdir(mode=0o755)
     for inside in task.folders:
         paths.on_host(inside).mkdir(parents=True, exist_ok=True)
     for inside, text in task.files.items():
@@ -92,13 +117,12 @@ def prepare_task(
     _write_names(plan, task, folder, uid=uid)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
-    if not (folder.path / CONTROL).exists():
-        os.mkfifo(folder.path / CONTROL, 0o600)
+    os.mkfifo(folder.path / CONTROL, 0o600)
     if uid is not None:
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
         folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
     description = _describe(plan, task, paths=paths, credentials=credentials, settings=settings, can=can, uid=uid)
-    _write_private(folder.path / TASK, json.dumps(description))
+    _write_private(folder.path / TASK, to_json(description))
 
 
 def user_uid(owner_id: int | None) -> int:
@@ -132,21 +156,30 @@ def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> No
 
 
 class _Paths:
-    """Paths in a task and where they are on the machine."""
+    """Paths in a task and where they are on the machine.
+
+    An input in the task's folder, in its home or in another input is a folder there, and no mount of its own: nothing
+    is ever mounted where a job, or whoever owns a home, could have left a link.
+    """
 
     def __init__(self, task: TaskPlan, folder: TaskFolder) -> None:
-        self._root = task.root
-        self._folder = folder
-        wanted = [*(fetch.to for fetch in task.inputs), *task.files]
-        outside = [target for target in dict.fromkeys(wanted) if not _is_below(target, task.root)]
-        self.mounts = {target: folder.mounts / str(number) for number, target in enumerate(outside)}
+        self._places = {task.root: folder.ml}
+        if not any(mount.to == home_of(task) for mount in task.mounts):
+            self._places[home_of(task)] = folder.home
+        wanted = sorted({*(fetch.to for fetch in task.inputs), *task.files}, key=lambda path: (path.count("/"), path))
+        self.mounts: dict[str, Path] = {}
+        for target in wanted:
+            if self._place_of(target) is None:
+                self.mounts[target] = self._places[target] = folder.mounts / str(len(self.mounts))
 
     def on_host(self, inside: str) -> Path:
-        if inside in self.mounts:
-            return self.mounts[inside]
-        if not _is_below(inside, self._root):
-            raise Unsupported(f"{inside!r} lies outside of the task's folder {self._root!r}")
-        return self._folder.ml / os.path.relpath(inside, self._root)
+        place = self._place_of(inside)
+        if place is None:
+            raise Unsupported(f"{inside!r} lies outside of the task's folders {', '.join(self._places)}")
+        return self._places[place] / os.path.relpath(inside, place)
+
+    def _place_of(self, inside: str) -> str | None:
+        return next((place for place in self._places if is_below(inside, place)), None)
 
 
 def _describe(
@@ -155,63 +188,84 @@ def _describe(
     *,
     paths: _Paths,
     credentials: Credentials,
-    settings: LocalSettings,
+    settings: EngineSettings,
     can: Abilities,
     uid: int | None,
-) -> dict[str, object]:
+) -> Task:
     folder = TaskFolder(paths.on_host(task.root).parent)
+    layout = Layout(task.root)
     has_sandbox = can.machine is not None
     view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
-    python = [os.path.realpath(settings.python), "-I", "-S"]
-    return {
-        "name": f"{plan.job_id}-{plan.attempt}-{task.rank}",
-        "wrap": [] if view is None or can.machine is None else sandbox.wrap(can.machine, view),
-        "init": [*python, sandbox.INIT_PATH if has_sandbox else str(NODE_SCRIPTS / "supervise/init.py")],
-        "stager": [*python, str(NODE_SCRIPTS / "stage/stager.py")],
-        "command": task.command,
-        "spared": task.spared,
-        "env": {**_base_environment(task, folder, settings, has_sandbox=has_sandbox), **task.env},
-        "workdir": task.workdir,
-        "uid": uid,
-        "gid": uid,
-        "image": None if view is None else _image(task, folder, view, python=python, settings=settings, can=can),
-        "gates": [
-            {"name": gate.name, "reason": gate.reason, "passed": str(paths.on_host(gate.passed))} for gate in task.gates
-        ],
-        "log_copy": _log_copy(task, settings.kept),
-        "stop_file": str(paths.on_host(Layout(task.root).stop_file)),
-        "inputs": [
-            {"source": fetch.source, "to": str(paths.on_host(fetch.to)), "is_own": fetch.is_own}
-            for fetch in task.inputs
-        ],
-        "outputs": [
-            {"path": str(paths.on_host(send.path)), "to": send.to, "while_running": send.while_running}
-            for send in task.outputs
-        ],
-        "runs": str(paths.on_host(Layout(task.root).runs)),
-        "server_url": credentials.server_url,
-        "in_patience_seconds": settings.stage_in_patience_seconds,
-        "out_patience_seconds": settings.stage_out_patience_seconds,
-        "grace_seconds": plan.grace_seconds,
-        "memory_bytes": task.memory_bytes,
-        "cpus": task.cpus,
-        "cgroups": dict(can.cgroups),
-        "use": {
-            "every_seconds": settings.use_seconds,
-            # the tasks of a gang share one network here: what passes there is counted once, with the first of them
-            "counts_network": can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
-            "devices": [name for number in task.device_ids if (name := f"{task.device_type}:{number}") in can.devices],
-            "device_file": str(settings.work_dir.absolute() / ".device-use.json"),
-            "device_reader": [*python, str(NODE_SCRIPTS / "measure/device_usage.py")],
+    python = _script_runner(settings)
+    return Task(
+        name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
+        wrap=() if view is None or can.machine is None else tuple(sandbox.wrap(can.machine, view)),
+        init=(*python, str(NODE_SCRIPTS / "supervise/init.py")),
+        stager=(*python, str(NODE_SCRIPTS / "stage/stager.py")),
+        command=task.command,
+        spared=task.spared,
+        env={
+            **_base_environment(task, folder, settings, has_sandbox=has_sandbox),
+            "DANLU_URL": API_URL if can.has_own_network else credentials.server_url,
+            **task.env,
         },
-    }
+        workdir=task.workdir,
+        uid=uid,
+        image=None if view is None else _image(task, folder, view, settings=settings, can=can),
+        gates=tuple(TaskGate(gate.name, gate.reason, str(paths.on_host(gate.passed))) for gate in task.gates),
+        log_copy=_log_copy(task, settings.kept),
+        stop_file=str(paths.on_host(layout.stop_file)),
+        inputs=tuple(TaskInput(fetch.source, str(paths.on_host(fetch.to)), fetch.is_own) for fetch in task.inputs),
+        outputs=tuple(TaskOutput(str(paths.on_host(send.path)), send.to, send.while_running) for send in task.outputs),
+        runs=str(paths.on_host(layout.runs)),
+        server_url=credentials.server_url,
+        in_patience_seconds=settings.stage_in_patience_seconds,
+        out_patience_seconds=settings.stage_out_patience_seconds,
+        grace_seconds=plan.grace_seconds,
+        limits=_limits(task, settings),
+        filters_calls=can.filters_calls,
+        cgroups=can.cgroups,
+        usage=_usage(plan, task, settings, can),
+    )
 
 
-def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> dict[str, str] | None:
+def forwarder_command(settings: EngineSettings, server_url: str) -> tuple[str, ...]:
+    """What carries the API into a gang's own network."""
+    return (*_script_runner(settings), str(NODE_SCRIPTS / "supervise/forwarder.py"), server_url)
+
+
+def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
+    return (os.path.realpath(settings.python), "-I", "-S")
+
+
+def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
+    return TaskLimits(
+        memory_bytes=task.memory_bytes,
+        cpus=task.cpus,
+        max_processes=settings.max_processes,
+        max_disk_bytes=settings.max_disk_bytes,
+        kept_folders=tuple(str(kept_folder(settings.kept, mount)) for mount in task.mounts),
+        disk_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/disk.py")),
+    )
+
+
+def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities) -> TaskUsage:
+    devices = (f"{task.device_type}:{number}" for number in task.device_ids)
+    return TaskUsage(
+        every_seconds=settings.use_seconds,
+        # the tasks of a gang share one network here: what passes there is counted once, with the first of them
+        counts_network=can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
+        devices=tuple(name for name in devices if name in can.devices),
+        device_file=str(settings.work_dir.absolute() / ".device-use.json"),
+        device_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),
+    )
+
+
+def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
     """The folder that is ours to name, and the path below it, which is its owner's and may hold links."""
     for mount in task.mounts:
-        if task.log_copy and _is_below(task.log_copy, mount.to):
-            return {"folder": str(kept_folder(kept, mount)), "path": os.path.relpath(task.log_copy, mount.to)}
+        if task.log_copy and is_below(task.log_copy, mount.to):
+            return TaskLogCopy(str(kept_folder(kept, mount)), os.path.relpath(task.log_copy, mount.to))
     return None
 
 
@@ -219,13 +273,15 @@ def _view(
     task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
 ) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
+    has_kept_home = any(mount.to == home_of(task) for mount in task.mounts)
     # in an image it is a file of its own, whatever the machine's is a link to
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
         host=task.host,
+        root=task.root,
         writable=(
             (str(folder.ml), task.root),
-            (str(folder.home), home_of(task)),
+            *(((str(folder.home), home_of(task)),) if not has_kept_home else ()),
             *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
             *((str(source), target) for target, source in paths.mounts.items()),
         ),
@@ -241,32 +297,27 @@ def _view(
 
 
 def _image(
-    task: TaskPlan,
-    folder: TaskFolder,
-    view: sandbox.View,
-    *,
-    python: list[str],
-    settings: LocalSettings,
-    can: Abilities,
-) -> dict[str, object] | None:
-    """What the shim needs to bring the task's image here, and room for what is laid over its files."""
+    task: TaskPlan, folder: TaskFolder, view: sandbox.View, *, settings: EngineSettings, can: Abilities
+) -> TaskImage | None:
+    """What the shim needs to fetch the task's image, and room for what is laid over its files."""
     if task.image is None:
         return None
-    folders, files = sandbox.mount_points(view)
-    image_root.lay_out(str(folder.path), folders=folders, files=files)
-    return {
-        "name": task.image.name,
-        "username": task.image.username,
-        "secret": task.image.secret,
-        "tool": can.image_tool,
-        "cache": str(settings.work_dir.absolute() / ".images"),
-        "bring": [*python, str(NODE_SCRIPTS / "stage/image.py")],
-        "root": sandbox.IMAGE_ROOT,
-    }
+    image_root.make_folders(str(folder.path))
+    return TaskImage(
+        name=task.image.name,
+        username=task.image.username,
+        secret=task.image.secret,
+        tool=can.image_tool,
+        cache=str(settings.work_dir.absolute() / ".images"),
+        fetch=(*_script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
+        root=sandbox.IMAGE_ROOT,
+        folders=sandbox.IMAGE_FOLDERS,
+        laid=sandbox.laid_over_image(view),
+    )
 
 
 def _base_environment(
-    task: TaskPlan, folder: TaskFolder, settings: LocalSettings, *, has_sandbox: bool
+    task: TaskPlan, folder: TaskFolder, settings: EngineSettings, *, has_sandbox: bool
 ) -> dict[str, str]:
     """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
@@ -314,7 +365,3 @@ def _give(uid: int, paths: list[Path]) -> None:
                 os.lchown(os.path.join(parent, name), uid, uid)
         if path.exists():
             os.lchown(path, uid, uid)
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root}/")

@@ -1,8 +1,14 @@
 """What a task sees of the machine, as arguments of bubblewrap. Reads the file system, changes nothing.
 
-The root is an empty folder in memory; the machine's own folders are bound into it read-only, one by one, which leaves
-room for /opt/ml and for inputs at any path. Steps are sorted by path: a deeper one is laid over a shallower one, so
-hidden folders may hold shown ones, and the other way round.
+Bubblewrap lays one thing over another in the order of its arguments, as root when the server is. There are three
+rounds, and nothing of a later one is laid inside of a folder that a user can write to:
+
+    1. the machine      an empty root in memory; folders of the machine, read-only, one by one; hidden ones empty
+    2. the task         its own folders, its inputs, folders that outlive it
+    3. what runs it     init and its Python, /proc, /dev, names and devices
+
+So no path leads through a folder in which a user could have left a link, and nothing of a user's lies over what runs
+with rights: `wrap` refuses both (docs/decisions/0106).
 """
 
 from __future__ import annotations
@@ -13,8 +19,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-INIT_PATH = "/run/danlu/init.py"
+from danlu.errors import Unsupported
+from danlu.launch.targets import ONLY_BELOW, is_below
+
 IMAGE_ROOT = "/run/danlu/root"
+IMAGE_FOLDERS = ("/proc", "/dev", "/tmp", "/var/tmp", "/run")
+"""What every image has to have a place for."""
+
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
 LEAST_UID_OF_PEOPLE = 1000
@@ -57,9 +68,7 @@ class Machine:
     bwrap: str
     hidden: tuple[str, ...]
     shown: tuple[str, ...]
-    """Folders that are read-only visible even where a parent is hidden."""
-
-    init_script: str
+    """Folders that are read-only visible even where a parent is hidden. Init and its Python are among them."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +76,21 @@ class View:
     """What is particular to one task. Pairs are (path on the machine, path in the task)."""
 
     host: str
+    root: str
+    """The folder of the task: the one that may lie in a folder of the machine, whose other children stay visible."""
+
     writable: tuple[tuple[str, str], ...]
+    """Everything that the job, or its owner before it, may have written to."""
+
     readable: tuple[tuple[str, str], ...]
     device_type: str
     device_ids: tuple[int, ...]
     changes_uid: bool
-    """Whether init gives the command another user id, and needs the right to."""
+    """Whether init becomes another user, and needs the right to."""
 
     image_root: str = ""
-    """Where the files of the task's image are on the machine; empty without an image. Init then sees the machine, and
-    the command the image, which is laid out at IMAGE_ROOT."""
+    """Where the files of the task's image are on the machine; empty without an image. They are laid out at IMAGE_ROOT,
+    and init makes that its root."""
 
 
 @dataclass(frozen=True)
@@ -86,31 +100,30 @@ class _Step:
 
 
 def wrap(machine: Machine, view: View) -> list[str]:
-    """Return the command line that comes before init's."""
-    targets = _targets(view)
+    """Return the command line that comes before init's. Raise Unsupported for what cannot be laid out safely."""
+    _check(machine, view)
     rights = [
-        *(("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if view.changes_uid else ()),
+        *(("CAP_SETUID", "CAP_SETGID") if view.changes_uid else ()),
         *(("CAP_SYS_CHROOT",) if view.image_root else ()),
     ]
+    rounds = (_of_machine(machine, view), _of_task(view), _of_what_runs_it(machine, view))
     return [
         machine.bwrap,
         *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--as-pid-1"),
-        *("--hostname", view.host),
+        *("--hostname", view.host, "--chdir", "/"),
         *("--cap-drop", "ALL"),
         *(word for right in rights for word in ("--cap-add", right)),
-        *(word for step in _sorted(_steps(machine, view)) for word in step.arguments),
+        *(word for steps in rounds for step in _sorted(steps) for word in step.arguments),
         *_devices(view),
-        *(word for path in _closed(machine, targets) for word in ("--remount-ro", path)),
+        *(word for path in _closed(machine, view) for word in ("--remount-ro", path)),
         "--",
     ]
 
 
-def mount_points(view: View) -> tuple[list[str], list[str]]:
-    """Folders and files that have to be in an image's root for everything to be laid over them."""
-    laid = [(target, os.path.isdir(source)) for source, target in (*view.writable, *view.readable)]
-    laid += [(path, os.path.isdir(path)) for path in DRIVER_FILES if os.path.exists(path)]
-    folders = ["/proc", "/dev", "/tmp", "/var/tmp", "/run", *(target for target, is_folder in laid if is_folder)]
-    return folders, [target for target, is_folder in laid if not is_folder]
+def laid_over_image(view: View) -> dict[str, str]:
+    """Return path in the task -> what is laid there, for everything that an image's root has to have a place for."""
+    drivers = {path: path for path in DRIVER_FILES if os.path.exists(path)}
+    return {**drivers, **{target: source for source, target in (*view.writable, *view.readable)}}
 
 
 def find_homes() -> tuple[str, ...]:
@@ -121,72 +134,123 @@ def find_homes() -> tuple[str, ...]:
     return tuple(sorted(home for home in real if home not in NOT_A_HOME and os.path.isdir(home)))
 
 
-def _targets(view: View) -> list[str]:
-    """Paths of the machine's own view that something is laid over: none where all of it goes into an image."""
-    return [] if view.image_root else [target for _, target in (*view.writable, *view.readable)]
+def _check(machine: Machine, view: View) -> None:
+    """Refuse what would lead through a folder that a user can write to, or lie over what runs with rights."""
+    targets = [target for _, target in view.writable]
+    trusted = [target for _, target in view.readable]
+    for target in (*targets, *trusted):
+        if os.path.normpath(f"/{target.lstrip('/')}") != target or target == "/":
+            raise Unsupported(f"{target!r} is not an absolute path in its normal form")
+    for target in targets:
+        if target in ONLY_BELOW or (target != view.root and _top(target) in _SYSTEM_TOPS):
+            raise Unsupported(f"{target!r} lies in a folder of the system; expected another path")
+        for inner in (*targets, *trusted):
+            if target != inner and is_below(inner, target):
+                raise Unsupported(f"{inner!r} lies in {target!r}, which the job can write to; expected another path")
+        for path in machine.shown if not view.image_root else ():
+            if is_below(target, path) or is_below(path, target):
+                raise Unsupported(
+                    f"{target!r} cannot be given to a job on this node: Danlu's Python, or a folder that all jobs see, "
+                    f"is at {path!r}; expected another path, or Danlu installed somewhere else"
+                )
 
 
-def _steps(machine: Machine, view: View) -> Iterable[_Step]:
-    targets = _targets(view)
-    yield from _parents((*targets, *machine.shown, INIT_PATH), machine.hidden)
-    yield from _host_folders()
-    yield from _opened(targets, machine.hidden)
-    for path in ("/tmp", "/var/tmp"):
-        if os.path.isdir(path):
-            yield _Step(path, ("--perms", "1777", "--tmpfs", path))
-    yield _Step("/run", ("--perms", "0755", "--tmpfs", "/run"))
-    yield _Step("/proc", ("--proc", "/proc"))
-    # bubblewrap 0.8 leaves it writable for uid 0 even without any capability
-    yield _Step("/proc/sys", ("--ro-bind", "/proc/sys", "/proc/sys"))
-    yield _Step("/dev", ("--dev", "/dev"))
-    yield _Step("/dev/shm", ("--perms", "1777", "--tmpfs", "/dev/shm"))
-    for path in machine.hidden:
-        yield _hidden(path)
-    for path in machine.shown:
-        yield _Step(path, ("--ro-bind", path, path))
-    resolver = os.path.realpath("/etc/resolv.conf")
-    if resolver.startswith("/run/") and os.path.exists(resolver):
-        yield _Step(resolver, ("--ro-bind", resolver, resolver))
-    yield _Step(INIT_PATH, ("--ro-bind", machine.init_script, INIT_PATH))
-    root = IMAGE_ROOT if view.image_root else ""
-    if root:
-        yield from _image_steps(view.image_root)
-    for source, target in view.readable:
-        yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
-    for source, target in view.writable:
-        yield _Step(f"{root}{target}", ("--bind", source, f"{root}{target}"))
+_SYSTEM_TOPS = {
+    *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run", "sbin", "sys"),
+    *("usr", "var"),
+}
+"""Where no input is ever laid. The allow-list of the launch contract has none of them (`launch/targets.py`)."""
 
 
-def _image_steps(source: str) -> Iterable[_Step]:
-    root = IMAGE_ROOT
-    yield _Step(root, ("--ro-bind", source, root))
-    for path in ("/tmp", "/var/tmp", "/dev/shm"):
-        yield _Step(f"{root}{path}", ("--perms", "1777", "--tmpfs", f"{root}{path}"))
-    yield _Step(f"{root}/run", ("--perms", "0755", "--tmpfs", f"{root}/run"))
-    yield _Step(f"{root}/proc", ("--proc", f"{root}/proc"))
-    yield _Step(f"{root}/proc/sys", ("--ro-bind", "/proc/sys", f"{root}/proc/sys"))
-    yield _Step(f"{root}/dev", ("--dev", f"{root}/dev"))
-    for path in DRIVER_FILES:
-        if os.path.exists(path):
-            yield _Step(f"{root}{path}", ("--ro-bind", path, f"{root}{path}"))
-
-
-def _host_folders() -> Iterable[_Step]:
+def _of_machine(machine: Machine, view: View) -> Iterable[_Step]:
+    own, hidden = _own_folders(view), _still_hidden(machine, view)
+    targets = [] if view.image_root else [target for _, target in (*view.writable, *view.readable)]
+    image = (IMAGE_ROOT,) if view.image_root else ()
+    yield from _parents((*targets, *machine.shown, *image), hidden=hidden, own=own)
     for name in os.listdir("/"):
         path = f"/{name}"
-        if name in NOT_SHOWN:
+        if name in NOT_SHOWN or name in own:
             continue
         if os.path.islink(path):
             yield _Step(path, ("--symlink", os.readlink(path), path))
         elif os.path.isdir(path):
             yield _Step(path, ("--ro-bind", path, path))
+    yield from _opened(view, hidden)
+    for path in ("/tmp", "/var/tmp"):
+        if os.path.isdir(path):
+            yield _Step(path, ("--perms", "1777", "--tmpfs", path))
+    yield _Step("/run", ("--perms", "0755", "--tmpfs", "/run"))
+    for path in hidden:
+        yield _hidden(path)
+    if view.image_root:
+        yield from _of_image(view.image_root)
 
 
-def _parents(paths: Iterable[str], hidden: Sequence[str]) -> Iterable[_Step]:
+def _of_image(source: str) -> Iterable[_Step]:
+    yield _Step(IMAGE_ROOT, ("--ro-bind", source, IMAGE_ROOT))
+    for path in ("/tmp", "/var/tmp"):
+        yield _Step(f"{IMAGE_ROOT}{path}", ("--perms", "1777", "--tmpfs", f"{IMAGE_ROOT}{path}"))
+    yield _Step(f"{IMAGE_ROOT}/run", ("--perms", "0755", "--tmpfs", f"{IMAGE_ROOT}/run"))
+
+
+def _of_task(view: View) -> Iterable[_Step]:
+    root = IMAGE_ROOT if view.image_root else ""
+    for source, target in view.writable:
+        yield _Step(f"{root}{target}", ("--bind", source, f"{root}{target}"))
+
+
+def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
+    root = IMAGE_ROOT if view.image_root else ""
+    for base in dict.fromkeys(("", root)):
+        yield _Step(f"{base}/proc", ("--proc", f"{base}/proc"))
+        # bubblewrap 0.8 leaves it writable for uid 0 even without any capability
+        yield _Step(f"{base}/proc/sys", ("--ro-bind", "/proc/sys", f"{base}/proc/sys"))
+        yield _Step(f"{base}/dev", ("--dev", f"{base}/dev"))
+        yield _Step(f"{base}/dev/shm", ("--perms", "1777", "--tmpfs", f"{base}/dev/shm"))
+    resolver = os.path.realpath("/etc/resolv.conf")
+    if resolver.startswith("/run/") and os.path.exists(resolver):
+        yield _Step(resolver, ("--ro-bind", resolver, resolver))
+    for source, target in view.readable:
+        yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
+    for path in DRIVER_FILES if root else ():
+        if os.path.exists(path):
+            yield _Step(f"{root}{path}", ("--ro-bind", path, f"{root}{path}"))
+    for path in machine.shown:
+        yield _Step(path, ("--ro-bind", path, path))
+    for path in _still_hidden(machine, view):
+        if any(is_below(path, shown) for shown in machine.shown):
+            yield _hidden(path)
+
+
+def _still_hidden(machine: Machine, view: View) -> list[str]:
+    """What has to be hidden: not what lies where this task has a folder of its own instead of the machine's."""
+    if view.image_root:
+        return list(machine.hidden)
+    own = _own_folders(view)
+    covered = [target for _, target in view.writable]
+    return [
+        path
+        for path in machine.hidden
+        if _top(path) not in own and not any(is_below(path, target) for target in covered if target != path)
+    ]
+
+
+def _own_folders(view: View) -> set[str]:
+    """Folders of the root that are the task's alone: what the machine has of that name is not shown."""
+    if view.image_root:
+        return set()
+    return {_top(target) for _, target in view.writable if target != view.root} - set(NOT_SHOWN)
+
+
+def _top(path: str) -> str:
+    return path.split("/")[1]
+
+
+def _parents(paths: Iterable[str], *, hidden: Sequence[str], own: set[str]) -> Iterable[_Step]:
     """Folders in memory that lead to a path. Named one by one: those that bubblewrap adds by itself are 0700."""
     for path in paths:
         for parent in Path(path).parents[:-1]:
-            if _is_bare(str(parent), hidden) or not parent.exists():
+            if _is_bare(str(parent), hidden) or _top(str(parent)) in own or not parent.exists():
                 yield _Step(str(parent), ("--perms", "0755", "--dir", str(parent)))
 
 
@@ -196,35 +260,38 @@ def _hidden(path: str) -> _Step:
     return _Step(path, ("--ro-bind", os.devnull, path))
 
 
-def _opened(targets: Sequence[str], hidden: Sequence[str]) -> Iterable[_Step]:
-    """Make room for targets in folders that exist on the machine: a folder in memory that shows the same children."""
-    opened: set[str] = set()
-    for target in targets:
-        for parent in reversed(Path(target).parents):
-            path = str(parent)
-            if path in opened or path == "/" or not os.path.isdir(path) or _is_bare(path, hidden):
-                continue
-            if os.path.exists(target) and not os.path.isdir(target):
-                break  # a single file can be laid over another as it is
-            opened.add(path)
-            yield _Step(path, ("--tmpfs", path))
-            for name in os.listdir(path):
-                yield from _same(os.path.join(path, name))
+def _opened(view: View, hidden: Sequence[str]) -> Iterable[_Step]:
+    """Make room where the machine has folders: one in memory that shows the same children.
+
+    It is needed for the task's folder, and for files that the machine lacks.
+    """
+    if view.image_root:
+        return
+    targets = [view.root, *(target for _, target in view.readable if not os.path.exists(target))]
+    for path in sorted({str(parent) for target in targets for parent in Path(target).parents}):
+        if path == "/" or not os.path.isdir(path) or _is_bare(path, hidden):
+            continue
+        yield _Step(path, ("--perms", "0755", "--tmpfs", path))
+        for name in os.listdir(path):
+            yield from _same(os.path.join(path, name), unless=targets)
 
 
-def _closed(machine: Machine, targets: Sequence[str]) -> Iterable[str]:
+def _closed(machine: Machine, view: View) -> Iterable[str]:
     """Folders in memory in which nothing is to be written; what is bound into them stays as it is."""
-    opened = [step.path for step in _opened(targets, machine.hidden) if step.arguments[0] == "--tmpfs"]
-    folders = [path for path in machine.hidden if os.path.isdir(path)]
-    return sorted({"/", "/run", *opened, *folders} - set(targets))
+    hidden = _still_hidden(machine, view)
+    opened = [step.path for step in _opened(view, hidden) if "--tmpfs" in step.arguments]
+    laid_over = {*(target for _, target in view.writable), *machine.shown}
+    return sorted({"/", "/run", *opened, *(path for path in hidden if os.path.isdir(path))} - laid_over)
 
 
 def _is_bare(path: str, hidden: Sequence[str]) -> bool:
     """Whether nothing of the machine is shown here, so that any target can be made."""
-    return path.split("/")[1] in NOT_SHOWN or any(path == one or path.startswith(f"{one}/") for one in hidden)
+    return _top(path) in NOT_SHOWN or any(is_below(path, one) for one in hidden)
 
 
-def _same(path: str) -> Iterable[_Step]:
+def _same(path: str, *, unless: Sequence[str]) -> Iterable[_Step]:
+    if path in unless:
+        return
     if os.path.islink(path):
         yield _Step(path, ("--symlink", os.readlink(path), path))
     elif os.path.exists(path):

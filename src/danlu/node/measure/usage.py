@@ -12,12 +12,13 @@ import os
 import resource
 import sys
 import time
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from danlu.journal.usage import NOT_MEASURED, Cell
 from danlu.node.measure.usage_file import UseFile
-from danlu.node.supervise import cgroup
-from danlu.node.supervise.init import descendants, processes
+from danlu.node.supervise.cgroup import Groups
+from danlu.node.supervise.processes import descendants, processes
+from danlu.node.task import TaskUsage
 
 FIRST_SECONDS, NUM_FIRST = 1.0, 10
 """So many looks come sooner than the others: a job that is over soon is to be seen as well."""
@@ -65,12 +66,12 @@ class NotMeasured:
         """All processes have ended."""
 
 
-def begin_use(folder: str, task: dict[str, Any], *, limits: Optional[cgroup.Limits], init_pid: int) -> NotMeasured:
+def begin_use(folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> NotMeasured:
     """Begin to measure, if that is wanted. A full disk takes the measurement, not the task."""
-    if not task["use"]["every_seconds"]:
+    if not wanted.every_seconds:
         return NotMeasured()
     try:
-        return Sampler(folder, task, limits=limits, init_pid=init_pid)
+        return Sampler(folder, wanted, groups=groups, init_pid=init_pid)
     except OSError as error:
         print(f"what this task uses is not measured: {error}", file=sys.stderr, flush=True)
         return NotMeasured()
@@ -79,15 +80,15 @@ def begin_use(folder: str, task: dict[str, Any], *, limits: Optional[cgroup.Limi
 class Sampler(NotMeasured):
     """Looks at the processes below the shim; all calls come from its one thread."""
 
-    def __init__(self, folder: str, task: dict[str, Any], *, limits: Optional[cgroup.Limits], init_pid: int) -> None:
+    def __init__(self, folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> None:
         """Raise OSError when the file cannot be begun."""
-        self._every = float(task["use"]["every_seconds"])
+        self._every = wanted.every_seconds
         self._file = UseFile(folder, every_seconds=self._every)
-        self._limits = limits
-        self._net_pid = init_pid if task["use"]["counts_network"] else 0
-        self._devices: list[str] = task["use"]["devices"]
-        self._device_file: str = task["use"]["device_file"]
-        self._device_reader: list[str] = task["use"]["device_reader"]
+        self._groups = groups
+        self._net_pid = init_pid if wanted.counts_network else 0
+        self._devices = wanted.devices
+        self._device_file = wanted.device_file
+        self._device_reader = wanted.device_reader
         self._reader_pid = 0
         self._ended = Counts()
         self._last, self._last_at = self._count(()), time.monotonic()
@@ -141,7 +142,7 @@ class Sampler(NotMeasured):
             with contextlib.suppress(OSError, ValueError, IndexError):  # it ended while it was looked at
                 of_it, private = _of_process(pid)
                 found, private_bytes = found.plus(of_it), private_bytes + private
-        memory = self._limits.memory_bytes() if self._limits is not None else None
+        memory = self._groups.memory_bytes()
         received, sent = _network(self._net_pid)
         return found._replace(
             memory_bytes=float(private_bytes if memory is None else memory), received_bytes=received, sent_bytes=sent

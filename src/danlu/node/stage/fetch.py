@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
-from danlu.node.stage.description import Input
+from danlu.node.task import TaskInput
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Damaged, Refused
 from danlu.transfer.file_download import RemoteFile
@@ -25,7 +25,7 @@ class InputMissing(Exception):
     """The store has no such thing, or it is not for this job."""
 
 
-def fetch_all(api: Api, inputs: Sequence[Input], *, cache: Optional[NodeCache], say: Say) -> None:
+def fetch_all(api: Api, inputs: Sequence[TaskInput], *, cache: Optional[NodeCache], say: Say) -> None:
     """Fetch every input. Raise InputMissing, Refused, ServerAway, Damaged or LocalProblem at the first that fails."""
     for item in inputs:
         make_folder(os.path.dirname(item.to) or ".")
@@ -43,7 +43,7 @@ def fetch_all(api: Api, inputs: Sequence[Input], *, cache: Optional[NodeCache], 
                     raise
 
 
-def _fetch(api: Api, item: Input, *, cache: Optional[NodeCache], say: Say) -> None:
+def _fetch(api: Api, item: TaskInput, *, cache: Optional[NodeCache], say: Say) -> None:
     if item.source.startswith("tree:"):
         digest = item.source[len("tree:") :]
         blobs = [_blob(found, item.to) for found in api.get(f"/trees/{digest}")["files"]]
@@ -64,7 +64,7 @@ def _blob(found: dict[str, Any], to: str) -> RemoteFile:
     return RemoteFile(f"/blobs/{sha256}", path, int(found["size"]), sha256, bool(found.get("is_executable")))
 
 
-def _objects_of(api: Api, item: Input) -> Iterator[Incoming]:
+def _objects_of(api: Api, item: TaskInput) -> Iterator[Incoming]:
     """The objects of an input, as they are listed. Raise InputMissing when there is none."""
     bucket, _, key = item.source[len("store://") :].partition("/")
     below = f"{key.rstrip('/')}/".lstrip("/")

@@ -1,4 +1,4 @@
-"""Brings an image to this machine and unpacks it, once for all tasks that use it.
+"""Fetches an image to this machine and unpacks it, once for all tasks that use it.
 
     python -I -S image.py FOLDER        the password of the registry, if there is one, on standard input
 
@@ -17,20 +17,29 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
+from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.image_root import put_image
-from danlu.node.supervise.records import TASK
+from danlu.node.supervise.records import IMAGE
+from danlu.node.task import TaskImage, TaskUnreadable, read_task
 
-FETCHED = "image.json"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MAX_NAMES_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+ANSWER_SECONDS, PULL_SECONDS = 300.0, 6 * 3600.0
+STALL_SECONDS = 60.0
+"""How long an image may give nothing while it is unpacked."""
+
 DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
 _UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
 _REFUSED = ("unauthorized", "denied", "authentication required", "incorrect username or password")
@@ -42,17 +51,17 @@ class ImageProblem(Exception):
         self.reason = reason
 
 
-def bring(folder: str, image: dict[str, Any], password: str) -> None:
+def fetch(folder: str, image: TaskImage, password: str) -> None:
     """Have the image's files in the cache, and say in the task's folder where they are."""
-    tool = Tool(image["tool"], image["name"], username=image["username"], password=password)
+    tool = Tool(image.tool, image.name, username=image.username, password=password)
     number = tool.find()
-    if number is None or os.path.exists(os.path.join(image["cache"], number, "private")):
+    if number is None or os.path.exists(os.path.join(image.cache, number, "private")):
         tool.pull()
         number = tool.find()
     if number is None:
-        raise ImageProblem("image_missing", f"{image['name']} was fetched and is not there")
-    os.makedirs(image["cache"], mode=0o700, exist_ok=True)
-    unpacked = os.path.join(image["cache"], number)
+        raise ImageProblem("image_missing", f"{image.name} was fetched and is not there")
+    os.makedirs(image.cache, mode=0o700, exist_ok=True)
+    unpacked = os.path.join(image.cache, number)
     with _alone(f"{unpacked}.lock"):
         if not os.path.isdir(unpacked):
             tool.unpack(unpacked)
@@ -61,7 +70,7 @@ def bring(folder: str, image: dict[str, Any], password: str) -> None:
         env = json.load(file)["env"]
     put_image(folder, root)
     _add_names(os.path.join(folder, "etc"), root)
-    with open(os.path.join(folder, FETCHED), "w") as file:
+    with open(os.path.join(folder, IMAGE), "w") as file:
         json.dump({"id": number, "env": {"PATH": PATH, **env}}, file)
 
 
@@ -81,7 +90,7 @@ class Tool:
 
     def pull(self) -> None:
         with self._login() as words:
-            done = self._run(*words, self._name)
+            done = self._run(*words, self._name, seconds=PULL_SECONDS)
         if done.returncode == 0:
             return
         told = done.stderr.decode(errors="replace").strip().splitlines()
@@ -101,6 +110,7 @@ class Tool:
         try:
             os.mkdir(os.path.join(fresh, "rootfs"), 0o755)
             self._export(container, os.path.join(fresh, "rootfs"))
+            _remove_special_files(os.path.join(fresh, "rootfs"))
             with open(os.path.join(fresh, "config.json"), "w") as file:
                 json.dump({"env": dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)}, file)
             if self._username:
@@ -113,14 +123,24 @@ class Tool:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _export(self, container: str, target: str) -> None:
-        export = subprocess.Popen([self._program, "export", container], stdout=subprocess.PIPE)
         # tar itself keeps to the folder; devices belong to the machine, not to an image
         words = ["tar", "--extract", "--numeric-owner", "--exclude=./dev/*", "--exclude=dev/*", f"--directory={target}"]
-        done = subprocess.run(words, stdin=export.stdout, stderr=subprocess.PIPE, check=False)
-        assert export.stdout is not None
-        export.stdout.close()
-        if export.wait() != 0 or done.returncode != 0:
-            told = done.stderr.decode(errors="replace").strip().splitlines()
+        with (
+            subprocess.Popen([self._program, "export", container], stdout=subprocess.PIPE) as export,
+            subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as tar,
+        ):
+            assert export.stdout is not None
+            assert tar.stdin is not None
+            try:
+                copy(export.stdout.fileno(), tar.stdin.fileno())
+            except TimeoutError as error:
+                export.kill()
+                tar.kill()
+                raise ImageProblem("image_failed", f"{self._name} cannot be unpacked: {error}") from error
+            except BrokenPipeError:
+                export.kill()
+            told = tar.communicate()[1].decode(errors="replace").strip().splitlines()
+        if export.returncode != 0 or tar.returncode != 0:
             is_full = any("No space left" in line for line in told)
             problem = f"{self._name} cannot be unpacked: {told[-1] if told else 'the export was cut short'}"
             raise ImageProblem("disk_full" if is_full else "image_failed", problem)
@@ -149,8 +169,28 @@ class Tool:
             raise ImageProblem("image_failed", f"{words[0]} of {self._name}: {told[-500:]}")
         return done.stdout.decode()
 
-    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([self._program, *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    def _run(self, *words: str, seconds: float = ANSWER_SECONDS) -> subprocess.CompletedProcess[bytes]:
+        argv = [self._program, *words]
+        try:
+            return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            told = f"{os.path.basename(self._program)} did not answer within {seconds:.0f} s: {words[0]} {self._name}"
+            raise ImageProblem("image_failed", told) from error
+
+
+def copy(source: int, target: int, *, stall_seconds: float = STALL_SECONDS) -> None:
+    """Copy until the end. Raise TimeoutError when nothing comes for a while.
+
+    An image can make its tool wait for ever: podman reads /etc/group of it, which may be a pipe.
+    """
+    while True:
+        if not select.select([source], [], [], stall_seconds)[0]:
+            raise TimeoutError(f"nothing more of its files came within {stall_seconds:.0f} s")
+        piece = os.read(source, PIECE_BYTES)
+        if not piece:
+            return
+        while piece:
+            piece = piece[os.write(target, piece) :]
 
 
 def _registries(name: str) -> tuple[str, ...]:
@@ -168,15 +208,31 @@ def _add_names(etc: str, root: str) -> None:
             continue
         with open(path) as file:
             own = file.read().splitlines()[-1]
-        known = ""
-        if not os.path.islink(os.path.join(root, "etc")):  # an image may hold any link
-            with (
-                contextlib.suppress(OSError),
-                open(os.open(os.path.join(root, "etc", name), os.O_RDONLY | os.O_NOFOLLOW), errors="replace") as file,
-            ):
-                known = file.read()
+        known = _read_name_file(root, name)
         with open(path, "w") as file:
             file.write("\n".join([*known.splitlines(), own, ""]))
+
+
+def _read_name_file(root: str, name: str) -> str:
+    """Read /etc/passwd or /etc/group of an image, which may have anything in its place."""
+    path = os.path.join(root, "etc", name)
+    with contextlib.suppress(OSError), parent_below(root, path) as (at, last):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(last, flags, dir_fd=at), errors="replace") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(MAX_NAMES_BYTES)
+    return ""
+
+
+def _remove_special_files(root: str) -> None:
+    """Remove device files, and the bits that give a program other rights: a job has no use for either."""
+    for _, folders, names, at in os.fwalk(root):
+        for name in (*folders, *names):
+            found = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISBLK(found.st_mode) or stat.S_ISCHR(found.st_mode):
+                os.unlink(name, dir_fd=at)
+            elif not stat.S_ISLNK(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                os.chmod(name, stat.S_IMODE(found.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), dir_fd=at)
 
 
 @contextlib.contextmanager
@@ -189,10 +245,14 @@ def _alone(path: str) -> Iterator[None]:
 def main() -> int:
     (folder,) = sys.argv[1:]
     password = sys.stdin.read()
-    with open(os.path.join(folder, TASK)) as file:
-        image = json.load(file)["image"]
     try:
-        bring(folder, image, password)
+        image = read_task(folder).image
+        if image is None:
+            raise TaskUnreadable("image: expected an object, got null")
+        fetch(folder, image, password)
+    except TaskUnreadable as error:
+        print(json.dumps({"reason": "image_failed", "message": str(error)}), flush=True)
+        return 1
     except ImageProblem as problem:
         print(json.dumps({"reason": problem.reason, "message": str(problem)}), flush=True)
         return 1

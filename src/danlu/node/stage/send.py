@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Optional
 
-from danlu.node.stage.description import Output
 from danlu.node.stage.job_files import open_regular, walk
+from danlu.node.task import TaskOutput
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Changed, LocalProblem, Refused
 from danlu.transfer.keys import why_no_key
@@ -51,7 +51,7 @@ class Sender:
     def __init__(
         self,
         api: Api,
-        outputs: Sequence[Output],
+        outputs: Sequence[TaskOutput],
         *,
         sent: dict[str, list[int]],
         say: Callable[[str], None],

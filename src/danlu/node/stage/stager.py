@@ -20,11 +20,12 @@ from typing import Optional
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.stage.artifacts import ArtifactsSender
-from danlu.node.stage.description import Cache, Staging, read_staging
+from danlu.node.stage.description import Staging, read_staging
 from danlu.node.stage.fetch import InputMissing, fetch_all
 from danlu.node.stage.runs import RunsSender
 from danlu.node.stage.send import Sender
 from danlu.node.supervise.stager_process import kept_in
+from danlu.node.task import TaskCache
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
 from danlu.transfer.http_carrier import HttpCarrier
@@ -102,7 +103,7 @@ def _say(line: str) -> None:
         return  # a full disk takes the log, not the transfer
 
 
-def _open_cache(cache: Optional[Cache]) -> Optional[NodeCache]:
+def _open_cache(cache: Optional[TaskCache]) -> Optional[NodeCache]:
     """Open the folder before the job's user is taken on, who may not pass the folders above it."""
     if cache is None:
         return None
@@ -114,12 +115,12 @@ def _open_cache(cache: Optional[Cache]) -> Optional[NodeCache]:
     return NodeCache(f"/proc/self/fd/{descriptor}", cache.max_bytes)
 
 
-def _become(uid: int | None, gid: int | None) -> None:
-    if uid is None or gid is None or os.geteuid() != 0:
+def _become(uid: int | None) -> None:
+    if uid is None or os.geteuid() != 0:
         return
     "localhost".encode("idna")  # loads the codec that a first connection needs, while its file can be read
     os.setgroups([])
-    os.setgid(gid)
+    os.setgid(uid)
     os.setuid(uid)
 
 
@@ -130,7 +131,7 @@ def main() -> int:
         cache = _open_cache(task.cache)
         os.chdir(folder)
         os.umask(0o022)
-        _become(task.uid, task.gid)
+        _become(task.uid)
         failure = stage_in(task, cache) if direction == "in" else stage_out(task)
     except Exception as error:  # whatever it is, what it means for the task is said
         _say(traceback.format_exc())

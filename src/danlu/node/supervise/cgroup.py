@@ -5,23 +5,36 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, Optional
+
+from danlu.node.task import TaskLimits
 
 V2 = "/sys/fs/cgroup"
 YOUNG_SECONDS = 60.0
 _SHARES_PER_CPU = 1024
 
 
-class Limits(NamedTuple):
-    """The groups that one task is in: folders below /sys/fs/cgroup."""
+class Groups(NamedTuple):
+    """The groups that one task is in: folders below /sys/fs/cgroup; empty where it is in none."""
 
-    memory: str
-    cpu: str
+    memory: str = ""
+    cpu: str = ""
+    pids: str = ""
 
     def join(self) -> None:
         """Move this process, and all that it starts, into the groups."""
-        for folder in {self.memory, self.cpu} - {""}:
+        for folder in set(self) - {""}:
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
+
+    def num_refused_forks(self) -> int:
+        """How often a process or thread could not be started because the task had too many."""
+        try:
+            with open(f"{self.pids}/pids.events") as file:
+                values = dict(line.split() for line in file)
+        except OSError:
+            return 0
+        return int(values.get("max", 0))
 
     def num_oom_kills(self) -> int:
         """How many processes the kernel ended because the task asked for too much memory."""
@@ -52,14 +65,14 @@ class Limits(NamedTuple):
         return None
 
     def remove(self) -> None:
-        for folder in {self.memory, self.cpu} - {""}:
+        for folder in set(self) - {""}:
             _remove(folder)
 
 
 def find_roots(name: str) -> dict[str, str]:
     """Return controller -> how the paths of our groups begin; only what works. Leaves nothing behind."""
     found = {}
-    for controller in ("memory", "cpu"):
+    for controller in _KNOBS:
         for parent in (V2, f"{V2}/{controller}"):
             if _can_limit(f"{parent}/{name}-", controller, parent):
                 found[controller] = f"{parent}/{name}-"
@@ -67,31 +80,35 @@ def find_roots(name: str) -> dict[str, str]:
     return found
 
 
-def limit(
-    roots: dict[str, str], name: str, *, memory_bytes: int | None, cpus: float | None
-) -> tuple[Limits | None, list[str]]:
-    """Make the groups of a task. Return them, None when there are none, and sentences about what could not be set.
+def make_groups(roots: Mapping[str, str], name: str, limits: TaskLimits) -> tuple[Groups, list[str]]:
+    """Make the groups of a task. Return them, and sentences about what could not be set.
 
     Where a controller has no root there are no such limits on this machine; its node says so.
     """
-    problems: list[str] = []
-    memory = cpu = ""
-    if memory_bytes is not None and "memory" in roots:
+    made, problems = Groups(), []
+    for controller, is_wanted, set_limit, problem in (
+        ("memory", limits.memory_bytes is not None, _limit_memory, _MEMORY),
+        ("cpu", limits.cpus is not None, _weigh_cpus, _CPU),
+        ("pids", limits.max_processes > 0, _limit_processes, _PIDS),
+    ):
+        if not is_wanted or controller not in roots:
+            continue
+        folder = ""
         try:
-            memory = _make(roots["memory"], name)
-            _limit_memory(memory, memory_bytes)
+            folder = _make(roots[controller], name)
+            set_limit(folder, limits)
+            made = made._replace(**{controller: folder})
         except OSError as error:
-            problems.append(f"the memory of this task is not limited to {memory_bytes / 2**20:.0f} MiB: {error}")
-            memory = _remove(memory)
-    if cpus is not None and "cpu" in roots:
-        try:
-            cpu = _make(roots["cpu"], name)
-            _weigh_cpus(cpu, cpus)
-        except OSError as error:
-            problems.append(f"the {cpus:g} cores of this task are not reserved: {error}")
-            # where both controllers share a group it stays for the other
-            cpu = "" if cpu == memory else _remove(cpu)
-    return (Limits(memory, cpu) if memory or cpu else None), problems
+            mib, cpus = (limits.memory_bytes or 0) / 2**20, limits.cpus or 0.0
+            problems.append(problem.format(mib=mib, cpus=cpus, processes=limits.max_processes, error=error))
+            if folder not in made:  # where controllers share a group it stays for the others
+                _remove(folder)
+    return made, problems
+
+
+_MEMORY = "the memory of this task is not limited to {mib:.0f} MiB: {error}"
+_CPU = "the {cpus:g} cores of this task are not reserved: {error}"
+_PIDS = "this task is not limited to {processes} processes: {error}"
 
 
 def remove_leftovers(roots: dict[str, str]) -> None:
@@ -124,10 +141,17 @@ def _can_limit(root: str, controller: str, parent: str) -> bool:
 _KNOBS = {
     "memory": ("memory.max", "memory.limit_in_bytes"),
     "cpu": ("cpu.weight", "cpu.shares"),
+    "pids": ("pids.max",),
 }
+"""Controller -> files of which a group has one."""
 
 
-def _limit_memory(folder: str, memory_bytes: int) -> None:
+def _limit_processes(folder: str, limits: TaskLimits) -> None:
+    _write(f"{folder}/pids.max", str(limits.max_processes))
+
+
+def _limit_memory(folder: str, limits: TaskLimits) -> None:
+    memory_bytes = limits.memory_bytes
     if os.path.exists(f"{folder}/memory.max"):
         _write(f"{folder}/memory.max", str(memory_bytes))
         if os.path.exists(f"{folder}/memory.swap.max"):  # missing where swap is not counted
@@ -139,8 +163,9 @@ def _limit_memory(folder: str, memory_bytes: int) -> None:
         _write(f"{folder}/memory.memsw.limit_in_bytes", str(memory_bytes))
 
 
-def _weigh_cpus(folder: str, cpus: float) -> None:
+def _weigh_cpus(folder: str, limits: TaskLimits) -> None:
     """Cores are reserved, not capped: a task gets its share when others want theirs, and more when nobody does."""
+    cpus = limits.cpus or 0.0
     shares = max(2, int(cpus * _SHARES_PER_CPU))
     if os.path.exists(f"{folder}/cpu.weight"):
         _write(f"{folder}/cpu.weight", str(min(10000, max(1, int(cpus * 100)))))

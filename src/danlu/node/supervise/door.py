@@ -1,11 +1,11 @@
 """The way into a running task: a socket in its folder that takes a command and the files that it is to use.
 
-Whoever asks sends one line of JSON together with three open files (input, output, errors; thrice the same one for a
-terminal), and hears how it ended:
+A client sends a `Request` as JSON together with three open files (input, output, errors; three times the same one for
+a terminal), and gets an `Answer` when the command has ended:
 
-    {"command": ["sh"], "env": {"TERM": "xterm"}, "has_terminal": true}    ->    {"code": 0} or {"error": "..."}
+    {"command": ["sh"], "env": {"TERM": "xterm"}, "has_terminal": true}    ->    {"code": 0, "error": ""}
 
-Only the server's own user may open the folder, so whoever reaches the socket may ask.
+Only the server's own user may open the folder, so whoever reaches the socket may use it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,32 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
-from typing import Any, Optional
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Optional
+
+from danlu.node.codec import decode, encode, parse
+from danlu.node.supervise.init_process import InitProcess
+from danlu.node.supervise.orders import Execute, Executed
 
 DOOR = "door"
 NUM_FILES = 3
 _ASK_SECONDS = 1.0
 _LONGEST_BYTES = 1 << 16
+
+
+class Request(NamedTuple):
+    """A command to run beside that of the task."""
+
+    command: tuple[str, ...]
+    env: Mapping[str, str] = {}
+    has_terminal: bool = False
+
+
+class Answer(NamedTuple):
+    """How the command ended, or why it did not start."""
+
+    code: Optional[int] = None
+    error: str = ""
 
 
 class Door:
@@ -41,7 +60,7 @@ class Door:
     def fileno(self) -> int:
         return self._listener.fileno()
 
-    def answer(self, init: Optional[socket.socket]) -> None:
+    def answer(self, init: Optional[InitProcess]) -> None:
         """Let the next one in. Init takes orders in turn, so the job's own command comes first; None: there is none."""
         try:
             asking, _ = self._listener.accept()
@@ -51,45 +70,49 @@ class Door:
         files: list[int] = []
         try:
             text, files, _, _ = socket.recv_fds(asking, _LONGEST_BYTES, NUM_FILES)
-            request = json.loads(text)
+            request = decode(Request, parse(text))
             if init is None:
-                _reply(asking, {"error": "its command is not running now"})
+                _reply(asking, Answer(error="its command is not running now"))
                 return
             self._last += 1
-            message = {"do": "execute", "id": self._last, **request}
-            init.setblocking(True)
-            socket.send_fds(init, [json.dumps(message).encode() + b"\n"], files)
-            init.setblocking(False)
+            init.execute(Execute(self._last, *request), files)
             self._asking[self._last] = asking
         except (OSError, ValueError) as error:
-            _reply(asking, {"error": str(error)})
+            _reply(asking, Answer(error=str(error)))
         finally:
             for file in files:
                 os.close(file)
 
-    def ended(self, event: dict[str, Any]) -> None:
+    def ended(self, event: Executed) -> None:
         """Say how a command ended, or why it did not begin."""
-        asking = self._asking.pop(int(event["id"]), None)
+        asking = self._asking.pop(event.id, None)
         if asking is not None:
-            _reply(asking, {"error": event["error"]} if "error" in event else {"code": event["code"]})
+            _reply(asking, Answer(event.code, event.error))
 
     def close(self) -> None:
         """Let nobody in any more."""
         self._listener.close()
 
 
-def _reply(asking: socket.socket, answer: dict[str, Any]) -> None:
+def _reply(asking: socket.socket, answer: Answer) -> None:
     with contextlib.suppress(OSError), asking:  # nobody listens any more
-        asking.sendall(json.dumps(answer).encode() + b"\n")
+        asking.sendall(json.dumps(encode(answer)).encode() + b"\n")
 
 
-def knock(folder: str, request: dict[str, Any], files: list[int]) -> socket.socket:
-    """Ask for a command in a task. Raise OSError when nobody is there to hear it."""
+def read_answer(text: bytes) -> Answer:
+    """Read what the door replied. Raise ValueError."""
+    return decode(Answer, parse(text))
+
+
+def knock(folder: str, request: Request, files: list[int]) -> socket.socket:
+    """Ask for a command in a task. Raise OSError when nobody is there to hear it, or not soon."""
     asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        asking.settimeout(_ASK_SECONDS)
         with _short(folder) as short:
             asking.connect(f"{short}/{DOOR}")
-        socket.send_fds(asking, [json.dumps(request).encode()], files)
+        socket.send_fds(asking, [json.dumps(encode(request)).encode()], files)
+        asking.settimeout(None)
     except OSError:
         asking.close()
         raise

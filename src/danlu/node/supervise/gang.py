@@ -2,46 +2,48 @@
 
     python -I -S gang.py START_LOCK_FD < request
 
-The request is one JSON object:
-
-    {"folders": [...], "secrets": {...}, "addresses": ["10.88.0.1", ...], "way_out": "/usr/bin/slirp4netns"}
-
-With addresses the tasks get a network of their own. An incomplete request (its writer died) starts nothing. On failure
-one sentence goes to standard error and the exit code is 1; shims that stand by then are for the caller to stop.
+The request is a `Gang` (`node/task.py`). With addresses the tasks get a network of their own. An incomplete request
+(its writer died) starts nothing. On failure one sentence goes to standard error and the exit code is 1; shims that
+have started by then are for the caller to stop.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import NoReturn
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.supervise import linux, network
+from danlu.node.supervise.api_door import open_api_door
 from danlu.node.supervise.records import SHIM_LOG
 from danlu.node.supervise.shim import AlreadyStarted, Shim
 from danlu.node.supervise.way_out import open_way_out
+from danlu.node.task import Gang, TaskUnreadable, gang_from_json
 
 
-def start(folders: list[str], *, secrets: dict[str, str], addresses: list[str], way_out: str, start_lock: int) -> str:
+def start(gang: Gang, start_lock: int) -> str:
     """Start all shims; return what went wrong, or nothing."""
-    net = network.make_network(addresses) if addresses else None
-    if net is not None and way_out:
-        open_way_out(net, way_out)  # the shims inherit its leash, and hold it as long as they live
-    standing, stands = os.pipe2(os.O_CLOEXEC)
-    for folder in folders:
+    net = network.make_network(list(gang.addresses)) if gang.addresses else None
+    # the shims inherit the leashes of both helpers, and hold them as long as they live
+    if net is not None and gang.way_out:
+        open_way_out(net, gang.way_out)
+    if net is not None and gang.forwarder:
+        open_api_door(net, gang.forwarder)
+    started, report = os.pipe2(os.O_CLOEXEC)
+    for folder in gang.folders:
         child = os.fork()
         if child == 0:
-            os.close(standing)
+            os.close(started)
             os.close(start_lock)
-            _detach(folder, secrets=secrets, net=net, stands=stands)
+            _detach(folder, secrets=gang.secrets, net=net, report=report)
         os.waitpid(child, 0)
-    os.close(stands)
+    os.close(report)
     answer = b""
     while True:
-        piece = os.read(standing, 65536)
+        piece = os.read(started, 65536)
         if not piece:
             break
         answer += piece
@@ -49,10 +51,10 @@ def start(folders: list[str], *, secrets: dict[str, str], addresses: list[str], 
     problems = [line for line in told if line != "ok"]
     if problems:
         return problems[0]
-    return "" if len(told) == len(folders) else "a shim ended before it stood"
+    return "" if len(told) == len(gang.folders) else "a shim ended before it had started"
 
 
-def _detach(folder: str, *, secrets: dict[str, str], net: network.Network | None, stands: int) -> NoReturn:
+def _detach(folder: str, *, secrets: Mapping[str, str], net: network.Network | None, report: int) -> NoReturn:
     """Fork once more, so that nobody but init is the shim's parent, and become the shim."""
     os.setsid()
     if os.fork() != 0:
@@ -67,13 +69,13 @@ def _detach(folder: str, *, secrets: dict[str, str], net: network.Network | None
         try:
             shim = Shim(folder, secrets=secrets, net=net)
         except AlreadyStarted:
-            os.write(stands, b"ok\n")
+            os.write(report, b"ok\n")
             os._exit(0)
-        except OSError as error:
-            os.write(stands, f"{error}\n".encode())
+        except (OSError, TaskUnreadable) as error:
+            os.write(report, f"{error}\n".encode())
             os._exit(1)
-        os.write(stands, b"ok\n")
-        os.close(stands)
+        os.write(report, b"ok\n")
+        os.close(report)
         os.chdir("/")
         shim.run()
         code = 0
@@ -89,18 +91,8 @@ def main() -> int:
     start_lock = int(sys.argv[1])
     os.set_inheritable(start_lock, False)
     try:
-        request = json.loads(sys.stdin.read())
-    except ValueError:
-        return 1
-    try:
-        problem = start(
-            request["folders"],
-            secrets=request["secrets"],
-            addresses=request["addresses"],
-            way_out=request["way_out"],
-            start_lock=start_lock,
-        )
-    except OSError as error:
+        problem = start(gang_from_json(sys.stdin.read()), start_lock)
+    except (OSError, TaskUnreadable) as error:
         problem = str(error)
     if problem:
         print(problem, file=sys.stderr)

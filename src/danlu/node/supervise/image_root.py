@@ -10,24 +10,39 @@ It is mounted in a mount namespace of the task's own, and goes with its last pro
 from __future__ import annotations
 
 import os
+import stat
 from typing import Optional
 
 from danlu.node.supervise import linux
+from danlu.node.task import TaskImage
 
 ROOT, SKELETON, IMAGE = "root", "skeleton", "image"
 
 
-def lay_out(folder: str, *, folders: list[str], files: list[str]) -> None:
-    """Make the skeleton: empty folders and files at these paths of the task."""
+def make_folders(folder: str) -> None:
     for name in (ROOT, SKELETON):
-        os.makedirs(os.path.join(folder, name), mode=0o755, exist_ok=True)
-    for path in folders:
-        os.makedirs(os.path.join(folder, SKELETON, path.lstrip("/")), mode=0o755, exist_ok=True)
-    for path in files:
-        inside = os.path.join(folder, SKELETON, path.lstrip("/"))
+        os.mkdir(os.path.join(folder, name), 0o755)
+
+
+def lay_out(folder: str, image: TaskImage) -> None:
+    """Make the skeleton: an empty folder or file at each path of the task that something is laid over.
+
+    What is laid there has to exist by now. The skeleton covers whatever the image has on the way, links included.
+    """
+    for path in image.folders:
+        os.makedirs(_in_skeleton(folder, path), mode=0o755, exist_ok=True)
+    for path, source in image.laid.items():
+        inside = _in_skeleton(folder, path)
+        if stat.S_ISDIR(os.lstat(source).st_mode):
+            os.makedirs(inside, mode=0o755, exist_ok=True)
+            continue
         os.makedirs(os.path.dirname(inside), mode=0o755, exist_ok=True)
         with open(inside, "a"):
             pass
+
+
+def _in_skeleton(folder: str, path: str) -> str:
+    return os.path.join(folder, SKELETON, path.lstrip("/"))
 
 
 def put_image(folder: str, root: str) -> None:

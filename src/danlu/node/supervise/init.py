@@ -1,21 +1,13 @@
 """The first process of a task: starts the command, collects its dead, and ends all of its processes.
 
-    python -I -S init.py CONTROL_FD
+    python -I -S init.py CONTROL_FD UID ROOT
 
-One file that needs nothing else, because it is what a sandbox sees of Danlu. It talks to the shim over a socket, one
-JSON object per line:
+Before anything else it changes its root folder to that of the task's image (ROOT) and becomes the job's user (UID), if
+there are such: from then on it has no more rights than the job has, and needs none. It can signal the job's processes
+because they are of the same user; they cannot trace it or read its memory, and signals of theirs do not end pid 1.
 
-    shim -> init    {"do": "start", "command": [...], "env": {...}, "workdir": "...", "uid": 1, "gid": 1, "root": null,
-                     "spared": ["mpirun"]}
-                    {"do": "stop", "grace_seconds": 30}
-                    {"do": "execute", "id": 1, "command": [...], "env": {...}, "has_terminal": true}    and three files
-    init -> shim    {"event": "started", "at": 1700000000.0}
-                    {"event": "not_started", "errno": 2, "word": "trian.py"}
-                    {"event": "ended", "code": 0, "at": 1700000000.0}       the command; its children may still live
-                    {"event": "executed", "id": 1, "code": 0}
-
-The environment of the job arrives here, not with exec, so that nothing in it (LD_PRELOAD) reaches a process outside.
-When the shim is gone the socket closes, and everything ends at once.
+It talks to the shim over a socket (`orders.py`). The environment of the job arrives there, not with exec, so that
+nothing in it (LD_PRELOAD) reaches a process outside. When the shim is gone the socket closes, and everything ends.
 """
 
 from __future__ import annotations
@@ -23,21 +15,35 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import select
 import signal
 import socket
+import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn, Optional
+
+sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
+
+from danlu.node.supervise import orders
+from danlu.node.supervise.orders import Ended, Event, Execute, Executed, NotStarted, Start, Started, Stop
+from danlu.node.supervise.processes import descendants, environment_of, process_name, processes
 
 AFTER_END_SECONDS = 2.0
 """How long processes that the command left behind may take to end after SIGTERM."""
 
+NUM_FILES = 3
+"""Input, output and errors of another command."""
+
 _FOREVER = 3600.0
+_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python or this script does not leave as it was."""
+
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
+_LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Init:
@@ -47,15 +53,9 @@ class Init:
         self._is_namespace = os.getpid() == 1
         self._received = b""
         self._main = 0
-        self._kill_at: float | None = None
+        self._kill_at: Optional[float] = None
         self._is_alone = False
-        self._spared: list[str] = []
-        self._actions: dict[str, Callable[[dict[str, Any]], None]] = {
-            "start": self._start,
-            "stop": self._stop,
-            "execute": self._execute,
-        }
-        self._started: dict[str, Any] = {}
+        self._started: Optional[Start] = None
         self._files: list[int] = []
         """Received, and not yet used by a command."""
         self._executed: dict[int, int] = {}
@@ -97,43 +97,46 @@ class Init:
             return
         *lines, self._received = (self._received + piece).split(b"\n")
         for line in lines:
-            message = json.loads(line)
-            self._actions[message["do"]](message)
+            order = orders.read(line)
+            if isinstance(order, Start):
+                self._start(order)
+            elif isinstance(order, Stop):
+                self._stop(order)
+            elif isinstance(order, Execute):
+                self._execute(order)
 
-    def _tell(self, **event: Any) -> None:
+    def _tell(self, event: Event) -> None:
         with contextlib.suppress(OSError):  # the shim is gone; the closed socket says the same
-            os.write(self._control, json.dumps(event).encode() + b"\n")
+            os.write(self._control, orders.write(event))
 
-    def _start(self, message: dict[str, Any]) -> None:
+    def _start(self, order: Start) -> None:
         if self._kill_at is not None:
             return
-        self._spared = message["spared"]
-        self._started = message
-        self._main, problem = _fork(message)
-        if problem is not None:
-            self._tell(event="not_started", **problem)
-        else:
-            self._tell(event="started", at=time.time())
+        self._started = order
+        self._main, problem = _fork(order)
+        self._tell(problem if problem is not None else Started(time.time()))
 
-    def _execute(self, message: dict[str, Any]) -> None:
+    def _execute(self, order: Execute) -> None:
         """Start another command beside the one of the job, with the same rights and what that one was given."""
-        files, self._files = self._files[:3], self._files[3:]
-        if self._main and self._kill_at is None:
-            extra = {"command": message["command"], "files": files, "has_terminal": message["has_terminal"]}
-            pid, problem = _fork({**self._started, **extra, "more_env": message["env"], "like": self._main})
-            self._executed[pid] = message["id"]
+        files, self._files = self._files[:NUM_FILES], self._files[NUM_FILES:]
+        if self._started is not None and self._main and self._kill_at is None:
+            # the environment of the process holds what setup exported
+            env = {**(environment_of(self._main) or self._started.env), **order.env}
+            another = self._started._replace(command=order.command, env=env)
+            pid, problem = _fork(another, _Beside(files, order.has_terminal))
+            self._executed[pid] = order.id
             if problem is not None:
-                told = f"{problem['word']}: {problem['message']}"
-                self._tell(event="executed", id=self._executed.pop(pid), error=told)
+                told = f"{problem.word}: {problem.message}"
+                self._tell(Executed(self._executed.pop(pid), error=told))
         else:
-            self._tell(event="executed", id=message["id"], error="the command is not running now")
+            self._tell(Executed(order.id, error="the command is not running now"))
         for file in files:
             os.close(file)
 
-    def _stop(self, message: dict[str, Any]) -> None:
-        at = time.monotonic() + float(message["grace_seconds"])
+    def _stop(self, order: Stop) -> None:
+        at = time.monotonic() + order.grace_seconds
         if self._kill_at is None:
-            self._terminate(spared=self._spared)
+            self._terminate(spared=self._started.spared if self._started is not None else ())
         self._kill_at = at if self._kill_at is None else min(at, self._kill_at)
         if not self._main:
             self._is_alone = True
@@ -149,14 +152,14 @@ class Init:
             if pid == 0:
                 return
             if pid == self._main:
-                self._tell(event="ended", code=_exit_code(status), at=time.time())
+                self._tell(Ended(_exit_code(status), time.time()))
                 if self._kill_at is None:
                     self._kill_at = time.monotonic() + AFTER_END_SECONDS
-                    self._terminate(spared=[])
+                    self._terminate(spared=())
             elif pid in self._executed:
-                self._tell(event="executed", id=self._executed.pop(pid), code=_exit_code(status))
+                self._tell(Executed(self._executed.pop(pid), code=_exit_code(status)))
 
-    def _terminate(self, *, spared: list[str]) -> None:
+    def _terminate(self, *, spared: Sequence[str]) -> None:
         """Signal every process once, and none that a handler starts afterwards to save its work.
 
         They are halted first: a list of processes that run is out of date as soon as it is read. Spared programs are
@@ -164,7 +167,7 @@ class Init:
         """
         halted: set[int] = set()
         for _ in range(20):
-            new = [pid for pid in self._members() if pid not in halted and _name(pid) not in spared]
+            new = [pid for pid in self._members() if pid not in halted and process_name(pid) not in spared]
             if not new:
                 break
             for pid in new:
@@ -196,95 +199,54 @@ class Init:
         return descendants(os.getpid(), parents)
 
 
-def descendants(ancestor: int, parents: dict[int, int]) -> list[int]:
-    """Return the processes below one, given (pid -> parent) of all."""
-    found, grew = {ancestor}, True
-    while grew:
-        more = {pid for pid, parent in parents.items() if parent in found and pid not in found}
-        found |= more
-        grew = bool(more)
-    return sorted(found - {ancestor})
+class _Beside(NamedTuple):
+    """What another command has of its own."""
+
+    files: Sequence[int]
+    has_terminal: bool
 
 
-def processes() -> dict[int, int]:
-    """Return pid -> parent of the processes that have not ended."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state not in (b"Z", b"X"):
-            found[int(name)] = int(parent)
-    return found
-
-
-def _fork(message: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+def _fork(order: Start, beside: Optional[_Beside] = None) -> tuple[int, Optional[NotStarted]]:
     """Start a command. Return its pid, and what kept it from being executed, if something did."""
     failed, fail = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
-        _become(message, fail)
+        _become(order, beside, fail)
     os.close(fail)
     answer = os.read(failed, 4096)
     os.close(failed)
-    return pid, json.loads(answer) if answer else None
+    told = orders.read(answer) if answer else None
+    return pid, told if isinstance(told, NotStarted) else None
 
 
-def _become(message: dict[str, Any], fail: int) -> None:
-    """Turn this forked process into the command. Never returns."""
-    word = message["command"][0]
+def _become(order: Start, beside: Optional[_Beside], fail: int) -> NoReturn:
+    """Turn this forked process into the command."""
+    word = order.command[0] if order.command else ""
+    code, text = errno.EIO, "it could not be started"
     try:
         os.setsid()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
-        if message.get("root"):
-            os.chroot(message["root"])
-        if message.get("uid") is not None:
-            os.setgroups([])
-            os.setgid(message["gid"])
-            os.setuid(message["uid"])
         os.umask(0o022)
-        os.chdir(message["workdir"])
-        env = message["env"]
-        if "like" in message:
-            _use_files(message)
-            env = {**(_environment_of(message["like"]) or env), **message["more_env"]}
-        os.execvpe(word, message["command"], env)
+        os.chdir(order.workdir)
+        if beside is not None:
+            _use_files(beside)
+        os.execvpe(word, order.command, order.env)
     except OSError as error:
-        code, text = error.errno, error.strerror
+        code, text = error.errno or errno.EIO, error.strerror or str(error)
     except ValueError as error:
         code, text = errno.EINVAL, str(error)
-    os.write(fail, json.dumps({"errno": code, "word": word, "message": text}).encode())
-    os._exit(126 if code == errno.EACCES else 127)
+    finally:  # nothing may go on here as a second init
+        # a pipe takes 4096 bytes at once
+        os.write(fail, orders.write(NotStarted(code, word[:500], text[:500])))
+        os._exit(126 if code == errno.EACCES else 127)
 
 
-def _use_files(message: dict[str, Any]) -> None:
-    for number, file in enumerate(message["files"]):
+def _use_files(beside: _Beside) -> None:
+    for number, file in enumerate(beside.files):
         os.dup2(file, number)
-    if message["has_terminal"]:
+    if beside.has_terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-def _environment_of(pid: int) -> dict[str, str]:
-    """What a process was given when it began, which holds what setup exported. Nothing when it may not be read."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if b"=" in pair]
-    except OSError:
-        return {}
-    return {name: value for name, _, value in pairs}
-
-
-def _name(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm") as file:
-            return file.read().rstrip("\n")
-    except OSError:
-        return ""
 
 
 def _signal(pid: int, number: int) -> None:
@@ -296,19 +258,33 @@ def _exit_code(status: int) -> int:
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _watch_over_orphans() -> None:
-    """Without a PID namespace: adopt what detaches itself, and end when the shim ends."""
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    libc.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+def give_up_rights(uid: Optional[int], root: str) -> None:
+    """Become the job's user, in the root folder of its image, without a capability. Nothing leads back."""
+    if root:
+        os.chroot(root)
+        os.chdir("/")
+    if uid is not None:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+    sys.path.clear()  # everything is loaded; what an image has at these paths is not ours
 
 
 def main() -> None:
-    if os.getpid() != 1:
-        _watch_over_orphans()
-    control = int(sys.argv[1])
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    control, uid, root = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(control, False)
+    if os.getpid() != 1:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # adopt what detaches itself, to end it with the task
+    else:
+        give_up_rights(int(uid) if uid else None, root)
+        none = struct.pack("6I", *[0] * 6)
+        if libc.capset(struct.pack("Ii", _LINUX_CAPABILITY_VERSION_3, 0), none) != 0:
+            sys.exit(f"danlu: capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")
+        # the job is the same user, and must neither trace nor read what talks to the shim
+        libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     Init(control).run()
 
 

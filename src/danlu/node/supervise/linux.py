@@ -12,6 +12,7 @@ MS_RDONLY, MS_REC, MS_PRIVATE = 1, 1 << 14, 1 << 18
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -24,6 +25,11 @@ def die_with_parent(signal_number: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def forbid_new_privileges() -> None:
+    """Have setuid programs give no rights to this process and its children."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def name_process(name: str) -> None:

@@ -20,10 +20,11 @@ import time
 from typing import Any, Optional
 
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
-TASK, TOKEN, STAGER_LOG, SHIM_LOG = "task.json", "token", "stager.log", "shim.log"
-FETCHED = "fetched.json"
+TOKEN, STAGER_LOG, SHIM_LOG = "token", "stager.log", "shim.log"
+FETCHED, IMAGE = "fetched.json", "image.json"
 USE = "use"
 START_LOCK = "start.lock"
+MOUNTS = "mounts"
 MARK_WIDTH = 39
 RECORD_BYTES = 4096
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

@@ -11,31 +11,36 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 import time
-from typing import Any, NoReturn
+from collections.abc import Mapping
 
+from danlu.node.codec import Malformed
+from danlu.node.measure.disk_watch import DiskWatch
 from danlu.node.measure.usage import NotMeasured, begin_use
-from danlu.node.stage.image import FETCHED
-from danlu.node.supervise import cgroup, linux, network
+from danlu.node.supervise import linux, network
+from danlu.node.supervise.cgroup import make_groups
 from danlu.node.supervise.door import Door
-from danlu.node.supervise.image_root import mount_root
-from danlu.node.supervise.init import descendants, processes
+from danlu.node.supervise.init_process import InitProcess, Surroundings
+from danlu.node.supervise.last_look import look_at_the_end
 from danlu.node.supervise.log_copy import LogCopy
-from danlu.node.supervise.records import CONTROL, EXIT, LOCK, LOG, STATUS, TASK, Marks, Records, boot_id, take_lock
+from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
+from danlu.node.supervise.processes import descendants, processes
+from danlu.node.supervise.records import CONTROL, EXIT, IMAGE, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
 from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched
 from danlu.node.supervise.stop_file import leave_notice
 from danlu.node.supervise.verdict import Facts, judge
+from danlu.node.task import TaskImage, read_task
 
 TICK_SECONDS = 1.0
 KILL_MARGIN_SECONDS = 5.0
 """How long after the grace the shim waits for init to have ended everything before it does so itself."""
 
+EXCEEDED_GRACE_SECONDS = 5.0
+"""Short: a task that takes too much takes more of it meanwhile."""
+
 OUT_LOOK_SECONDS = 2.0
 """How often it looks for the first output file while no stager runs."""
-
-BARE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
 class AlreadyStarted(Exception):
@@ -43,34 +48,27 @@ class AlreadyStarted(Exception):
 
 
 class Shim:
-    def __init__(self, folder: str, *, secrets: dict[str, str], net: network.Network | None) -> None:
-        """Take the folder. Raise AlreadyStarted, or OSError when a record cannot be written."""
+    def __init__(self, folder: str, *, secrets: Mapping[str, str], net: network.Network | None) -> None:
+        """Take the folder. Raise AlreadyStarted, TaskUnreadable, or OSError when a record cannot be written."""
         lock = take_lock(os.path.join(folder, LOCK), wait_seconds=1.0)
         if lock is None or os.path.exists(os.path.join(folder, STATUS)):
             raise AlreadyStarted(folder)
         self._folder = folder
         self._lock = lock
         self._net = net
-        with open(os.path.join(folder, TASK)) as file:
-            self._task: dict[str, Any] = json.load(file)
+        self._task = read_task(folder)
         # the password of a registry is for Danlu, not for the command
-        image = self._task["image"] or {"secret": None}
-        self._image_password = secrets.get(image["secret"], "")
-        own = {name: value for name, value in secrets.items() if name != image["secret"]}
-        self._env = {**self._task["env"], **own}
+        password = self._task.image.secret if self._task.image is not None else None
+        self._image_password = secrets.get(password, "") if password is not None else ""
+        own = {name: value for name, value in secrets.items() if name != password}
+        self._env = {**self._task.env, **own}
         self._records = Records(folder, num_reserved=5)
         self._boot_id = boot_id()
         self._log = os.open(os.path.join(folder, LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._marks = Marks(folder)
         self._log_copy = self._begin_copy()
         self._control = os.open(os.path.join(folder, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._wake_up, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-        self._is_terminated = False
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._on_sigterm)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._listen_to_signals()
         linux.adopt_orphans()
         self._door = self._open_door()
 
@@ -80,22 +78,21 @@ class Shim:
         """When (monotonic) the grace is over."""
         self._stop_was_asked = self._stop_was_ordered = False
         self._last_grace_seconds = 0.0
-        self._facts = Facts(memory_bytes=self._task["memory_bytes"], folder=folder)
-        self._init: socket.socket | None = None
-        self._init_pid = 0
-        self._init_said = b""
+        self._facts = Facts(limits=self._task.limits, folder=folder)
+        self._disk = DiskWatch(folder, self._task.limits, uid=self._task.uid)
+        self._init: InitProcess | None = None
         self._ended: dict[int, int] = {}
         self._out: StagerProcess | None = None
         self._use = NotMeasured()
         self._look_for_output_at = 0.0
         self._phase = "starting"
-        self._note("staging" if self._task["inputs"] or self._task["image"] is not None else "starting")
+        self._note("staging" if self._task.inputs or self._task.image is not None else "starting")
 
     def run(self) -> None:
         """Return when the exit record is written."""
-        if self._task["image"] is not None:
-            self._bring_image()
-        if self._task["inputs"] and self._facts.staging is None and not self._stop_was_asked:
+        if self._task.image is not None:
+            self._fetch_image(self._task.image)
+        if self._task.inputs and self._facts.staging is None and not self._stop_was_asked:
             self._fetch_inputs()
         if self._facts.staging is None and not self._stop_was_asked:
             self._run_command()
@@ -104,14 +101,23 @@ class Shim:
         self._send_outputs()
         self._finish()
 
+    def _listen_to_signals(self) -> None:
+        self._wake_up, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        self._is_terminated = False
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._on_sigterm)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def _begin_copy(self) -> LogCopy | None:
-        wanted = self._task["log_copy"]
+        wanted = self._task.log_copy
         if wanted is None:
             return None
         try:
-            return LogCopy(os.path.join(self._folder, LOG), wanted["folder"], wanted["path"], uid=self._task["uid"])
+            return LogCopy(os.path.join(self._folder, LOG), wanted.folder, wanted.path, uid=self._task.uid)
         except OSError as error:
-            self._say(f"the log is not copied to {wanted['path']}: {error}")
+            self._say(f"the log is not copied to {wanted.path}: {error}")
             return None
 
     def _open_door(self) -> Door | None:
@@ -123,11 +129,11 @@ class Shim:
 
     # inputs
 
-    def _bring_image(self) -> None:
+    def _fetch_image(self, image: TaskImage) -> None:
         """Wait for the image. What it says about variables lies below all that the job says."""
-        self._wait_for(StagerProcess.bring_image(self._folder, self._task, self._image_password))
+        self._wait_for(StagerProcess.fetch_image(self._folder, image, self._image_password))
         if self._facts.staging is None:
-            with open(os.path.join(self._folder, FETCHED)) as file:
+            with open(os.path.join(self._folder, IMAGE)) as file:
                 self._env = {**json.load(file)["env"], **self._env}
 
     def _fetch_inputs(self) -> None:
@@ -135,152 +141,79 @@ class Shim:
 
     def _wait_for(self, stager: StagerProcess) -> None:
         while not self._has_ended(stager.pid):
-            self._wait(also=[])
+            self._wait()
             if self._stop_was_asked:
                 stager.kill()
         self._facts = self._facts._replace(staging=stager.result(self._ended[stager.pid]))
-        note_fetched(self._folder, self._task)
+        note_fetched(self._folder, self._task.inputs)
 
     # the command
 
     def _run_command(self) -> None:
-        limits, problems = cgroup.limit(
-            self._task["cgroups"],
-            self._task["name"],
-            memory_bytes=self._task["memory_bytes"],
-            cpus=self._task["cpus"],
-        )
+        groups, problems = make_groups(self._task.cgroups, self._task.name, self._task.limits)
         for problem in problems:
             self._say(problem)
-        self._start_init(limits)
-        self._use = begin_use(self._folder, self._task, limits=limits, init_pid=self._init_pid)
+        around = Surroundings(self._folder, self._log, self._net, groups, max_file_bytes=self._disk.max_bytes)
+        init = self._init = InitProcess.start(self._task, self._env, around)
+        self._use = begin_use(self._folder, self._task.usage, groups=groups, init_pid=init.pid)
         kill_at = None
-        while not self._has_ended(self._init_pid):
+        while not self._has_ended(init.pid):
             if self._stop_at is not None:
                 kill_at = self._stop_at + KILL_MARGIN_SECONDS
             if kill_at is not None and time.monotonic() >= kill_at:
                 self._kill_all()
-            self._wait(also=[self._init] if self._init is not None else [], until=kill_at)
+            self._wait(until=kill_at)
             self._watch_output()
-            self._use.look((self._out.pid,) if self._out is not None else ())
-        self._hear_init(is_last=True)
+            self._disk.look()
+            self._use.look(self._own_processes())
+        self._hear_init()
+        init.close()
         self._kill_all()
+        self._disk.stop()
         self._use.finish()
         self._ended_at = self._ended_at or time.time()
-        self._look_at_the_end(limits)
+        if self._facts.exit_code is None:
+            self._note_stop()
+        self._facts = look_at_the_end(self._facts, self._task, groups, max_file_bytes=self._disk.max_bytes)
+        groups.remove()
 
     def _say(self, problem: str) -> None:
         with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
             os.write(self._log, f"danlu: {problem}\n".encode())
 
-    def _start_init(self, limits: cgroup.Limits | None) -> None:
-        ours, theirs = socket.socketpair()
-        argv = [*self._task["wrap"], *self._task["init"], str(theirs.fileno())]
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            self._become_init(argv, theirs, limits=limits, parent=parent)
-        theirs.close()
-        self._init_pid, self._init = pid, ours
-        start = {
-            "do": "start",
-            "command": self._task["command"],
-            "spared": self._task["spared"],
-            "env": self._env,
-            "workdir": self._task["workdir"],
-            "uid": self._task["uid"],
-            "gid": self._task["gid"],
-            "root": self._task["image"] and self._task["image"]["root"],
-        }
-        with contextlib.suppress(OSError):  # it ended before it could listen; its end says so
-            ours.sendall(json.dumps(start).encode() + b"\n")
-        ours.setblocking(False)
-
-    def _become_init(
-        self, argv: list[str], control: socket.socket, *, limits: cgroup.Limits | None, parent: int
-    ) -> NoReturn:
-        """Turn this forked process into the sandbox."""
+    def _hear_init(self) -> None:
+        if self._init is None:
+            return
         try:
-            os.setsid()
-            if limits is not None:
-                limits.join()
-            if self._net is not None:
-                network.enter(self._net)
-            if self._task["image"] is not None:
-                mount_root(self._folder)
-            if self._task["wrap"]:
-                linux.die_with_parent(signal.SIGKILL)
-                if os.getppid() != parent:
-                    os._exit(1)
-            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
-                signal.signal(number, signal.SIG_DFL)
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(self._log, 1)
-            os.dup2(self._log, 2)
-            os.set_inheritable(control.fileno(), True)
-            os.execvpe(argv[0], argv, BARE_ENVIRONMENT)
-        except OSError as error:
-            os.write(self._log, f"danlu: {argv[0]}: {error}\n".encode())
-        os._exit(1)
-
-    def _hear_init(self, *, is_last: bool = False) -> None:
-        while self._init is not None:
-            try:
-                piece = self._init.recv(65536)
-            except BlockingIOError:
-                break
-            except ConnectionError:
-                piece = b""
-            if not piece:
-                self._init.close()
-                self._init = None
-                break
-            *lines, self._init_said = (self._init_said + piece).split(b"\n")
-            for line in lines:
-                self._hear(json.loads(line))
-        if is_last and self._init is not None:
+            for event in self._init.hear():
+                self._take_note(event)
+        except Malformed as error:
+            self._say(f"the task is ended: its first process does not keep to the protocol: {error}")
             self._init.close()
-            self._init = None
+            self._kill_all()
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        if event["event"] == "started":
-            self._started_at = float(event["at"])
+    def _take_note(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started_at = event.at
             self._facts = self._facts._replace(did_start=True)
             self._note("running")
-        elif event["event"] == "not_started":
-            self._facts = self._facts._replace(failed_word=event["word"], failed_errno=int(event["errno"]))
-        elif event["event"] == "executed" and self._door is not None:
+        elif isinstance(event, NotStarted):
+            self._facts = self._facts._replace(failed_word=event.word, failed_errno=event.errno)
+        elif isinstance(event, Executed) and self._door is not None:
             self._door.ended(event)
-        elif event["event"] == "ended" and self._ended_at is None:
-            self._ended_at = float(event["at"])
-            self._facts = self._facts._replace(exit_code=int(event["code"]))
+        elif isinstance(event, Ended) and self._ended_at is None:
+            self._ended_at = event.at
+            self._facts = self._facts._replace(exit_code=event.code)
             self._note_stop()
 
     def _note_stop(self) -> None:
         self._facts = self._facts._replace(was_stopped=self._stop_was_asked, was_ordered=self._stop_was_ordered)
 
-    def _look_at_the_end(self, limits: cgroup.Limits | None) -> None:
-        """Gather what the verdict needs, while it can still be seen."""
-        if self._facts.exit_code is None:
-            self._note_stop()
-        disk = os.statvfs(self._folder)
-        self._facts = self._facts._replace(
-            missed_gate=next(
-                ((gate["name"], gate["reason"]) for gate in self._task["gates"] if not os.path.exists(gate["passed"])),
-                None,
-            ),
-            num_oom_kills=limits.num_oom_kills() if limits is not None else 0,
-            room_bytes=disk.f_bavail * disk.f_frsize,
-            last_line=_last_line(os.path.join(self._folder, LOG)),
-        )
-        if limits is not None:
-            limits.remove()
-
     def _kill_all(self) -> None:
         """End whatever is left of the task. A sandbox has left nothing once its first process is gone."""
-        if self._task["wrap"] and self._init_pid in self._ended:
+        if self._task.wrap and self._init is not None and self._has_ended(self._init.pid):
             return
-        spared = {self._out.pid} if self._out is not None else set()
+        spared = self._own_processes()
         for _ in range(500):
             alive = [pid for pid in descendants(os.getpid(), processes()) if pid not in spared]
             if not alive:
@@ -293,6 +226,20 @@ class Shim:
             self._collect()
             time.sleep(0.005)
 
+    def _own_processes(self) -> tuple[int, ...]:
+        """Children that are Danlu's and not the task's."""
+        return (self._out.pid if self._out is not None else 0, self._disk.pid)
+
+    def _exceed(self, reason: str, problem: str) -> None:
+        """End a task that takes more than it may."""
+        if self._facts.exceeded is not None or self._stop_was_asked:
+            return
+        self._facts = self._facts._replace(exceeded=(reason, problem))
+        self._say(problem)
+        self._stop_at = time.monotonic() + EXCEEDED_GRACE_SECONDS
+        if self._init is not None:
+            self._init.stop(EXCEEDED_GRACE_SECONDS)
+
     # outputs
 
     def _watch_output(self) -> None:
@@ -300,13 +247,16 @@ class Shim:
         if self._out is not None or time.monotonic() < self._look_for_output_at:
             return
         self._look_for_output_at = time.monotonic() + OUT_LOOK_SECONDS
-        paths = [send["path"] for send in self._task["outputs"] if send["while_running"]]
-        if any(has_files(path) for path in (*paths, *self._runs())):
+        if self._has_output(while_running=True):
             self._out = StagerProcess.start(self._folder, "out", self._task)
 
+    def _has_output(self, *, while_running: bool) -> bool:
+        """Whether there is something to upload, at its end or while it runs."""
+        paths = [output.path for output in self._task.outputs if output.while_running or not while_running]
+        return any(has_files(self._folder, path) for path in (*paths, self._task.runs) if path)
+
     def _send_outputs(self) -> None:
-        paths = [send["path"] for send in self._task["outputs"]]
-        if self._out is None and not any(has_files(path) for path in (*paths, *self._runs())):
+        if self._out is None and not self._has_output(while_running=False):
             return
         self._note("uploading")
         was_asked_before, self._stop_at = self._stop_was_asked, None
@@ -317,17 +267,13 @@ class Shim:
             self._out = StagerProcess.start(self._folder, "out", self._task)
         self._out.finish()
         while not self._has_ended(self._out.pid):
-            self._wait(also=[], until=self._stop_at)
+            self._wait(until=self._stop_at)
             # the grace of a stop is for the command; what it saved is still brought home, unless the stop is a new
             # one or leaves no time at all
             is_urgent = self._stop_at is not None and time.monotonic() >= self._stop_at
             if is_urgent and (not was_asked_before or self._last_grace_seconds == 0):
                 self._out.kill()
         self._facts = self._facts._replace(upload=self._out.result(self._ended[self._out.pid]))
-
-    def _runs(self) -> list[str]:
-        """The folder of the journals, where this task has one."""
-        return [self._task["runs"]] if self._task.get("runs") else []
 
     # the record
 
@@ -372,21 +318,23 @@ class Shim:
 
     # waiting
 
-    def _wait(self, *, also: list[socket.socket], until: float | None = None) -> None:
+    def _wait(self, *, until: float | None = None) -> None:
         """Sleep until something happens or a tick has passed, and take note of it."""
         timeout = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - time.monotonic()))
-        doors = [self._door] if self._door is not None else []
-        watched: list[int | socket.socket | Door] = [self._wake_up, self._control, *doors, *also]
+        watched: list[int] = [self._wake_up, self._control]
+        door = self._door.fileno() if self._door is not None else -1
+        control = self._init.control if self._init is not None else None
+        watched += [file for file in (door, control.fileno() if control is not None else -1) if file >= 0]
         ready = select.select(watched, [], [], timeout)[0]
         if self._wake_up in ready:
             os.read(self._wake_up, 4096)
         if self._control in ready:
             self._obey(os.read(self._control, 4096))
-        if self._door is not None and self._door in ready:
+        if self._door is not None and door in ready:
             self._door.answer(self._init)
         if self._is_terminated:
             self._is_terminated = False
-            self._stop(float(self._task["grace_seconds"]))
+            self._stop(self._task.grace_seconds)
         self._hear_init()
         self._collect()
         self._beat()
@@ -402,12 +350,11 @@ class Shim:
         at = time.monotonic() + grace_seconds
         self._stop_was_asked = True
         self._last_grace_seconds = grace_seconds
-        if self._task.get("stop_file"):
-            leave_notice(self._folder, self._task["stop_file"], grace_seconds)
+        if self._task.stop_file:
+            leave_notice(self._folder, self._task.stop_file, grace_seconds)
         self._stop_at = at if self._stop_at is None else min(at, self._stop_at)
         if self._init is not None:
-            with contextlib.suppress(OSError):  # it is ending already
-                self._init.send(json.dumps({"do": "stop", "grace_seconds": grace_seconds}).encode() + b"\n")
+            self._init.stop(grace_seconds)
 
     def _beat(self) -> None:
         with contextlib.suppress(OSError):  # a missed beat is not a death: the lock says who lives
@@ -425,20 +372,14 @@ class Shim:
             if pid == 0:
                 return
             self._ended[pid] = status
-            if self._out is None or pid != self._out.pid:
+            if pid not in self._own_processes():
                 self._use.reaped(pid, used)
+            problem = self._disk.reaped(pid)
+            if problem:
+                self._exceed("disk_limit", problem)
 
     def _has_ended(self, pid: int) -> bool:
         return pid in self._ended
 
     def _on_sigterm(self, *_: object) -> None:
         self._is_terminated = True
-
-
-def _last_line(path: str) -> str:
-    """Return the last line of a log that says something, for a message."""
-    with open(path, "rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - 4096))
-        lines = file.read().decode(errors="replace").splitlines()
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

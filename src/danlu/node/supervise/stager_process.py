@@ -6,10 +6,16 @@ import contextlib
 import json
 import os
 import signal
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 from danlu.node.supervise import linux
+from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.records import FETCHED, STAGER_LOG
+from danlu.node.task import Task, TaskImage, TaskInput
+
+MAX_FOLDERS = 200
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StagerProcess:
@@ -24,14 +30,14 @@ class StagerProcess:
         self._was_killed = False
 
     @classmethod
-    def start(cls, folder: str, direction: str, task: dict[str, Any]) -> StagerProcess:
+    def start(cls, folder: str, direction: str, task: Task) -> StagerProcess:
         """Start fetching (`in`) or uploading (`out`)."""
-        return cls._start(folder, direction, [*task["stager"], direction, folder])
+        return cls._start(folder, direction, [*task.stager, direction, folder])
 
     @classmethod
-    def bring_image(cls, folder: str, task: dict[str, Any], password: str) -> StagerProcess:
-        """Start bringing the task's image to this machine."""
-        process = cls._start(folder, "image", [*task["image"]["bring"], folder])
+    def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
+        """Start fetching the task's image to this machine."""
+        process = cls._start(folder, "image", [*image.fetch, folder])
         with contextlib.suppress(OSError):  # it ended before it could read; its end says so
             os.write(process._orders, password.encode())
         process.finish()
@@ -88,11 +94,11 @@ def kept_in(folder: str) -> str:
     return f"the files are kept in {folder}"
 
 
-def note_fetched(folder: str, task: dict[str, Any]) -> None:
+def note_fetched(folder: str, inputs: Sequence[TaskInput]) -> None:
     """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
     found: dict[str, list[int]] = {}
-    for item in task["inputs"]:
-        for parent, _, names in os.walk(item["to"]) if item.get("is_own") else ():
+    for item in inputs:
+        for parent, _, names in os.walk(item.to) if item.is_own else ():
             for name in names:
                 path = os.path.join(parent, name)
                 seen = os.lstat(path)
@@ -112,11 +118,39 @@ def read_fetched(folder: str) -> dict[str, list[int]]:
     return found
 
 
-def has_files(folder: str) -> bool:
-    """Say whether there is any file below a folder, or something that cannot be looked at. Stops at the first."""
-    problems: list[OSError] = []
-    found = any(files for _, _, files in os.walk(folder, onerror=problems.append))
-    return found or any(not isinstance(problem, FileNotFoundError) for problem in problems)
+def has_files(task_folder: str, path: str) -> bool:
+    """Say whether there is any file below a path in a task's folder, or more folders than are worth looking at.
+
+    The path is the job's: it may be a link, and hold any number of folders, nested as deep as it likes.
+    """
+    try:
+        with parent_below(task_folder, path) as (at, name):
+            waiting = [os.open(name, _FOLDER, dir_fd=at)]
+    except FileNotFoundError:
+        return False
+    except OSError:  # it cannot be looked at; whoever uploads says why
+        return True
+    try:
+        return any(_has_files(waiting) for _ in range(MAX_FOLDERS) if waiting) or bool(waiting)
+    finally:
+        for folder in waiting:
+            os.close(folder)
+
+
+def _has_files(waiting: list[int]) -> bool:
+    """Look at one folder, and add those in it."""
+    folder = waiting.pop()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False) or len(waiting) >= MAX_FOLDERS:
+                    return True
+                waiting.append(os.open(entry.name, _FOLDER, dir_fd=folder))
+    except OSError:
+        return True
+    finally:
+        os.close(folder)
+    return False
 
 
 def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:

@@ -7,7 +7,8 @@ import json
 import os
 import time
 
-_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+from danlu.node.supervise.below import parent_below
+
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -16,18 +17,10 @@ def leave_notice(folder: str, path: str, grace_seconds: float) -> None:
 
     The job owns the folders on the way and may have put links there; none is followed.
     """
-    *parents, name = os.path.relpath(path, folder).split(os.sep)
-    with contextlib.suppress(OSError):
-        at = os.open(folder, _FOLDER)
+    text = json.dumps({"at": time.time(), "grace_seconds": grace_seconds})
+    with contextlib.suppress(OSError), parent_below(folder, path) as (at, name):
+        file = os.open(name, _NEW, 0o644, dir_fd=at)
         try:
-            for part in parents:
-                deeper = os.open(part, _FOLDER, dir_fd=at)
-                os.close(at)
-                at = deeper
-            file = os.open(name, _NEW, 0o644, dir_fd=at)
-        finally:
-            os.close(at)
-        try:
-            os.write(file, json.dumps({"at": time.time(), "grace_seconds": grace_seconds}).encode())
+            os.write(file, text.encode())
         finally:
             os.close(file)

@@ -8,7 +8,10 @@ import signal
 from collections.abc import Callable
 from typing import NamedTuple
 
+from danlu.node.task import TaskLimits
+
 _LITTLE_ROOM_BYTES = 256 * 1024
+_FILE_TOO_LARGE = 128 + signal.SIGXFSZ
 _OUTSIDE = "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down"
 
 
@@ -36,10 +39,17 @@ class Facts(NamedTuple):
     missed_gate: tuple[str, str] | None = None
     """Name and reason of a step before the command that did not end well."""
 
+    exceeded: tuple[str, str] | None = None
+    """Reason and sentence when it was ended because it took more than it may."""
+
     num_oom_kills: int = 0
-    memory_bytes: int | None = None
+    num_refused_forks: int = 0
+    limits: TaskLimits = TaskLimits()
     room_bytes: int = 1 << 40
     """What is free on the disk of the task's folder."""
+
+    is_log_full: bool = False
+    """It is as long as a file may become."""
 
     folder: str = ""
     last_line: str = ""
@@ -67,8 +77,22 @@ def _judge_command(facts: Facts) -> Verdict:
 
 
 def _oom(facts: Facts) -> str:
-    limit = f" of {facts.memory_bytes / 2**20:.0f} MiB" if facts.memory_bytes else ""
+    memory_bytes = facts.limits.memory_bytes
+    limit = f" of {memory_bytes / 2**20:.0f} MiB" if memory_bytes else ""
     return f"the task used more than its memory{limit}, and the kernel ended one of its processes"
+
+
+def _processes(facts: Facts) -> str:
+    return (
+        f"the task reached its limit of {facts.limits.max_processes} processes and threads, and could not start another"
+        f"{_and_code(facts)}"
+    )
+
+
+def _file(facts: Facts) -> str:
+    limit = f" (max_disk_bytes: {facts.limits.max_disk_bytes})" if facts.limits.max_disk_bytes else ""
+    what = "the log" if facts.is_log_full else "a file"
+    return f"{what} grew to what a task may hold on the disk{limit}{_and_code(facts)}"
 
 
 def _not_started(facts: Facts) -> tuple[str, str]:
@@ -107,9 +131,15 @@ _RULES: tuple[_Rule, ...] = (
         lambda facts: Verdict("failed", "stopped_outside", f"{_OUTSIDE}{_and_code(facts)}"),
     ),
     (lambda facts: facts.was_stopped, lambda _: Verdict("stopped", "", "")),
+    (lambda facts: facts.exceeded, lambda facts: Verdict("failed", *(facts.exceeded or ("", "")))),
     (lambda facts: facts.staging, lambda facts: Verdict("failed", *(facts.staging or ("", "")))),
     (lambda facts: facts.exit_code == 0, lambda _: Verdict("succeeded", "", "")),
     (lambda facts: facts.num_oom_kills, lambda facts: Verdict("failed", "out_of_memory", _oom(facts))),
+    (lambda facts: facts.num_refused_forks, lambda facts: Verdict("failed", "process_limit", _processes(facts))),
+    (
+        lambda facts: facts.is_log_full or facts.exit_code == _FILE_TOO_LARGE,
+        lambda facts: Verdict("failed", "disk_limit", _file(facts)),
+    ),
     (lambda facts: facts.failed_word, lambda facts: Verdict("failed", *_not_started(facts))),
     (lambda facts: not facts.did_start, lambda facts: Verdict("failed", "start_failed", _no_sandbox(facts))),
     (

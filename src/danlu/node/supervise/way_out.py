@@ -1,7 +1,7 @@
 """A way out of a gang's own network, through slirp4netns: outgoing connections only, made by a process outside.
 
-Addresses of this machine and link-local ones (where clouds hand out credentials) get routes that lead nowhere, and a
-job has no right to change routes. The process ends with the last shim of the gang: it watches a pipe that they hold.
+Addresses of this machine and those where clouds hand out credentials get routes that lead nowhere, and a job has no
+right to change routes. The process ends with the last shim of the gang: it watches a pipe that they hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from danlu.node.supervise import network
 
 PROGRAM = "slirp4netns"
 CIDR, NAME_SERVER = "10.87.0.0/24", "10.87.0.3"
-LINK_LOCAL = ("169.254.0.0", 16)
+METADATA = (
+    ("169.254.0.0", 16),  # link-local: AWS, Azure, Google, Huawei, Tencent, OpenStack
+    ("100.100.100.200", 32),  # Alibaba
+    ("168.63.129.16", 32),  # Azure's own agent
+    ("192.0.0.192", 32),  # Oracle
+    ("fd00:ec2::", 32),  # AWS
+    ("fd20:ce::254", 128),  # Google
+    ("fd00:42::42", 128),  # Scaleway
+)
+"""Where clouds tell a machine who it is, with credentials."""
+
 READY_SECONDS = 5.0
 _RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 7, 254, 4, 1
 
@@ -26,7 +36,7 @@ _RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 
 def open_way_out(net: network.Network, program: str) -> int:
     """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up."""
     closed = [(address, 32) for address in own_addresses()]
-    _close_routes(net, [*closed, LINK_LOCAL])
+    _close_routes(net, [*closed, *METADATA])
     watched, leash = os.pipe2(os.O_CLOEXEC)
     ready, say_ready = os.pipe2(os.O_CLOEXEC)
     if os.fork() == 0:
@@ -76,9 +86,11 @@ def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
     if child == 0:
         try:
             network.enter(net)
+            has_ipv6 = os.path.exists("/proc/self/net/if_inet6")
             with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
                 for address, length in targets:
-                    network.ask(link, _RTM_NEWROUTE, _route(address, length), what=f"route to {address}")
+                    if ":" not in address or has_ipv6:
+                        network.ask(link, _RTM_NEWROUTE, _route(address, length), what=f"route to {address}")
         except OSError as error:
             os.write(fail, str(error).encode()[:200])
         finally:
@@ -92,7 +104,7 @@ def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
 
 
 def _route(address: str, length: int) -> bytes:
-    head = struct.pack(
-        "BBBBBBBBI", socket.AF_INET, length, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, 0, _RTN_UNREACHABLE, 0
-    )
-    return head + struct.pack("HH", 8, _RTA_DST) + socket.inet_aton(address)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    packed = socket.inet_pton(family, address)
+    head = struct.pack("BBBBBBBBI", family, length, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, 0, _RTN_UNREACHABLE, 0)
+    return head + struct.pack("HH", 4 + len(packed), _RTA_DST) + packed

@@ -1,4 +1,4 @@
-"""All nodes while a decision is made, found by what they have free: placing looks at those that may fit only."""
+"""All nodes during a scheduling round, indexed by free devices, so that placing looks only at nodes that may fit."""
 
 from __future__ import annotations
 
@@ -6,252 +6,256 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from danlu.scheduler.policy.offers import Offers, Rate
-from danlu.scheduler.policy.room import NEVER, Held, Room, Taken
+from danlu.scheduler.policy.node_state import NEVER, Allocation, Holding, NodeState
+from danlu.scheduler.policy.ranking import NodeRanking, Rating
 from danlu.scheduler.policy.shape import CPUS, MEMORY, TASKS, Need, Shape
 from danlu.scheduler.policy.snapshot import FreeNode, RunningJob
 from danlu.spec.devices import Device
 from danlu.spec.nodes import NodeInfo
 
-Extra = Callable[[Room], "list[Held] | None"]
-MAX_OFFERS = 32
+Extra = Callable[[NodeState], "list[Holding] | None"]
+MAX_RANKINGS = 32
 ANY = ""
-"""The index of nodes by free devices of whatever type: a job without devices leaves nodes with devices alone."""
+"""Index key for free devices of any type: jobs without devices avoid nodes that have free devices."""
 
 
-class Live:
-    """A running job and where it is."""
+class PlacedJob:
+    """A running job and its nodes."""
 
-    __slots__ = ("can_go", "ends", "job", "num_tasks", "rooms", "started")
+    __slots__ = ("ends", "is_evictable", "job", "nodes", "num_tasks", "started")
 
-    def __init__(self, job: RunningJob, rooms: Sequence[Room], ends: float) -> None:
+    def __init__(self, job: RunningJob, nodes: Sequence[NodeState], ends: float) -> None:
         self.job = job
-        self.rooms = rooms
+        self.nodes = nodes
         self.ends = ends
         self.started = job.started_at.timestamp()
         self.num_tasks = len(job.tasks)
-        self.can_go = False
-        """Whether it may be evicted: it is preemptible, has been started, and all of its nodes would hear it."""
+        self.is_evictable = False
+        """Whether it can be evicted: preemptible, started, and all of its nodes are reachable."""
 
 
 class Cluster:
-    def __init__(self, nodes: Iterable[FreeNode]) -> None:
-        self.rooms: dict[str, Room] = {}
+    def __init__(self, free_nodes: Iterable[FreeNode]) -> None:
+        self.nodes: dict[str, NodeState] = {}
         self.capacity: dict[str, float] = {}
-        self.live: dict[str, Live] = {}
-        self.coming: dict[str, Room] = {}
-        """Rooms in which somebody is ending."""
-        self.evictable: dict[str, Room] = {}
-        """Rooms with jobs that can go and are not ending."""
-        self.can_go: dict[int, dict[str, Live]] = {}
-        """The same jobs by project, the newest last."""
-        self._by_free: dict[str, list[dict[str, Room]]] = {}
-        self._could_hold: dict[tuple[Shape, bool], bool] = {}
-        self._offers: dict[object, Offers] = {}
-        for node in nodes:
-            self.add_node(node)
+        self.placed: dict[str, PlacedJob] = {}
+        self.ending_nodes: dict[str, NodeState] = {}
+        """By name."""
+        self.evictable_nodes: dict[str, NodeState] = {}
+        """By name: nodes with jobs that can be evicted and are not ending yet."""
+        self.evictable_by_project: dict[int, dict[str, PlacedJob]] = {}
+        """Project -> its jobs that can be evicted, newest last."""
+        self._by_free: dict[str, list[dict[str, NodeState]]] = {}
+        self._fits_when_empty: dict[tuple[Shape, bool], bool] = {}
+        self._rankings: dict[object, NodeRanking] = {}
+        for free_node in free_nodes:
+            self.add_node(free_node)
 
-    def add_node(self, node: FreeNode) -> None:
-        room = self.rooms[node.info.name] = Room(node, len(self.rooms))
-        self._count(room.info)
-        self.refresh(room)
+    def add_node(self, free_node: FreeNode) -> None:
+        node = self.nodes[free_node.info.name] = NodeState(free_node, len(self.nodes))
+        self._count(node.info)
+        self.refresh(node)
 
     def add(self, job: RunningJob) -> None:
-        """A job runs. What it holds has been taken from what is free."""
+        """Add a running job. The free amounts of the nodes are without what it holds."""
         ends = NEVER if job.ends_at is None else job.ends_at.timestamp()
-        by_room: dict[str, Held] = {}
+        by_node: dict[str, Holding] = {}
         for task in job.tasks:
-            if task.node in self.rooms:
-                held = by_room.setdefault(task.node, Held(job.id, ends))
-                held.add(task.devices, task.cpus, task.memory_bytes)
-        rooms = [self.rooms[name] for name in by_room]
-        live = self.live[job.id] = Live(job, rooms, ends)
-        for room in rooms:
-            room.put(by_room[room.name])
-            self._changed(room)
-        self._look_at(live)
+            if task.node in self.nodes:
+                holding = by_node.setdefault(task.node, Holding(job.id, ends))
+                holding.add(task.devices, task.cpus, task.memory_bytes)
+        nodes = [self.nodes[name] for name in by_node]
+        placed = self.placed[job.id] = PlacedJob(job, nodes, ends)
+        for node in nodes:
+            node.put(by_node[node.name])
+            self._changed(node)
+        self._look_at(placed)
         if job.is_ending:
-            self.end(job.id)
+            self.mark_ending(job.id)
 
     def confirm(self, job_id: str) -> None:
-        """The job has been started: from now on it can be told to end."""
-        live = self.live[job_id]
-        live.job = replace(live.job, can_be_told=True)
-        self._look_at(live)
+        """Mark a job as started: it can be evicted from now on."""
+        placed = self.placed[job_id]
+        placed.job = replace(placed.job, can_be_stopped=True)
+        self._look_at(placed)
 
-    def _look_at(self, live: Live) -> None:
-        job = live.job
-        live.can_go = (
+    def _look_at(self, placed: PlacedJob) -> None:
+        job = placed.job
+        placed.is_evictable = (
             job.is_preemptible
-            and job.can_be_told
+            and job.can_be_stopped
             and not job.is_ending
-            and all(task.node in self.rooms for task in job.tasks)
+            and all(task.node in self.nodes for task in job.tasks)
         )
-        if live.can_go:
-            self.can_go.setdefault(job.project_id, {})[job.id] = live
-            for room in live.rooms:
-                self.evictable[room.name] = room
-                self._changed(room)
+        if placed.is_evictable:
+            self.evictable_by_project.setdefault(job.project_id, {})[job.id] = placed
+            for node in placed.nodes:
+                self.evictable_nodes[node.name] = node
+                self._changed(node)
 
     def remove(self, job_id: str) -> RunningJob | None:
-        """A job has ended."""
-        live = self.live.pop(job_id, None)
-        if live is None:
+        """Remove a job that ended; return it."""
+        placed = self.placed.pop(job_id, None)
+        if placed is None:
             return None
-        self.can_go.get(live.job.project_id, {}).pop(job_id, None)
-        for room in live.rooms:
-            if room.name in self.rooms:
-                room.remove(job_id)
-                self._note(room)
-                self.refresh(room)
-        return live.job
+        self.evictable_by_project.get(placed.job.project_id, {}).pop(job_id, None)
+        for node in placed.nodes:
+            if node.name in self.nodes:
+                node.remove(job_id)
+                self._update_tables(node)
+                self.refresh(node)
+        return placed.job
 
-    def end(self, job_id: str) -> None:
-        """A job is told to end: what it holds is coming."""
-        live = self.live[job_id]
-        self.can_go.get(live.job.project_id, {}).pop(job_id, None)
-        for room in live.rooms:
-            room.coming[job_id] = room.held[job_id]
-            room.version += 1
-            self._note(room)
-            self._changed(room)
+    def mark_ending(self, job_id: str) -> None:
+        """Count what a job holds as soon free: it was told to stop."""
+        placed = self.placed[job_id]
+        self.evictable_by_project.get(placed.job.project_id, {}).pop(job_id, None)
+        for node in placed.nodes:
+            node.ending[job_id] = node.holdings[job_id]
+            node.version += 1
+            self._update_tables(node)
+            self._changed(node)
 
-    def go_on(self, job_id: str) -> None:
-        """Take `end` back."""
-        live = self.live[job_id]
-        if live.can_go:
-            self.can_go.setdefault(live.job.project_id, {})[job_id] = live
-        for room in live.rooms:
-            del room.coming[job_id]
-            room.version += 1
-            self._note(room)
-            self._changed(room)
+    def undo_ending(self, job_id: str) -> None:
+        """Undo `mark_ending`."""
+        placed = self.placed[job_id]
+        if placed.is_evictable:
+            self.evictable_by_project.setdefault(placed.job.project_id, {})[job_id] = placed
+        for node in placed.nodes:
+            del node.ending[job_id]
+            node.version += 1
+            self._update_tables(node)
+            self._changed(node)
 
-    def place(self, shape: Shape, *, extra: Extra | None = None, also: Iterable[Room] = ()) -> list[Taken] | None:
-        """Take a place for every task of the job, or none: spread over nodes, the fullest that fits before others.
+    def place(
+        self, shape: Shape, *, extra: Extra | None = None, also: Iterable[NodeState] = ()
+    ) -> list[Allocation] | None:
+        """Allocate for all tasks of a job, or for none. Tasks are spread over nodes, fullest fitting node first.
 
-        `extra` says what counts as free beside what is; `also` are rooms that fit only because of it.
+        `extra` returns what counts as free in addition; `also` are nodes that fit only because of it.
         """
-        taken: list[Taken] = []
-        used: dict[str, Room] = {}
+        allocations: list[Allocation] = []
+        used: dict[str, NodeState] = {}
         for need in shape.needs:
             chosen = []
-            for room in chain(self.candidates(need), also):
-                if room.name in used:
+            for node in chain(self.candidates(need), also):
+                if node.name in used:
                     continue
-                devices = room.fit(need, extra(room) if extra is not None else None)
+                devices = node.fit(need, extra(node) if extra is not None else None)
                 if devices is not None:
-                    used[room.name] = room
-                    chosen.append((room, devices))
+                    used[node.name] = node
+                    chosen.append((node, devices))
                     if len(chosen) == need.num_tasks:
                         break
-            for room, devices in chosen:
-                taken.append(self.take(room, need, devices))
+            for node, devices in chosen:
+                allocations.append(self.allocate(node, need, devices))
             missing = need.num_tasks - len(chosen)
-            if missing and self._share(need, missing, used, taken, extra) < missing:
-                self.give_back(taken)
+            if missing and self._share(need, missing, used, allocations, extra) < missing:
+                self.release(allocations)
                 return None
-        return taken
+        return allocations
 
-    def take(self, room: Room, need: Need, devices: tuple[Device, ...]) -> Taken:
-        taken = room.take(need, devices)
-        self.refresh(room)
-        return taken
+    def allocate(self, node: NodeState, need: Need, devices: tuple[Device, ...]) -> Allocation:
+        allocations = node.allocate(need, devices)
+        self.refresh(node)
+        return allocations
 
-    def give_back(self, taken: Sequence[Taken]) -> None:
-        for item in reversed(taken):
-            item.room.give_back(item)
-            self.refresh(item.room)
+    def release(self, allocations: Sequence[Allocation]) -> None:
+        for item in reversed(allocations):
+            item.node.release(item)
+            self.refresh(item.node)
 
-    def offers(self, kind: object, rate: Rate, rooms: Iterable[Room]) -> Offers:
-        """The rooms by a rating, kept from one call to the next; `kind` names the rating, `rooms` begin it."""
-        found = self._offers.get(kind)
+    def ranking(self, kind: object, rate: Rating, nodes: Iterable[NodeState]) -> NodeRanking:
+        """A ranking that is kept between calls; `kind` identifies it, `nodes` are its first members."""
+        found = self._rankings.get(kind)
         if found is None:
-            if len(self._offers) >= MAX_OFFERS:
-                self._offers.pop(next(iter(self._offers)))
-            found = self._offers[kind] = Offers(rate, rooms)
+            if len(self._rankings) >= MAX_RANKINGS:
+                self._rankings.pop(next(iter(self._rankings)))
+            found = self._rankings[kind] = NodeRanking(rate, nodes)
         return found
 
-    def refresh(self, room: Room) -> None:
-        """Find the room where it belongs after it changed."""
-        self._changed(room)
-        for spot in room.spots:
-            spot.pop(room.name, None)
-        room.spots = []
-        for kind, free in room.free.items():
-            self._put(kind, len(free), room)
-        self._put(ANY, room.num_free, room)
+    def refresh(self, node: NodeState) -> None:
+        """Update the index after a node changed."""
+        self._changed(node)
+        for spot in node.index_groups:
+            spot.pop(node.name, None)
+        node.index_groups = []
+        for kind, free in node.free.items():
+            self._put(kind, len(free), node)
+        self._put(ANY, node.num_free, node)
 
-    def could_hold(self, shape: Shape, *, with_drained: bool = False) -> bool:
-        """Whether the nodes would have room for the job if they were empty, and if they were all open."""
-        known = self._could_hold.get((shape, with_drained))
+    def fits_when_empty(self, shape: Shape, *, with_drained: bool = False) -> bool:
+        """Whether the job would fit if all nodes were empty; `with_drained`: and if none were drained."""
+        known = self._fits_when_empty.get((shape, with_drained))
         if known is None:
-            # of nodes that are alike, no more are looked at than the job has tasks
+            # of identical nodes, look at no more than the job has tasks
             alike: dict[object, list[NodeInfo]] = {}
-            for room in self.rooms.values():
-                if room.drain is not None and not with_drained:
+            for node in self.nodes.values():
+                if node.drain is not None and not with_drained:
                     continue
-                same = alike.setdefault(_kind(room.info), [])
+                same = alike.setdefault(_kind(node.info), [])
                 if len(same) < shape.num_tasks:
-                    same.append(room.info)
+                    same.append(node.info)
             empty = Cluster(empty_node(info) for infos in alike.values() for info in infos)
-            known = self._could_hold[shape, with_drained] = empty.place(shape) is not None
+            known = self._fits_when_empty[shape, with_drained] = empty.place(shape) is not None
         return known
 
-    def _share(self, need: Need, missing: int, used: dict[str, Room], taken: list[Taken], extra: Extra | None) -> int:
-        """Put more tasks on nodes that have one already, where nodes hold many. Return how many found a place."""
+    def _share(
+        self, need: Need, missing: int, used: dict[str, NodeState], allocations: list[Allocation], extra: Extra | None
+    ) -> int:
+        """Place more tasks on nodes that already have one, where the engine allows it. Return how many were placed."""
         found = 0
-        for room in sorted(used.values(), key=lambda room: (room.num_free, room.number)):
-            while found < missing and room.info.holds_many_tasks:
-                devices = room.fit(need, extra(room) if extra is not None else None)
+        for node in sorted(used.values(), key=lambda node: (node.num_free, node.number)):
+            while found < missing and node.info.holds_many_tasks:
+                devices = node.fit(need, extra(node) if extra is not None else None)
                 if devices is None:
                     break
-                taken.append(self.take(room, need, devices))
+                allocations.append(self.allocate(node, need, devices))
                 found += 1
         return found
 
-    def candidates(self, need: Need) -> Iterator[Room]:
-        """The rooms that may fit, those with the fewest free devices first."""
+    def candidates(self, need: Need) -> Iterator[NodeState]:
+        """Nodes that may fit, fewest free devices first."""
         kind = need.type if need.devices else ANY
-        for spots in self._by_free.get(kind, ())[need.devices :]:
-            yield from spots.values()
+        for index_groups in self._by_free.get(kind, ())[need.devices :]:
+            yield from index_groups.values()
 
-    def by_free_count(self, kind: str) -> Iterator[tuple[int, dict[str, Room]]]:
-        """The rooms by how many devices of a type they have free."""
+    def by_free_count(self, kind: str) -> Iterator[tuple[int, dict[str, NodeState]]]:
+        """Number of free devices of a type -> the nodes that have so many free."""
         return enumerate(self._by_free.get(kind, ()))
 
-    def _put(self, kind: str, count: int, room: Room) -> None:
-        if room.num_tasks < 1 or room.drain is not None:
+    def _put(self, kind: str, count: int, node: NodeState) -> None:
+        if node.num_tasks < 1 or node.drain is not None:
             return
-        spots = self._by_free.setdefault(kind, [])
-        while len(spots) <= count:
-            spots.append({})
-        spots[count][room.name] = room
-        room.spots.append(spots[count])
+        index_groups = self._by_free.setdefault(kind, [])
+        while len(index_groups) <= count:
+            index_groups.append({})
+        index_groups[count][node.name] = node
+        node.index_groups.append(index_groups[count])
 
-    def _changed(self, room: Room) -> None:
-        for offers in self._offers.values():
-            offers.changed.add(room)
+    def _changed(self, node: NodeState) -> None:
+        for ranking in self._rankings.values():
+            ranking.changed.add(node)
 
-    def _note(self, room: Room) -> None:
+    def _update_tables(self, node: NodeState) -> None:
         for table, belongs in (
-            (self.coming, bool(room.coming)),
+            (self.ending_nodes, bool(node.ending)),
             (
-                self.evictable,
+                self.evictable_nodes,
                 any(
-                    job_id not in room.coming and self.live[job_id].can_go
-                    for job_id in room.held
-                    if job_id in self.live
+                    job_id not in node.ending and self.placed[job_id].is_evictable
+                    for job_id in node.holdings
+                    if job_id in self.placed
                 ),
             ),
         ):
             if belongs:
-                table[room.name] = room
+                table[node.name] = node
             else:
-                table.pop(room.name, None)
+                table.pop(node.name, None)
 
     def _count(self, info: NodeInfo) -> None:
-        self._could_hold.clear()
+        self._fits_when_empty.clear()
         amounts = {CPUS: info.cpus, MEMORY: float(info.memory_bytes), TASKS: float(info.max_tasks)}
         for device in info.devices:
             amounts[device.type] = amounts.get(device.type, 0.0) + 1
@@ -260,7 +264,7 @@ class Cluster:
 
 
 def empty_node(info: NodeInfo) -> FreeNode:
-    """The node with nothing on it."""
+    """A node on which nothing runs."""
     return FreeNode(
         info=info,
         devices=info.devices,
@@ -271,6 +275,6 @@ def empty_node(info: NodeInfo) -> FreeNode:
 
 
 def _kind(info: NodeInfo) -> object:
-    """What an empty node has to offer."""
+    """Key that is equal for nodes with equal capacity."""
     devices = tuple((device.type, device.model, device.id) for device in info.devices)
     return devices, info.cpus, info.memory_bytes, info.max_tasks, info.holds_many_tasks

@@ -1,4 +1,4 @@
-"""Who starts now, where, who makes room, and why the others wait. Pure: no I/O, no clock, no randomness."""
+"""Decide which jobs start and where, which are preempted, and why the others wait. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 
@@ -6,62 +6,62 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from danlu.launch import Placement
-from danlu.scheduler.policy import sentences
-from danlu.scheduler.policy.board import CLOCK_SLACK_SECONDS, Board, waits_of
+from danlu.scheduler.policy import waiting_reasons
 from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.placing import make_placement
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Wait
+from danlu.scheduler.policy.state import CLOCK_SLACK_SECONDS, SchedulingState, waits_of
 from danlu.scheduler.ports import Ports
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_duration
 
 
 def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
-    """Answer for every queued job, in their order; then say who has to make room."""
-    board = board_of(snapshot)
+    """One action for each queued job, in queue order, and then the evictions."""
+    state = make_state(snapshot)
     answers: dict[str, Action] = {}
     for job in snapshot.queue:
         early = _not_yet(job, now)
         if early is not None:
             answers[job.id] = early
         else:
-            board.queue.add(Entry(job))
-    decision = board.serve(now)
+            state.queue.add(Entry(job))
+    decision = state.serve(now)
     answers.update((start.job_id, start) for start in decision.starts)
-    answers.update((entry.job.id, Wait(entry.job.id, why)) for entry, why in waits_of(board, decision))
+    answers.update((entry.job.id, Wait(entry.job.id, why)) for entry, why in waits_of(state, decision))
     return [*(answers[job.id] for job in snapshot.queue), *decision.evictions]
 
 
-def board_of(snapshot: Snapshot) -> Board:
-    """The board with all that runs on it, and nothing that waits."""
-    board = Board(snapshot.nodes, snapshot.quotas, snapshot.ports_in_use)
+def make_state(snapshot: Snapshot) -> SchedulingState:
+    """The state with everything that runs and an empty queue."""
+    state = SchedulingState(snapshot.nodes, snapshot.quotas, snapshot.ports_in_use)
     for job in snapshot.running:
-        board.add_running(job)
-    return board
+        state.add_running(job)
+    return state
 
 
 def next_deadline(snapshot: Snapshot, now: datetime) -> float:
-    """Seconds until a job's pause ends or its patience does; infinite when no job has either ahead of it."""
+    """Seconds until the next retry is due or the next max_wait is over; infinite when there is none."""
     waits = [(job.not_before - now).total_seconds() for job in snapshot.queue if job.not_before is not None]
     waits += [
         job.spec.max_wait - (now - job.queued_at).total_seconds()
         for job in snapshot.queue
         if job.spec.max_wait is not None and job.attempt == 1
     ]
-    # what is past was decided just now, and is no reason to look again
+    # deadlines that have passed were decided just now
     return max(0.05, min((wait for wait in waits if wait > 0), default=float("inf")))
 
 
 def place(job: QueuedJob, nodes: Sequence[FreeNode]) -> Placement | Reason:
-    """Where the tasks of a job would go if it were alone with these nodes, or why they fit nowhere."""
+    """Where the tasks of a job would run if it were the only one in the queue, or why they do not fit."""
     if not nodes:
         return reason("no_nodes")
     cluster = Cluster(nodes)
-    taken = cluster.place(job.shape)
-    if taken is not None:
-        return make_placement(job.id, job.attempt, taken, Ports())
-    return sentences.no_room(cluster, job.shape)
+    allocations = cluster.place(job.shape)
+    if allocations is not None:
+        return make_placement(job.id, job.attempt, allocations, Ports())
+    return waiting_reasons.no_room(cluster, job.shape)
 
 
 def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
@@ -69,7 +69,7 @@ def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
     if job.attempt == 1 and job.spec.max_wait is not None and waited > job.spec.max_wait:
         told = f"waited {show_duration(waited)}, longer than its max_wait of {show_duration(job.spec.max_wait)}"
         return GiveUp(job.id, reason("queue_timeout", told))
-    # queued in the future: the clock was set back since, and says nothing about when the pause is over
+    # queued in the future: the clock was set back, so the pause cannot be measured
     was_set_back = waited < -CLOCK_SLACK_SECONDS
     if job.not_before is not None and now < job.not_before and not was_set_back:
         told = f"attempt {job.attempt - 1} failed; the next one starts at {job.not_before:%H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""Who uses how much, and how much of it is theirs by quota."""
+"""How much of each resource projects and users hold, and their quotas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLACK = 1e-6
 
 
 class Limit(NamedTuple):
-    """A quota that keeps a job waiting."""
+    """A quota that the job would exceed."""
 
     scope: str
     """`project` or `user`."""
@@ -25,22 +25,22 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Resource -> how much of it a project, or one of its users, may hold firmly. What is not named has no limit."""
+    """Resource -> how much a project or one of its users may hold with non-preemptible jobs. Others are unlimited."""
 
     projects: Mapping[int, Amounts] = field(default_factory=dict)
     users: Mapping[tuple[int, int], Amounts] = field(default_factory=dict)
     """(project, user) -> quota."""
 
     def of(self, project_id: int, owner_id: int) -> Iterator[tuple[str, Amounts, object]]:
-        """The quotas that apply to somebody's jobs in a project: scope, quota, whose."""
+        """The quotas that apply to a user's jobs in a project: scope, quota, key of the holdings."""
         if project_id in self.projects:
             yield "project", self.projects[project_id], project_id
         if (project_id, owner_id) in self.users:
             yield "user", self.users[project_id, owner_id], (project_id, owner_id)
 
 
-class Usage:
-    """What is in use by project and by user: in all, and firmly (by jobs that cannot be preempted)."""
+class Holdings:
+    """What projects and users hold: in total, and firmly (by jobs that are not preemptible)."""
 
     def __init__(self, quotas: Quotas, capacity: Amounts) -> None:
         self.quotas = quotas
@@ -57,14 +57,14 @@ class Usage:
                     mine[name] = mine.get(name, 0.0) + sign * amount
         self._shares.pop(project_id, None)
 
-    def used(self, whose: object) -> Amounts:
+    def held(self, whose: object) -> Amounts:
         return self._all.get(whose, {})
 
-    def firmly_used(self, whose: object) -> Amounts:
+    def firmly_held(self, whose: object) -> Amounts:
         return self._firm.get(whose, {})
 
     def share(self, project_id: int) -> float:
-        """The largest share of any resource that the project holds (its dominant share)."""
+        """The project's dominant share: its largest share of any resource."""
         known = self._shares.get(project_id)
         if known is None:
             mine = self._all.get(project_id, {})
@@ -73,9 +73,9 @@ class Usage:
         return known
 
     def limit(self, project_id: int, owner_id: int, demand: Amounts, *, is_preemptible: bool) -> Limit | None:
-        """The quota that the job would go beyond; None while it is within all of them.
+        """The quota that the job would exceed; None when it exceeds none.
 
-        Preemptible jobs may go beyond, on what is idle. They do not count against what is held firmly.
+        Preemptible jobs may exceed a quota on idle resources. They do not count against the firm holdings.
         """
         table = self._all if is_preemptible else self._firm
         for scope, quota, whose in self.quotas.of(project_id, owner_id):

@@ -1,4 +1,4 @@
-"""From places on nodes to the placement that is stored and planned with."""
+"""From allocations on nodes to the placement of an attempt."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from danlu.launch import Placement, TaskPlacement
 from danlu.launch.placement import SANDBOX_ROOT
-from danlu.scheduler.policy.room import Taken
+from danlu.scheduler.policy.node_state import Allocation
 from danlu.scheduler.ports import Ports
 
 LOOPBACK = "127.0.0.1"
 
 
-def make_placement(job_id: str, attempt: int, taken: Sequence[Taken], ports: Ports) -> Placement:
-    """Say where the tasks go, in rank order."""
-    own_network = all(item.room.info.has_own_network for item in taken)
-    master_port, task_ports = ports.take(len(taken), has_own_network=own_network)
+def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation], ports: Ports) -> Placement:
+    """The placement of all tasks, in rank order."""
+    own_network = all(item.node.info.has_own_network for item in allocations)
+    master_port, task_ports = ports.take(len(allocations), has_own_network=own_network)
     tasks = tuple(
         TaskPlacement(
             rank=rank,
-            node=item.room.name,
+            node=item.node.name,
             address=own_address(rank) if own_network else LOOPBACK,
             port=task_ports[rank],
             device_ids=tuple(device.id for device in item.devices),
@@ -28,10 +28,10 @@ def make_placement(job_id: str, attempt: int, taken: Sequence[Taken], ports: Por
             device_uuids=_if_all([device.uuid for device in item.devices]),
             has_simulated_devices=any(device.is_simulated for device in item.devices),
             root=SANDBOX_ROOT
-            if item.room.info.has_sandbox
-            else f"{item.room.info.work_dir}/{job_id}/{attempt}/{rank}/ml",
+            if item.node.info.has_sandbox
+            else f"{item.node.info.work_dir}/{job_id}/{attempt}/{rank}/ml",
         )
-        for rank, item in enumerate(taken)
+        for rank, item in enumerate(allocations)
     )
     return Placement(tasks=tasks, master_port=master_port, interface="lo")
 
@@ -42,6 +42,6 @@ def own_address(rank: int) -> str:
 
 
 def _if_all(values: Sequence[str | None]) -> tuple[str, ...]:
-    """What is known of some devices only is of no use to a job."""
+    """All values, or none when some are missing: a job cannot use an incomplete list."""
     known = tuple(value for value in values if value)
     return known if len(known) == len(values) else ()

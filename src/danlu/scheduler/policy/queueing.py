@@ -1,4 +1,4 @@
-"""The queue of each project: jobs that are alike share a bucket, and what holds one of them up holds them all."""
+"""The queue of each project. Equal requests of one user share a bucket: what keeps one waiting keeps all of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from math import ceil, log2
 from danlu.scheduler.policy.shape import Shape
 from danlu.scheduler.policy.snapshot import QueuedJob
 
-Place = tuple[int, float, str]
-"""Where a job stands in its project: by priority, then by time, then by id."""
+Position = tuple[int, float, str]
+"""Order within a project: by priority, then time, then id."""
 
 
 class Entry:
-    """A queued job with what the policy asks of it again and again."""
+    """A queued job, with values that the policy reads often."""
 
-    __slots__ = ("duration", "is_preemptible", "job", "owner_id", "place", "project_id", "queued", "shape")
+    __slots__ = ("duration", "is_preemptible", "job", "owner_id", "position", "project_id", "queued", "shape")
 
     def __init__(self, job: QueuedJob) -> None:
         self.job = job
@@ -26,16 +26,16 @@ class Entry:
         self.is_preemptible = job.spec.preemptible
         limit = job.spec.max_duration
         self.duration = None if limit is None else limit + job.spec.grace
-        """Seconds after which it has ended for sure; None when nobody knows."""
+        """Seconds after which it has certainly ended; None without a time limit."""
         self.queued = job.queued_at.timestamp()
-        self.place: Place = (-job.spec.priority, self.queued, job.id)
+        self.position: Position = (-job.spec.priority, self.queued, job.id)
 
     def __lt__(self, other: Entry) -> bool:
-        return self.place < other.place
+        return self.position < other.position
 
 
 class Bucket:
-    """Jobs of one user that ask for the same, in their order."""
+    """Jobs of one user with the same request, in order."""
 
     __slots__ = ("entries",)
 
@@ -53,12 +53,12 @@ class Bucket:
         return heapq.heappop(self.entries)
 
 
-Turn = tuple[Place, Bucket]
-"""A bucket and where its head stands: no two jobs stand at the same place."""
+Turn = tuple[Position, Bucket]
+"""A bucket with the position of its first job; positions are unique."""
 
 
 class Queue:
-    """All that could start now, by project."""
+    """Jobs that may start now, by project."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.projects: dict[int, dict[object, Bucket]] = {}
@@ -74,7 +74,7 @@ class Queue:
         bucket.add(entry)
 
     def turns(self) -> tuple[dict[int, list[Turn]], dict[int, list[Turn]]]:
-        """For each project its buckets as a heap, the first one on top: firm jobs, and preemptible ones."""
+        """For each project a heap of its buckets: non-preemptible jobs, and preemptible ones."""
         firm: dict[int, list[Turn]] = {}
         preemptible: dict[int, list[Turn]] = {}
         for project_id, buckets in self.projects.items():
@@ -83,14 +83,14 @@ class Queue:
             for bucket in buckets.values():
                 head = bucket.entries[0]
                 turns = preemptible if head.is_preemptible else firm
-                turns.setdefault(project_id, []).append((head.place, bucket))
+                turns.setdefault(project_id, []).append((head.position, bucket))
         for turns in (firm, preemptible):
             for heads in turns.values():
                 heapq.heapify(heads)
         return firm, preemptible
 
     def buckets(self) -> Iterator[Bucket]:
-        """All that hold a job."""
+        """All buckets that are not empty."""
         for buckets in self.projects.values():
             yield from (bucket for bucket in buckets.values() if bucket.entries)
 
@@ -99,5 +99,5 @@ class Queue:
 
 
 def _class_of(duration: float | None) -> int | None:
-    """Durations that differ by less than a factor of four are alike: one bucket for each would be as many as jobs."""
+    """Durations within a factor of four share a bucket: otherwise there would be as many buckets as jobs."""
     return None if duration is None else ceil(log2(max(duration, 1.0)) / 2)

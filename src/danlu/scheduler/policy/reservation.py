@@ -1,8 +1,8 @@
-"""Keeping nodes for a job that waits long, so that smaller ones do not pass it for ever.
+"""Reserve nodes for a job that has waited long, so that smaller jobs do not overtake it forever.
 
-The nodes are those that will be ready first: by the time limits of who is there, or, where nobody gave one, those on
-which the fewest jobs have to end. What is kept on them is kept from all but jobs that are sure to have ended by then.
-The same choice is made at every look: nothing new comes to a node that is kept, so it is ever nearer to being ready.
+Reserved are the nodes that will be ready first: by the time limits of their jobs or, without limits, those on which the
+fewest jobs must end. Only jobs that certainly end before the reservation is due may use them (backfill). The choice is
+the same in every round: nothing new is placed on a reserved node, so it comes closer to being ready.
 """
 
 from __future__ import annotations
@@ -10,74 +10,78 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from danlu.scheduler.policy.cluster import Cluster
-from danlu.scheduler.policy.offers import Offers
-from danlu.scheduler.policy.room import ALREADY, Taken
+from danlu.scheduler.policy.node_state import ALREADY, Allocation
+from danlu.scheduler.policy.ranking import NodeRanking
 from danlu.scheduler.policy.shape import Need, Shape
 
 RESERVE_AFTER_SECONDS = 60.0
-"""A job that has waited this long, and is the first of its project that could start, has nodes kept for it."""
+"""The first job of a project gets a reservation after it has waited this long."""
 
 MAX_RESERVATIONS = 8
 
 
 class Reservation(NamedTuple):
     job_id: str
-    taken: list[Taken]
+    allocations: list[Allocation]
     ready: float
-    """Unix time at which the last node will be ready; infinite when nobody knows."""
+    """Unix time at which the last node will be ready; infinite without time limits."""
 
 
 def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
-    """Keep the places that will be ready first; None when the job would not even fit then."""
-    taken: list[Taken] = []
+    """Reserve what will be ready first; None when the job would not fit even then."""
+    allocations: list[Allocation] = []
     used: set[str] = set()
     last = ALREADY
     for need in shape.needs:
-        offers = _offers(cluster, need)
+        ranking = _ranking(cluster, need)
         passed = []
         for _ in range(need.num_tasks):
-            best = offers.pop()
+            best = ranking.pop()
             while best is not None and best[1].name in used and not best[1].info.holds_many_tasks:
                 passed.append(best[1])
-                best = offers.pop()
+                best = ranking.pop()
             if best is None:
                 break
-            (ready, _), room = best
-            devices = room.fit(need, room.until_ready(need))
+            (ready, _), node = best
+            devices = node.fit(need, node.until_ready(need))
             assert devices is not None
-            taken.append(cluster.take(room, need, devices))
-            used.add(room.name)
+            allocations.append(cluster.allocate(node, need, devices))
+            used.add(node.name)
             last = max(last, ready)
-        offers.changed.update(passed)
+        ranking.changed.update(passed)
         if best is None:
-            cluster.give_back(taken)
+            cluster.release(allocations)
             return None
-    return Reservation(job_id, taken, last)
+    return Reservation(job_id, allocations, last)
 
 
-def _offers(cluster: Cluster, need: Need) -> Offers:
-    return cluster.offers(("ready", need._replace(num_tasks=1)), lambda room: room.ready(need), cluster.rooms.values())
+def _ranking(cluster: Cluster, need: Need) -> NodeRanking:
+    return cluster.ranking(("ready", need._replace(num_tasks=1)), lambda node: node.ready(need), cluster.nodes.values())
 
 
 class Lifted(NamedTuple):
-    """What is let go of a reservation for a moment: the places where something is free."""
+    """A reservation whose free parts are released for a moment."""
 
     reservation: Reservation
-    idle: list[Taken]
+    idle: list[Allocation]
 
 
 def lift(cluster: Cluster, reservation: Reservation) -> Lifted:
-    """Let go what is kept and free, so that a job can be tried that will have ended in time."""
-    idle = [item for item in reservation.taken if len(item.later) < len(item.devices) or not item.need.devices]
-    cluster.give_back(idle)
+    """Release what is reserved and free, to try a job that would end in time."""
+    idle = [
+        item for item in reservation.allocations if len(item.pending_ids) < len(item.devices) or not item.need.devices
+    ]
+    cluster.release(idle)
     return Lifted(reservation, idle)
 
 
 def renew(cluster: Cluster, lifted: Lifted) -> Reservation:
-    """Keep the same places again, less the devices that a job has got meanwhile: it gives them back in time."""
-    again: dict[int, Taken] = {}
+    """Reserve the same again, without devices that a job got in between: it ends in time."""
+    again: dict[int, Allocation] = {}
     for item in lifted.idle:
-        free = item.room.free.get(item.need.type, {})
-        devices = tuple(device for device in item.devices if device.id in free or device.id in item.later)
-        again[id(item)] = cluster.take(item.room, item.need, devices)
-    return lifted.reservation._replace(taken=[again.get(id(item), item) for item in lifted.reservation.taken])
+        free = item.node.free.get(item.need.type, {})
+        devices = tuple(device for device in item.devices if device.id in free or device.id in item.pending_ids)
+        again[id(item)] = cluster.allocate(item.node, item.need, devices)
+    return lifted.reservation._replace(
+        allocations=[again.get(id(item), item) for item in lifted.reservation.allocations]
+    )

@@ -1,4 +1,4 @@
-"""What a job asks for, in the form that placing works with. Equal requests are one object."""
+"""What a job asks for, in the form that placement uses. Equal requests are one object."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from danlu.spec.roles import groups
 from danlu.spec.units import show_size
 
 CPUS, MEMORY, TASKS = "cpus", "memory", "tasks"
-"""What is counted beside device types."""
+"""Resources that are counted in addition to device types."""
 
 
 class Need(NamedTuple):
-    """So many tasks, each with so much."""
+    """The request of one group: a number of tasks, and what each of them gets."""
 
     num_tasks: int
     type: str
     model: str | None
     devices: int
-    """0 for what is not scarce."""
+    """Devices per task; 0 for types that are not counted, such as cpu."""
 
     cpus: float
     memory_bytes: int
     keeps_to_rings: bool
 
     def choose(self, free: list[Device]) -> tuple[Device, ...] | None:
-        """Of the free devices of this type, those that one task gets; None when they do not do."""
+        """Which of the free devices of this type one task gets; None when they do not suffice."""
         if self.model is not None:
             free = [device for device in free if (device.model or "").startswith(self.model)]
         if len(free) < self.devices:
@@ -53,7 +53,7 @@ class Need(NamedTuple):
 
 
 class Shape:
-    """The needs of all groups of a job. Compared by identity: `shape_of` returns the same one for the same needs."""
+    """The requests of all groups of a job. Compared by identity: `shape_of` returns one object for equal requests."""
 
     __slots__ = ("demand", "needs", "num_tasks")
 
@@ -61,7 +61,7 @@ class Shape:
         self.needs = needs
         self.num_tasks = sum(need.num_tasks for need in needs)
         self.demand: dict[str, float] = {TASKS: float(self.num_tasks)}
-        """Resource -> how much of it all tasks take together."""
+        """Resource -> total of all tasks."""
         for need in needs:
             for name, amount in ((need.type, need.devices), (CPUS, need.cpus), (MEMORY, need.memory_bytes)):
                 if amount:

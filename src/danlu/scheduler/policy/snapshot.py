@@ -1,4 +1,4 @@
-"""What the policy looks at, and what it answers."""
+"""Input and output of the policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class QueuedJob:
     id: str
     spec: JobSpec
     attempt: int
-    """The number that its next attempt will have."""
+    """Number of its next attempt."""
 
     queued_at: datetime
     not_before: datetime | None = None
@@ -34,23 +34,23 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Nothing new comes to a node."""
+    """No new task is placed on a drained node."""
 
     reason: str
     evicts: bool = False
-    """Whether preemptible jobs have to leave it."""
+    """Whether preemptible jobs are evicted from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreeNode:
-    """A node and what is left of it."""
+    """A node and what is free on it."""
 
     info: NodeInfo
     devices: tuple[Device, ...]
     cpus: float
     memory_bytes: int
     num_tasks: int
-    """Tasks that could still be put there."""
+    """Number of tasks that can still be placed there."""
 
     drain: Drain | None = None
 
@@ -76,13 +76,13 @@ class RunningJob:
     tasks: tuple[RunningTask, ...]
     is_preemptible: bool = False
     is_ending: bool = False
-    """Told to stop: what it holds will be free soon."""
+    """It was told to stop: what it holds will be free soon."""
 
-    can_be_told: bool = True
-    """Whether it has been started, so that it can be stopped."""
+    can_be_stopped: bool = True
+    """Whether the engine has started it, so that it can be stopped."""
 
     ends_at: datetime | None = None
-    """When it will have ended at the latest; None when nobody knows."""
+    """Latest end by its time limit; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """A preemptible job that has to make room, or to leave a node that is drained."""
+    """Preempt a job, for another job or because its node is drained."""
 
     job_id: str
     for_job: str = ""
     is_same_project: bool = False
     drained: str = ""
-    """The node and why it is drained; empty when it is for a job."""
+    """The drained node and why; empty when it is for a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The job waited longer than it wanted to."""
+    """The job waited longer than its max_wait."""
 
     job_id: str
     why: Reason

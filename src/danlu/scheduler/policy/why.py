@@ -1,23 +1,23 @@
-"""Why a job waits, in full: worked out when somebody asks, from the same board that the policy decides on. Pure."""
+"""Why a job waits, in full: computed on request from the same state that the policy uses. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from danlu.scheduler.policy.board import Board
 from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.holdings import Limit
+from danlu.scheduler.policy.node_state import ALREADY, NEVER
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.reservation import reserve
-from danlu.scheduler.policy.room import ALREADY, NEVER
-from danlu.scheduler.policy.sentences import amount, closed_nodes
 from danlu.scheduler.policy.shape import CPUS, MEMORY, TASKS, Need, Shape
+from danlu.scheduler.policy.state import SchedulingState
+from danlu.scheduler.policy.waiting_reasons import amount, closed_nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of a resource a job asks for, in all, and how much there is."""
+    """How much of a resource a job requests in total, and how much exists."""
 
     resource: str
     asked: float
@@ -30,24 +30,24 @@ class Why:
     resources: tuple[Amount, ...] = ()
     num_tasks: int = 0
     num_places: int = 0
-    """How many of its tasks would find a place now."""
+    """How many of its tasks could be placed now."""
 
     limit: Limit | None = None
     can_ever: bool = True
-    """Whether the nodes would do if they were empty and open."""
+    """Whether it would fit if all nodes were empty and none were drained."""
 
     ready_at: datetime | None = None
-    """When there will be room if nothing new comes, by the time limits of what runs; None when nobody knows."""
+    """When it will fit if nothing new starts, by the time limits of running jobs; None when that is unknown."""
 
     would_help: tuple[str, ...] = field(default=())
 
 
-def explain(board: Board, entry: Entry, now: datetime) -> Why:
-    """What keeps the job, and what would let it start. The board is the same afterwards."""
-    cluster, shape = board.cluster, entry.shape
-    limit = board.usage.limit(entry.project_id, entry.owner_id, shape.demand, is_preemptible=entry.is_preemptible)
+def explain(state: SchedulingState, entry: Entry, now: datetime) -> Why:
+    """What keeps the job waiting, and what would let it start. Leaves the state as it was."""
+    cluster, shape = state.cluster, entry.shape
+    limit = state.holdings.limit(entry.project_id, entry.owner_id, shape.demand, is_preemptible=entry.is_preemptible)
     places = num_places(cluster, shape)
-    can_ever = bool(cluster.rooms) and cluster.could_hold(shape, with_drained=True)
+    can_ever = bool(cluster.nodes) and cluster.fits_when_empty(shape, with_drained=True)
     return Why(
         resources=tuple(_amounts(cluster, shape)),
         num_tasks=shape.num_tasks,
@@ -60,20 +60,20 @@ def explain(board: Board, entry: Entry, now: datetime) -> Why:
 
 
 def num_places(cluster: Cluster, shape: Shape) -> int:
-    """How many tasks of the job would find a place now."""
-    taken = []
+    """How many tasks of the job could be placed now."""
+    allocations = []
     for need in shape.needs:
         for count in range(need.num_tasks, 0, -1) if need.num_tasks <= 8 else _fewer(need.num_tasks):
             found = cluster.place(Shape((need._replace(num_tasks=count),)))
             if found is not None:
-                taken += found
+                allocations += found
                 break
-    cluster.give_back(taken)
-    return len(taken)
+    cluster.release(allocations)
+    return len(allocations)
 
 
 def _fewer(count: int) -> list[int]:
-    """Numbers to try when there are many: the answer is good to a tenth."""
+    """Numbers to try for a large count: the answer is exact to a tenth."""
     found = [count]
     while found[-1] > 1:
         found.append(min(found[-1] - 1, found[-1] * 9 // 10))
@@ -82,11 +82,11 @@ def _fewer(count: int) -> list[int]:
 
 def _amounts(cluster: Cluster, shape: Shape) -> list[Amount]:
     free: dict[str, float] = dict.fromkeys(shape.demand, 0.0)
-    for room in cluster.rooms.values():
-        if room.drain is not None:
+    for node in cluster.nodes.values():
+        if node.drain is not None:
             continue
-        have = {CPUS: room.cpus, MEMORY: float(room.memory_bytes), TASKS: float(room.num_tasks)}
-        have.update({kind: float(len(devices)) for kind, devices in room.free.items()})
+        have = {CPUS: node.cpus, MEMORY: float(node.memory_bytes), TASKS: float(node.num_tasks)}
+        have.update({kind: float(len(devices)) for kind, devices in node.free.items()})
         for resource in free:
             free[resource] += max(0.0, have.get(resource, 0.0))
     return [
@@ -100,7 +100,7 @@ def _ready_at(cluster: Cluster, entry: Entry, now: datetime) -> datetime | None:
     found = reserve(cluster, entry.job.id, entry.shape)
     if found is None:
         return None
-    cluster.give_back(found.taken)
+    cluster.release(found.allocations)
     if found.ready == NEVER:
         return None
     return now if found.ready == ALREADY else max(now, datetime.fromtimestamp(found.ready, timezone.utc))
@@ -112,23 +112,23 @@ def _would_help(cluster: Cluster, entry: Entry, limit: Limit | None, places: int
         lower = limit.used + limit.asked - limit.quota
         whose = "the project" if limit.scope == "project" else "you"
         if limit.asked <= limit.quota:
-            told.append(f"{amount(limit.resource, lower)} less in use by {whose}")
+            told.append(f"{whose} holding {amount(limit.resource, lower)} less")
         told.append(f"a quota of {amount(limit.resource, limit.used + limit.asked)}")
-        told.append("`preemptible: true`, which may use what is idle")
-    if cluster.could_hold(shape):
+        told.append("`preemptible: true`: preemptible jobs may use idle resources beyond the quota")
+    if cluster.fits_when_empty(shape):
         if places == 0:
-            told.append("the end of a job that holds what it asks for, or a smaller request")
+            told.append("the end of a job that holds what it requests, or a smaller request")
         elif places < shape.num_tasks:
             told.append(f"a request of {places} tasks instead of {shape.num_tasks}")
             told.append("the end of jobs that hold the rest")
-    elif not cluster.could_hold(shape, with_drained=True):
-        told.append(f"a request that fits on the nodes: {_largest(shape.needs)} is more than they have")
+    elif not cluster.fits_when_empty(shape, with_drained=True):
+        told.append(f"a smaller request: the nodes cannot hold {_largest(shape.needs)}")
     return told
 
 
 def _opening(cluster: Cluster, shape: Shape, places: int) -> list[str]:
     closed = closed_nodes(cluster, shape) if places < shape.num_tasks else ""
-    return [f"the opening of a node ({closed})"] if closed else []
+    return [f"reopening a node ({closed})"] if closed else []
 
 
 def _largest(needs: tuple[Need, ...]) -> str:

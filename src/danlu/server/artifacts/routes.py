@@ -9,16 +9,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.content.manifest import MAX_BYTES
-from danlu.server.artifacts import service, uploads
-from danlu.server.artifacts.view import artifacts_out, version_out, versions_out
+from danlu.server.artifacts import operations, service, uploads
+from danlu.server.artifacts.view import artifacts_out, version_out
 from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import BYTES, TAKES_BYTES
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.request_body import HEADER_BYTES, receive_whole
-from danlu.server.runs.service import project_seen
 from danlu.server.state import State
-from danlu.store.queries import artifacts
 from danlu.wire.artifacts import (
     MAX_PACK_BYTES,
     ArtifactOut,
@@ -51,13 +48,8 @@ def list_artifacts(
     project: Project = None,
 ) -> Page[ArtifactOut]:
     """Newest first, each with its newest version. `prefix` is the beginning of a name, such as `vision/`."""
-    before = _number(cursor)
-    with state.database.reading() as session:
-        of = project_ids_for(who) if project is None else [project_seen(session, who, project)]
-        wanted = artifacts.ArtifactFilter(project_ids=of, prefix=prefix, label=label)
-        found = artifacts.list_artifacts(session, wanted, before=before, limit=limit + 1)
-        items = artifacts_out(session, found[:limit])
-    return Page(items=items, next=str(found[limit - 1].number) if len(found) > limit else None)
+    wanted = service.Wanted(project=project, prefix=prefix, label=label)
+    return state.database.read(service.list_artifacts, who, wanted, before=number_in(cursor), limit=limit)
 
 
 @router.get("/named")
@@ -81,7 +73,7 @@ def change_named(
 @router.delete("/named")
 def delete_named(name: Name, who: CurrentUser, state: State, project: Project = None) -> DeletedArtifact:
     """Delete an artifact with all its versions. Their places in the data flow stay."""
-    return DeletedArtifact(num_versions=service.delete_artifact(state, who, name, project))
+    return DeletedArtifact(num_versions=operations.delete_artifact(state, who, name, project))
 
 
 @router.get("/versions")
@@ -89,12 +81,7 @@ def list_versions(
     name: Name, who: CurrentUser, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[VersionOut]:
     """The versions of an artifact, newest first."""
-    before = _number(cursor)
-    with state.database.reading() as session:
-        artifact = service.find_artifact(session, who, name, project)
-        found = artifacts.list_versions(session, artifact.number, before=before, limit=limit + 1)
-        items = versions_out(session, artifact, found[:limit])
-    return Page(items=items, next=str(found[limit - 1].version) if len(found) > limit else None)
+    return state.database.read(service.list_versions, who, name, project, before=number_in(cursor), limit=limit)
 
 
 @router.get("/versions/{version}")
@@ -113,20 +100,20 @@ def change(version: str, body: ChangeVersion, who: CurrentUser, state: State) ->
 @router.delete("/versions/{version}", status_code=204)
 def delete(version: str, who: CurrentUser, state: State) -> Response:
     """Delete a version. Its number is not given again, and its place in the data flow stays."""
-    service.delete_version(state, who, version)
+    operations.delete_version(state, who, version)
     return Response(status_code=204)
 
 
 @router.get("/versions/{version}/manifest", response_class=Response, responses=BYTES)
 def manifest(version: str, who: CurrentIdentity, state: State) -> Response:
     """What is in a version: JSON whose SHA-256 is the version's `manifest`."""
-    return _bytes(service.manifest_of(state, who, version))
+    return _bytes(operations.manifest_of(state, who, version))
 
 
 @router.post("/versions/{version}/chunks", response_class=Response, responses=BYTES)
 def read_chunks(version: str, body: AskChunks, who: CurrentIdentity, state: State) -> Response:
     """Fetch chunks: a header that names them, and their bytes. As many of those asked for as an answer holds."""
-    return _bytes(service.read_chunks(state, who, version, body.digests))
+    return _bytes(operations.read_chunks(state, who, version, body.digests))
 
 
 @router.post("/versions/{version}/links")
@@ -152,22 +139,14 @@ def lacking(artifact: str, body: AskChunks, who: CurrentIdentity, state: State) 
 async def take(artifact: str, request: Request, who: CurrentIdentity, state: State) -> TakenOut:
     """Take chunks: a header that names them, and their bytes."""
     body = await receive_whole(request, MAX_PACK_BYTES + HEADER_BYTES)
-    return TakenOut(num_stored=await run_in_threadpool(uploads.take, state, who, artifact, body))
+    return TakenOut(num_stored=await run_in_threadpool(operations.take_chunks, state, who, artifact, body))
 
 
 @router.post("/uploads/{artifact}/commit", openapi_extra=TAKES_BYTES)
 async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
     """Make a version of what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
     body = await receive_whole(request, MAX_BYTES + HEADER_BYTES)
-    return await run_in_threadpool(uploads.commit, state, who, artifact, body)
-
-
-def _number(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    return int(cursor)
+    return await run_in_threadpool(operations.commit, state, who, artifact, body)
 
 
 def _bytes(data: bytes) -> Response:

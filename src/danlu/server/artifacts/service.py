@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
 from danlu.content.names import check_alias, is_artifact_id, parse_named
-from danlu.content.packs import pack
-from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
-from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.errors import Conflict, NotAllowed, NotFound
+from danlu.server.artifacts.view import artifacts_out, versions_out
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
+from danlu.server.paging import cut
 from danlu.server.runs import service as runs
-from danlu.server.runs.service import bad
+from danlu.server.scope import find_project, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
@@ -23,7 +24,48 @@ from danlu.store.metrics.decode import clean
 from danlu.store.objects import blobs
 from danlu.store.queries import artifacts, flow, models, people
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
-from danlu.wire.artifacts import MAX_PACK_BYTES, ChangeArtifact, ChangeVersion, LinkKind, LinkRun
+from danlu.wire.artifacts import (
+    MAX_PACK_BYTES,
+    ArtifactOut,
+    ChangeArtifact,
+    ChangeVersion,
+    LinkKind,
+    LinkRun,
+    VersionOut,
+)
+from danlu.wire.base import Page
+
+MAX_VERSIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which artifacts are asked for."""
+
+    project: str | None = None
+    prefix: str = ""
+    label: str | None = None
+
+
+def list_artifacts(
+    session: Session, who: UserIdentity, wanted: Wanted, *, before: int | None, limit: int
+) -> Page[ArtifactOut]:
+    """Newest first, each with its newest version."""
+    of = visible_project_ids(who) if wanted.project is None else [find_project(session, who, wanted.project).id]
+    among = artifacts.ArtifactFilter(project_ids=of, prefix=wanted.prefix, label=wanted.label)
+    found = artifacts.list_artifacts(session, among, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.number))
+    return Page(items=artifacts_out(session, rows), next=after)
+
+
+def list_versions(
+    session: Session, who: UserIdentity, name: str, project: str | None, *, before: int | None, limit: int
+) -> Page[VersionOut]:
+    """The versions of an artifact, newest first."""
+    artifact = find_artifact(session, who, name, project)
+    found = artifacts.list_versions(session, artifact.number, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.version))
+    return Page(items=versions_out(session, artifact, rows), next=after)
 
 
 def find_named(session: Session, who: UserIdentity, text: str, project: str | None) -> ArtifactVersionRow:
@@ -33,7 +75,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
     try:
         wanted = parse_named(text)
     except ValueError as error:
-        raise bad("ref", str(error)) from error
+        raise bad_field("ref", str(error)) from error
     artifact = find_artifact(session, who, wanted.name, project)
     if wanted.alias is not None:
         row = next(iter(artifacts.with_alias(session, artifact.number, wanted.alias)), None)
@@ -47,7 +89,7 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
 
 
 def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
-    found = artifacts.artifacts_named(session, project_ids_for(who), name)
+    found = artifacts.artifacts_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
         found = [row for row in found if names[row.project_id] == project]
@@ -94,7 +136,7 @@ def change_artifact(
         raise NotAllowed(f"you may look at {name!r} but not change it; ask an owner of its project")
     row.labels = row.labels if body.labels is None else clean(body.labels)
     row.description = row.description if body.description is None else clean(body.description)
-    note(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)
+    record_action(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)
     return row
 
 
@@ -106,7 +148,7 @@ def change_version(
     row.description = row.description if body.description is None else clean(body.description)
     if body.aliases is not None:
         set_aliases(session, row, body.aliases)
-    _note(session, state, who, Action.ARTIFACT_CHANGE, row)
+    _record(session, state, who, Action.ARTIFACT_CHANGE, row)
     return row
 
 
@@ -116,7 +158,7 @@ def set_aliases(session: Session, row: ArtifactVersionRow, aliases: Sequence[str
         try:
             check_alias(alias)
         except ValueError as error:
-            raise bad("aliases", str(error)) from error
+            raise bad_field("aliases", str(error)) from error
         for other in artifacts.with_alias(session, row.artifact, alias):
             other.aliases = [one for one in other.aliases if one != alias]
     row.aliases = sorted(set(aliases))
@@ -136,7 +178,7 @@ def link(session: Session, state: ServerState, who: Identity, version_id: str, b
         flow.connect(session, there, here, Relation.OUTPUT, now)
         if row.run_id is None and _can_change(session, who, row):
             row.run_id = run.id
-    note(
+    record_action(
         session,
         who,
         Action.ARTIFACT_LINK,
@@ -149,17 +191,10 @@ def link(session: Session, state: ServerState, who: Identity, version_id: str, b
     return row
 
 
-def manifest_of(state: ServerState, who: Identity, version_id: str) -> bytes:
-    with state.database.reading() as session:
-        row = find(session, who, version_id)
-    return _manifest(state, row)
-
-
-def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Sequence[str]) -> bytes:
-    """A pack of chunks that the version's project has sent: as many of them, from the first on, as a pack holds."""
-    with state.database.reading() as session:
-        row = find(session, who, version_id)
-        sizes = blobs.known_sizes(session, _artifact(session, row).project_id, digests)
+def chunks_for_a_pack(session: Session, who: Identity, version_id: str, digests: Sequence[str]) -> list[str]:
+    """As many of these chunks, from the first on, as a pack holds. Raise NotFound for one that is not the project's."""
+    row = find(session, who, version_id)
+    sizes = blobs.known_sizes(session, _artifact(session, row).project_id, digests)
     wanted: list[str] = []
     total = 0
     for digest in digests:
@@ -169,53 +204,23 @@ def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Seq
         if wanted and total > MAX_PACK_BYTES:
             break
         wanted.append(digest)
-    found = state.blobs.read_many(wanted, MAX_CHUNK_BYTES)
-    pieces = []
-    for digest, data in zip(wanted, found, strict=True):
-        if data is None:
-            raise Unavailable(f"the chunk {digest} of {version_id} cannot be read; tell who looks after the server")
-        pieces.append(data)
-    header = [{"sha256": digest, "size": len(data)} for digest, data in zip(wanted, pieces, strict=True)]
-    return pack(header, pieces)
+    return wanted
 
 
-def delete_version(state: ServerState, who: UserIdentity, version_id: str) -> None:
-    with state.database.reading() as session:
-        row = find_to_change(session, who, version_id)
-    named = contents(state, row)
-    with state.database.writing() as session:
-        find_to_change(session, who, version_id)
-        remove(session, state, who, version_id, named)
-
-
-def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: str | None) -> int:
-    """Delete an artifact with all its versions; return how many."""
-    with state.database.reading() as session:
-        artifact = find_artifact(session, who, name, project)
-        check_deletable(session, who, artifact)
-        rows = artifacts.list_versions(session, artifact.number, before=None, limit=100_000)
-    named = {row.id: contents(state, row) for row in rows}
-    with state.database.writing() as session:
-        artifact = find_artifact(session, who, name, project)
-        check_deletable(session, who, artifact)
-        for version_id, digests in named.items():
-            remove(session, state, who, version_id, digests)
-        if artifacts.latest_of(session, [artifact.number]):
-            raise Conflict(f"{name!r} got another version meanwhile; delete it again")
-        artifacts.delete_artifact(session, artifact)
-    return len(named)
+def versions_to_delete(
+    session: Session, who: UserIdentity, name: str, project: str | None
+) -> Sequence[ArtifactVersionRow]:
+    """All versions of an artifact, if one may delete every one of them."""
+    artifact = find_artifact(session, who, name, project)
+    check_deletable(session, who, artifact)
+    return artifacts.list_versions(session, artifact.number, before=None, limit=MAX_VERSIONS)
 
 
 def check_deletable(session: Session, who: Identity, artifact: ArtifactRow) -> None:
     """Refuse unless one may delete every version of it."""
-    for row in artifacts.list_versions(session, artifact.number, before=None, limit=100_000):
+    for row in artifacts.list_versions(session, artifact.number, before=None, limit=MAX_VERSIONS):
         if not _can_change(session, who, row):
             raise NotAllowed(f"{artifact.name}:{row.version} is not yours to delete; ask an owner of its project")
-
-
-def contents(state: ServerState, row: ArtifactVersionRow) -> set[str]:
-    """All blobs that a version keeps: its manifest, and what that names."""
-    return {row.manifest, *read_manifest(_manifest(state, row)).chunks()}
 
 
 def remove(session: Session, state: ServerState, who: Identity, version_id: str, digests: set[str]) -> None:
@@ -227,7 +232,7 @@ def remove(session: Session, state: ServerState, who: Identity, version_id: str,
     if used is not None:
         model = f"{used[1].name}:{used[0].version}"
         raise Conflict(f"{_title(session, row)} has the files of model {model}; delete that first, or keep both")
-    _note(session, state, who, Action.ARTIFACT_DELETE, row)
+    _record(session, state, who, Action.ARTIFACT_DELETE, row)
     blobs.refer(session, _artifact(session, row).project_id, digests, -1)
     flow.bury(session, node_of(row), state.now())
     artifacts.delete_version(session, row)
@@ -235,10 +240,6 @@ def remove(session: Session, state: ServerState, who: Identity, version_id: str,
 
 def node_of(row: ArtifactVersionRow) -> NodeRef:
     return NodeRef(NodeKind.ARTIFACT, row.id)
-
-
-def _manifest(state: ServerState, row: ArtifactVersionRow) -> bytes:
-    return b"".join(state.blobs.read(row.manifest))
 
 
 def _artifact(session: Session, row: ArtifactVersionRow) -> ArtifactRow:
@@ -260,7 +261,7 @@ def _can_change(session: Session, who: Identity, row: ArtifactVersionRow) -> boo
     return rights.can_change_run(who, project_id=project_id, owner_id=row.owner_id, job_id=row.job_id)
 
 
-def _note(session: Session, state: ServerState, who: Identity, action: Action, row: ArtifactVersionRow) -> None:
+def _record(session: Session, state: ServerState, who: Identity, action: Action, row: ArtifactVersionRow) -> None:
     project_id = _artifact(session, row).project_id
     title = _title(session, row)
-    note(session, who, action, f"artifact/{row.id}", at=state.now(), project_id=project_id, name=title)
+    record_action(session, who, action, f"artifact/{row.id}", at=state.now(), project_id=project_id, name=title)

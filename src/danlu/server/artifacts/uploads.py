@@ -1,8 +1,9 @@
-"""The rules of uploading an artifact: begin, say what is lacking, take chunks, make it a version."""
+"""The rules of uploading an artifact: begin, say what is lacking, make it a version."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from pydantic import ValidationError
@@ -11,14 +12,15 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
-from danlu.content.manifest import MAX_CHUNK_BYTES, Manifest
+from danlu.content.manifest import Manifest
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
+from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.artifacts import service
 from danlu.server.artifacts.view import version_out
-from danlu.server.audit.service import note
-from danlu.server.packs import check_digest, read_pack
-from danlu.server.runs.service import bad, project_of
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
+from danlu.server.packs import check_digest
+from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import Relation, job_node
@@ -27,7 +29,6 @@ from danlu.store.objects import blobs
 from danlu.store.queries import artifacts, flow, jobs
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
 from danlu.wire.artifacts import (
-    MAX_PACK_BYTES,
     ArtifactUploadOut,
     BeginArtifact,
     CommitArtifact,
@@ -43,7 +44,7 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
         told = (
             f"{body.artifact[:60]!r} is not the id of an upload; art- and 26 characters of a-z and 2-7 would be right"
         )
-        raise bad("artifact", told)
+        raise bad_field("artifact", told)
     name = _name_in("name", body.name)
     known = artifacts.get_version(session, body.artifact)
     if known is not None:
@@ -106,69 +107,43 @@ def lacking(session: Session, state: ServerState, who: Identity, upload_id: str,
     return LackingOut(lacking=sorted(set(digests) - set(known)))
 
 
-def take(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
-    """Store chunks, each by its digest, which is checked."""
-    chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
-    with state.database.writing() as session:
-        project_id = find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, chunks, state.now())
-    problems = state.blobs.put_many(list(chunks.items()))
-    stored = {digest: len(chunks[digest]) for digest, problem in zip(chunks, problems, strict=True) if problem is None}
-    with state.database.writing() as session:
-        find(session, who, upload_id).seen_at = state.now()
-        blobs.own_all(session, project_id, stored, state.now())
-    for problem in problems:
-        if problem is not None:
-            raise problem
-    return len(stored)
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An upload of which everything has been sent."""
+
+    asked: CommitArtifact
+    manifest: Manifest
+    digest: str
+    """Of the manifest, a blob of `size` bytes."""
+
+    size: int
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
-    """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
-    asked, manifest = _read(body)
-    data = manifest.to_json()
-    digest = manifests.digest_of(data)
-    with state.database.writing() as session:
-        known = _committed(session, who, upload_id)
-        if known is not None:
-            return known
-        project_id = find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, [digest], state.now())
-    state.blobs.put_bytes(digest, data)
-    doomed = _doomed(state, who, upload_id)
-    with state.database.writing() as session:
-        known = _committed(session, who, upload_id)
-        if known is not None:
-            return known
-        upload = find(session, who, upload_id)
-        _check_chunks(session, upload.project_id, manifest)
-        blobs.own(session, upload.project_id, digest, state.now(), size=len(data))
-        session.flush()
-        blobs.refer(session, upload.project_id, [digest, *manifest.chunks()], +1)
-        for version_id, contents in doomed.items():
-            service.remove(session, state, who, version_id, contents)
-        row = _add_version(session, state, upload, asked, manifest, digest)
-        note(
-            session,
-            who,
-            Action.ARTIFACT_MAKE,
-            f"artifact/{row.id}",
-            at=state.now(),
-            project_id=upload.project_id,
-            name=f"{upload.name}:{row.version}",
-        )
-        artifacts.forget_upload(session, upload_id)
-        return version_out(session, row)
-
-
-def _add_version(
+def finish(
     session: Session,
     state: ServerState,
-    upload: ArtifactUploadRow,
-    asked: CommitArtifact,
-    manifest: Manifest,
-    digest: str,
+    who: Identity,
+    upload_id: str,
+    whole: Whole,
+    doomed: Mapping[str, set[str]],
 ) -> ArtifactVersionRow:
+    """Make the upload a version, in place of those that are `doomed` (version -> the blobs that it names)."""
+    upload = find(session, who, upload_id)
+    _check_chunks(session, upload.project_id, whole.manifest)
+    blobs.own(session, upload.project_id, whole.digest, state.now(), size=whole.size)
+    blobs.refer(session, upload.project_id, [whole.digest, *whole.manifest.chunks()], +1)
+    for version_id, contents in doomed.items():
+        service.remove(session, state, who, version_id, contents)
+    row = _add_version(session, state, upload, whole)
+    title, at = f"{upload.name}:{row.version}", state.now()
+    thing, project_id = f"artifact/{row.id}", upload.project_id
+    record_action(session, who, Action.ARTIFACT_MAKE, thing, at=at, project_id=project_id, name=title)
+    artifacts.forget_upload(session, upload_id)
+    return row
+
+
+def _add_version(session: Session, state: ServerState, upload: ArtifactUploadRow, whole: Whole) -> ArtifactVersionRow:
+    asked, manifest = whole.asked, whole.manifest
     now = state.now()
     artifact = artifacts.find_artifact(session, upload.project_id, upload.name)
     labels = clean(asked.labels)
@@ -185,7 +160,7 @@ def _add_version(
         id=upload.id,
         artifact=artifact.number,
         version=artifact.last_version,
-        manifest=digest,
+        manifest=whole.digest,
         size=manifest.size,
         num_files=len(manifest.files),
         num_references=len(manifest.references),
@@ -208,16 +183,14 @@ def _add_version(
     return row
 
 
-def _doomed(state: ServerState, who: Identity, upload_id: str) -> dict[str, set[str]]:
-    """Versions that this one is to replace, and what their manifests name: read before the transaction."""
-    with state.database.reading() as session:
-        upload = find(session, who, upload_id)
-        there = artifacts.find_artifact(session, upload.project_id, upload.name) if upload.replaces else None
-        rows = artifacts.list_versions(session, there.number, before=None, limit=10_000) if there is not None else ()
-    return {row.id: service.contents(state, row) for row in rows}
+def versions_to_replace(session: Session, who: Identity, upload_id: str) -> Sequence[ArtifactVersionRow]:
+    """Versions that this one is to replace."""
+    upload = find(session, who, upload_id)
+    there = artifacts.find_artifact(session, upload.project_id, upload.name) if upload.replaces else None
+    return () if there is None else artifacts.list_versions(session, there.number, before=None, limit=10_000)
 
 
-def _committed(session: Session, who: Identity, upload_id: str) -> VersionOut | None:
+def committed(session: Session, who: Identity, upload_id: str) -> VersionOut | None:
     """The version that an earlier try has made of this upload: its answer was lost."""
     row = artifacts.get_version(session, upload_id)
     if row is None:
@@ -237,26 +210,26 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
         )
     for digest, size in wanted.items():
         if known[digest] != size:
-            told = f"the chunk {digest} has {known[digest]} bytes, not {size}"
-            raise InvalidInput(f"manifest: {told}", fields={"manifest": told})
+            raise bad_field("manifest", f"the chunk {digest} has {known[digest]} bytes, not {size}")
 
 
-def _read(body: bytes) -> tuple[CommitArtifact, Manifest]:
+def read_commit(body: bytes) -> tuple[CommitArtifact, Manifest]:
+    """What a commit asks for, checked."""
     try:
         asked = CommitArtifact.model_validate_json(body)
         return asked, manifests.manifest_of(asked.manifest)
     except ValidationError as error:
         one = error.errors()[0]
-        raise bad(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
+        raise bad_field(".".join(str(part) for part in one["loc"]) or "body", str(one["msg"])) from error
     except ValueError as error:
-        raise bad("manifest", str(error)) from error
+        raise bad_field("manifest", str(error)) from error
 
 
 def _name_in(field: str, name: str) -> str:
     try:
         return check_artifact_name(name)
     except ValueError as error:
-        raise bad(field, str(error)) from error
+        raise bad_field(field, str(error)) from error
 
 
 def _belongs(session: Session, who: Identity, project: str | None) -> tuple[int, int, str | None]:
@@ -266,7 +239,7 @@ def _belongs(session: Session, who: Identity, project: str | None) -> tuple[int,
         if job is None:
             raise NotFound(f"no job {who.job_id!r}")
         return job.project_id, job.owner_id, job.id
-    return project_of(session, who, project), who.user_id, None
+    return project_to_use(session, who, project), who.user_id, None
 
 
 def _out(session: Session, row: ArtifactVersionRow, name: str) -> ArtifactUploadOut:

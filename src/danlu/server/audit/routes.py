@@ -8,10 +8,9 @@ from fastapi import APIRouter, Query
 
 from danlu.server.audit import service
 from danlu.server.identity import CurrentUser
-from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.spec.audit import Action
-from danlu.store.queries.audit import AuditFilter
 from danlu.wire.audit import AuditOut
 from danlu.wire.base import Moment, Page
 
@@ -32,17 +31,5 @@ def list_events(
     until: Optional[Moment] = None,
 ) -> Page[AuditOut]:
     """Changes, newest first. Admins see all, owners of projects those of their projects."""
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    with state.database.reading() as session:
-        wanted = AuditFilter(
-            project_ids=service.visible(session, who, project),
-            actor=person,
-            object=thing,
-            action=action,
-            since=since,
-            until=until,
-        )
-        found = service.list_events(session, wanted, before=int(cursor) if cursor else None, limit=limit + 1)
-    items = found[:limit]
-    return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
+    wanted = service.Wanted(actor=person, object=thing, action=action, project=project, since=since, until=until)
+    return state.database.read(service.list_events, who, wanted, before=number_in(cursor), limit=limit)

@@ -1,25 +1,41 @@
-"""The audit trail: what is noted, and who reads it. A note is written in the transaction of the change it tells of."""
+"""The audit trail: what is recorded, and who reads it. An event is written in the transaction of its change."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, Stranger, UserIdentity
-from danlu.errors import NotAllowed, NotFound
+from danlu.errors import NotAllowed
+from danlu.server.paging import page_of
+from danlu.server.scope import find_project
 from danlu.spec.audit import Action
-from danlu.store.queries import audit, people, projects
+from danlu.store.queries import audit, people
 from danlu.store.queries.audit import AuditFilter
-from danlu.store.sql.tables import AuditRow
+from danlu.store.sql.audit_tables import AuditRow
 from danlu.wire.audit import AuditOut
+from danlu.wire.base import Page
 
 ONE_STORY = timedelta(minutes=1)
 """Files that one person puts into or deletes from one bucket within so long are one event with a count."""
 
 
-def note(
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events are asked for; None: whatever it is."""
+
+    actor: str | None = None
+    object: str | None = None
+    action: Action | None = None
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def record_action(
     session: Session,
     who: Identity | Stranger,
     action: Action,
@@ -29,24 +45,26 @@ def note(
     project_id: int | None = None,
     **details: str | int | bool | None,
 ) -> None:
-    """Note a change. Details are shown to people: never a secret among them."""
+    """Record a change. Details are shown to people: never a secret among them."""
     audit.add_event(session, _row(who, action, thing, at, project_id, details))
 
 
-def note_many(
-    session: Session,
-    who: Identity,
-    action: Action,
-    thing: str,
-    *,
-    at: datetime,
-    project_id: int | None,
-    first: str,
-    count: int = 1,
-) -> None:
-    """Note a change that often comes in thousands: what happens within a minute is counted, and the first is named."""
-    row = _row(who, action, thing, at, project_id, {"first": first})
-    row.count = count
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same change to many things in one place."""
+
+    place: str
+    project_id: int | None
+    first: str
+    """Name of one of them."""
+
+    count: int = 1
+
+
+def record_repeated_action(session: Session, who: Identity, action: Action, changed: Repeated, *, at: datetime) -> None:
+    """Record a change that comes in thousands: those within a minute are one event with a count and the first name."""
+    row = _row(who, action, changed.place, at, changed.project_id, {"first": changed.first})
+    row.count = changed.count
     if not audit.count_more(session, row, since=at - ONE_STORY):
         audit.add_event(session, row)
 
@@ -54,9 +72,7 @@ def note_many(
 def visible(session: Session, who: UserIdentity, project: str | None) -> list[int] | None:
     """The projects whose events somebody reads; None for everything. Owners read those of their projects."""
     if project is not None:
-        row = projects.project_by_name(session, project)
-        if row is None or not rights.can_see_project(who, row.id):
-            raise NotFound(f"no project {project!r}; `danlu projects ls` shows yours")
+        row = find_project(session, who, project)
         if not rights.can_own_project(who, row.id):
             raise NotAllowed(f"what was changed in {project} is for its owners and for admins")
         return [row.id]
@@ -68,10 +84,22 @@ def visible(session: Session, who: UserIdentity, project: str | None) -> list[in
     return owned
 
 
-def list_events(session: Session, wanted: AuditFilter, *, before: int | None, limit: int) -> list[AuditOut]:
+def list_events(
+    session: Session, who: UserIdentity, wanted: Wanted, *, before: int | None, limit: int
+) -> Page[AuditOut]:
+    """Newest first."""
+    seen = AuditFilter(
+        project_ids=visible(session, who, wanted.project),
+        actor=wanted.actor,
+        object=wanted.object,
+        action=wanted.action,
+        since=wanted.since,
+        until=wanted.until,
+    )
     names = people.projects_by_id(session)
-    rows = audit.list_events(session, wanted, before=before, limit=limit)
-    return [_out(row, names.get(row.project_id) if row.project_id is not None else None) for row in rows]
+    rows = audit.list_events(session, seen, before=before, limit=limit + 1)
+    shown = [_out(row, names.get(row.project_id) if row.project_id is not None else None) for row in rows]
+    return page_of(shown, limit, lambda event: str(event.id))
 
 
 def _out(row: AuditRow, project: str | None) -> AuditOut:

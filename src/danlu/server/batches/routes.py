@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.server.batches import service
+from danlu.server.batches import operations
 from danlu.server.identity import CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.request_body import HEADER_BYTES, receive_whole
@@ -20,11 +20,11 @@ router = APIRouter(prefix="/buckets", tags=["store"])
 async def put_batch(bucket: str, request: Request, who: CurrentIdentity, state: State) -> BatchOut:
     """Store many small files. Each is stored whole or refused by itself."""
     body = await receive_whole(request, MAX_BATCH_BYTES + HEADER_BYTES)
-    return await run_in_threadpool(service.put_batch, state, who, bucket, body)
+    return await run_in_threadpool(operations.put_batch, state, who, bucket, body)
 
 
 @router.post("/{bucket}/reads", response_class=Response, responses=BYTES)
 def read_batch(bucket: str, body: ReadBatch, who: CurrentIdentity, state: State) -> Response:
     """Fetch many small objects: a header, and their bytes. Large ones are left out."""
-    packed = service.read_batch(state, who, bucket, body.keys)
+    packed = operations.read_batch(state, who, bucket, body.keys)
     return Response(packed, media_type="application/octet-stream", headers={"X-Content-Type-Options": "nosniff"})

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.scheduler.loading import load_drains
 from danlu.scheduler.policy.cluster import empty_node
-from danlu.scheduler.policy.room import Room
+from danlu.scheduler.policy.node_state import NodeState
 from danlu.scheduler.policy.shape import Need
 from danlu.scheduler.policy.snapshot import FreeNode
 from danlu.spec.flavors import Flavor
@@ -57,9 +57,9 @@ def count(flavor: Flavor, found: Iterable[FreeNode]) -> int:
     )
     number = 0
     for node in found:
-        room = Room(node, 0)
-        while (devices := room.fit(need)) is not None:
-            room.take(need, devices)
+        state = NodeState(node, 0)
+        while (devices := state.fit(need)) is not None:
+            state.allocate(need, devices)
             number += 1
             if number == MAX_COUNTED:
                 return number

@@ -8,12 +8,12 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import JobIdentity
-from danlu.server.state import ServerState
+from danlu.server.objects.located import Located, locate
 from danlu.spec.flow import NodeKind, NodeRef, Relation, job_node, run_node, store_node
 from danlu.spec.job import JobSpec, stored_job
 from danlu.spec.models import model_node
 from danlu.spec.paths import StorePath, parse_store_path
-from danlu.store.queries import flow, flow_paths, models, people
+from danlu.store.queries import buckets, flow, flow_paths, models
 from danlu.store.sql.run_tables import RunRow
 from danlu.store.sql.tables import JobRow
 
@@ -25,7 +25,8 @@ def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | N
     flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
     for source in spec.data:
         _connect_path(session, source, job, Relation.DATA, row.project_id, at)
-        for version in models.copies_around(session, parse_store_path(source)):
+        path = parse_store_path(source)
+        for version in models.copies_around(session, path, (row.bucket_ids or {}).get(path.bucket, "")):
             flow.connect(session, model_node(version.id), job, Relation.DATA, at)
     if spec.code is not None and spec.code.store is not None:
         _connect_path(session, spec.code.store, job, Relation.CODE, row.project_id, at)
@@ -40,23 +41,19 @@ def jobs_deleted(session: Session, job_ids: Sequence[str], at: datetime) -> None
     flow.bury_many(session, NodeKind.JOB, job_ids, at)
 
 
-def job_wrote(state: ServerState, who: JobIdentity) -> None:
-    """A job has put files below its output: only then is there an output to speak of."""
-    job, output = job_node(who.job_id), store_node(who.writes)
-    with state.database.reading() as session:
-        if flow.is_connected(session, job, output):
-            return
-    with state.database.writing() as session:
-        if flow.find(session, job) is None:
-            return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
-        flow.node(
-            session,
-            output,
-            project_id=_project_of(session, output, who.project_id),
-            label=_path(output),
-            at=state.now(),
-        )
-        flow.connect(session, job, output, Relation.OUTPUT, state.now())
+def is_output_known(session: Session, who: JobIdentity) -> bool:
+    """Whether it is known that the job has put files below its output."""
+    return flow.is_connected(session, job_node(who.job_id), store_node(who.writes.path))
+
+
+def job_wrote(session: Session, who: JobIdentity, at: datetime) -> None:
+    """A job has put files below its output."""
+    job, output = job_node(who.job_id), store_node(who.writes.path)
+    if flow.find(session, job) is None:
+        return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
+    project_id = _project_of(session, output, who.project_id)
+    flow.node(session, output, project_id=project_id, label=_path(output), at=at)
+    flow.connect(session, job, output, Relation.OUTPUT, at)
 
 
 def run_made(session: Session, row: RunRow, at: datetime) -> None:
@@ -79,20 +76,26 @@ def bucket_moved(session: Session, bucket: str, project_id: int) -> None:
     flow.move_bucket(session, bucket, project_id)
 
 
+def bucket_deleted(session: Session, bucket: str, bucket_id: str) -> None:
+    """Its paths stay known; those of a later bucket of the same name are others."""
+    flow.retire_bucket(session, bucket, bucket_id)
+
+
 def objects_put(session: Session, path: StorePath) -> None:
     """Files were put there: paths that were empty for a while live again."""
     flow_paths.revive(session, path)
 
 
-def objects_deleted(state: ServerState, path: StorePath) -> None:
-    """Files were deleted there, or below: of the paths of the data flow, those with nothing left are gone."""
-    with state.database.reading() as session:
-        around = flow_paths.around(session, path)
-    empty = [found for found in around if _is_empty(state, found)]
-    if empty:
-        with state.database.writing() as session:
-            for found in empty:
-                flow.bury(session, store_node(str(found)), state.now())
+def paths_around(session: Session, path: StorePath) -> list[Located]:
+    """The paths of the data flow that may be empty when something was deleted there, and where they lie."""
+    found = (locate(session, near) for near in flow_paths.around(session, path))
+    return [one for one in found if one is not None]
+
+
+def paths_emptied(session: Session, paths: Sequence[StorePath], at: datetime) -> None:
+    """Nothing is left at these paths."""
+    for path in paths:
+        flow.bury(session, store_node(str(path)), at)
 
 
 def _connect_path(
@@ -104,20 +107,9 @@ def _connect_path(
 
 
 def _project_of(session: Session, node: NodeRef, otherwise: int) -> int:
-    bucket = people.get_bucket(session, node.key.partition("/")[0])
+    bucket = buckets.get_bucket(session, node.key.partition("/")[0])
     return otherwise if bucket is None else bucket.project_id
 
 
 def _path(node: NodeRef) -> str:
     return f"store://{node.key}"
-
-
-def _is_empty(state: ServerState, path: StorePath) -> bool:
-    """Whether there is neither such an object nor anything below it."""
-    name = path.key.rstrip("/")
-    listing = state.objects.list(path.bucket, prefix=name, delimiter="", after="", limit=1)
-    keys = [info.key for info in listing.objects]
-    if not keys or not name or keys[0] == name or keys[0].startswith(f"{name}/"):
-        return not keys
-    below = state.objects.list(path.bucket, prefix=f"{name}/", delimiter="", after="", limit=1)
-    return not below.objects

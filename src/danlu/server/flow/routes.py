@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from danlu.server.flow import service
+from danlu.server.flow import operations, service
 from danlu.server.identity import CurrentUser
-from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.spec.flow import Direction
 from danlu.wire.flow import FlowOut
@@ -31,8 +31,5 @@ def look(
 
     `node` is `kind:key`, such as `job:train-074123456789012345`, or an id, or `store://bucket/path`.
     """
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise bad_cursor(cursor)
-    return service.look(
-        state, who, node, direction=direction, depth=depth, limit=limit, after=0 if cursor is None else int(cursor)
-    )
+    reach = service.reach_of(direction, depth=depth, limit=limit, after=number_in(cursor, max_digits=9) or 0)
+    return operations.look(state, who, node, reach)

@@ -8,45 +8,40 @@ from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
 from danlu.content.names import is_artifact_id
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import NotFound
 from danlu.server.artifacts import service as artifacts_service
 from danlu.server.flow import recording
+from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
 from danlu.server.models import service as models_service
-from danlu.server.people.service import project_ids_for
 from danlu.server.runs import service as runs_service
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.fields import is_job_id
 from danlu.spec.flow import Direction, NodeKind, NodeRef, Relation, job_node, run_node
 from danlu.spec.models import is_version_id, model_node, parse_named
 from danlu.spec.runs import is_run_id
 from danlu.store.queries import flow, jobs, people, runs
-from danlu.store.queries.flow_walk import FoundNode
+from danlu.store.queries.flow_walk import FoundNode, Reach
 from danlu.wire.flow import FlowEdge, FlowNode, FlowOut
 
 
-def look(
-    state: ServerState, who: UserIdentity, text: str, *, direction: Direction, depth: int, limit: int, after: int
-) -> FlowOut:
+def reach_of(direction: Direction, *, depth: int, limit: int, after: int) -> Reach:
+    """How far to look, and which page is asked for."""
+    return Reach(direction.value, depth, limit=limit, after=after)
+
+
+def resolve_known(session: Session, who: UserIdentity, text: str) -> tuple[NodeRef, bool]:
+    """Which node is meant, and whether the data flow knows it."""
+    ref = resolve(session, who, text)
+    return ref, flow.find(session, ref) is not None
+
+
+def walk(session: Session, who: UserIdentity, start: NodeRef, reach: Reach) -> FlowOut:
     """A page of the data flow around a node. Raise NotFound for what is not there, or not for them to see."""
-    with state.database.reading() as session:
-        ref = resolve(session, who, text)
-        is_known = flow.find(session, ref) is not None
-    if not is_known:
-        state.database.write(_adopt, state, ref)
-    with state.database.reading() as session:
-        found = flow.neighbourhood(
-            session,
-            ref,
-            direction=direction,
-            depth=depth,
-            limit=limit,
-            after=after,
-            project_ids=project_ids_for(who),
-        )
-        if found is None:
-            raise _unknown(text)
-        nodes = _nodes_out(session, found.nodes)
+    found = flow.neighbourhood(session, start, reach, project_ids=visible_project_ids(who))
+    if found is None:
+        raise _unknown(start)
     names = {node.number: _name(node) for node in [*found.nodes, *found.others]}
     edges = [
         FlowEdge.model_construct(
@@ -55,10 +50,10 @@ def look(
         for edge in found.edges
     ]
     return FlowOut(
-        node=str(ref),
-        direction=direction,
-        depth=depth,
-        nodes=nodes,
+        node=str(start),
+        direction=Direction(reach.direction),
+        depth=reach.depth,
+        nodes=_nodes_out(session, found.nodes),
         edges=edges,
         next=None if found.next is None else str(found.next),
     )
@@ -72,7 +67,7 @@ def resolve(session: Session, who: UserIdentity, text: str) -> NodeRef:
     try:
         ref = NodeRef.parse(text)
     except ValueError as error:
-        raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
+        raise bad_field("node", str(error)) from error
     if ref.kind in _IDS and not _IDS[ref.kind](ref.key):
         return _NAMES[ref.kind](session, who, ref.key)
     known = flow.find(session, ref)
@@ -95,7 +90,7 @@ def _model(session: Session, who: UserIdentity, text: str) -> NodeRef:
     try:
         named = parse_named(text)
     except ValueError as error:
-        raise InvalidInput(f"node: {error}", fields={"node": str(error)}) from error
+        raise bad_field("node", str(error)) from error
     model = models_service.find_model(session, who, named.name, named.project)
     return model_node(models_service.find_version(session, model, named.version).id)
 
@@ -117,7 +112,7 @@ _NAMES: dict[NodeKind, Callable[[Session, UserIdentity, str], NodeRef]] = {
 _RELATIONS = {relation.value: relation for relation in Relation}
 
 
-def _adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
+def adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
     """Jobs and runs that are older than the data flow become part of it when somebody asks for them."""
     job = jobs.get_job(session, ref.key) if ref.kind is NodeKind.JOB else None
     if job is not None:
@@ -127,9 +122,9 @@ def _adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
         recording.run_made(session, run, state.now())
 
 
-def _unknown(text: str) -> NotFound:
+def _unknown(node: NodeRef) -> NotFound:
     return NotFound(
-        f"nothing is known of the data flow of {text!r}; the id of a job, a run, an artifact or a model version, "
+        f"nothing is known of the data flow of {str(node)!r}; the id of a job, a run, an artifact or a model version, "
         "or store://BUCKET/PATH of something that a job has read or written would be right"
     )
 

@@ -7,10 +7,9 @@ from fastapi.responses import Response
 
 from danlu.server import catalog as rules
 from danlu.server.identity import CurrentUser
-from danlu.server.paging import Cursor, Limit
+from danlu.server.paging import Cursor, Limit, page_of
 from danlu.server.state import State
 from danlu.spec.frameworks import Framework
-from danlu.store.queries import catalog
 from danlu.wire.base import Page
 from danlu.wire.frameworks import ChangeFramework, FrameworkOut, MakeFramework
 
@@ -20,10 +19,8 @@ router = APIRouter(prefix="/frameworks", tags=["frameworks"])
 @router.get("")
 def list_frameworks(_who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FrameworkOut]:
     """By name: what each stands for, and the launch modes it suits."""
-    with state.database.reading() as session:
-        found = catalog.listed(session, Framework, after=rules.place(cursor), limit=limit + 1)
-    items = [_out(framework) for framework in found[:limit]]
-    return Page(items=items, next=items[-1].name if len(found) > limit else None)
+    found = state.database.read(rules.listed, Framework, cursor, limit=limit + 1)
+    return page_of([_out(framework) for framework in found], limit, lambda framework: framework.name)
 
 
 @router.post("", status_code=201)

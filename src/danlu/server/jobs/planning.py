@@ -7,7 +7,6 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from danlu.errors import InvalidSpec
 from danlu.launch import Owner, Placement, Plan, TaskPlacement, make_plan
 from danlu.launch.placement import simulated_notes
 from danlu.scheduler.loading import load_drains
@@ -16,6 +15,7 @@ from danlu.scheduler.policy.decide import place
 from danlu.scheduler.policy.placing import own_address
 from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
+from danlu.server.invalid import bad_spec
 from danlu.spec.job import JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
@@ -54,7 +54,7 @@ def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
         or "there is no node"
     )
     problem = f"{spec.image!r} cannot be used: {why}"
-    raise InvalidSpec(f"the job cannot be used: image: {problem}", fields={"image": problem})
+    raise bad_spec("image", problem)
 
 
 def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
@@ -66,14 +66,14 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
             f"'{spec.contract}' needs paths of its own in the job, and no node here has a sandbox that could provide "
             f"them; install bubblewrap"
         )
-        raise InvalidSpec(f"the job cannot be used: contract: {problem}", fields={"contract": problem})
+        raise bad_spec("contract", problem)
     for target in spec.data.values():
         if target.startswith("/"):
             problem = (
                 f"{target!r} is an absolute path, and no node here has a sandbox that could provide it; "
                 f"write a path relative to DANLU_DATA_DIR, or install bubblewrap"
             )
-            raise InvalidSpec(f"the job cannot be used: data: {problem}", fields={"data": problem})
+            raise bad_spec("data", problem)
 
 
 def _anywhere(spec: JobSpec) -> Placement:

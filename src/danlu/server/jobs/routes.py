@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
-from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response, StreamingResponse
-from sqlalchemy.orm import Session
+from fastapi.responses import Response
 
 from danlu.auth.identity import UserIdentity
-from danlu.errors import InvalidInput
-from danlu.server import sse
 from danlu.server.identity import CurrentUser
-from danlu.server.jobs import service
-from danlu.server.jobs.view import event_out, job_out, new_job_out, rows_out
+from danlu.server.invalid import bad_field
+from danlu.server.jobs import operations, service
 from danlu.server.jobs.why import why as why_out
-from danlu.server.openapi import EVENTS
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.paging import Cursor, Limit, bad_cursor, number_in
 from danlu.server.state import ServerState, State
-from danlu.server.streams import Seen, changes
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
-from danlu.spec.states import JobState, is_over
-from danlu.store.queries import jobs
+from danlu.spec.states import JobState
 from danlu.wire.base import Page
 from danlu.wire.jobs import (
     EventOut,
@@ -43,17 +34,13 @@ from danlu.wire.why import WhyOut
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
-WATCH_SECONDS = 0.25
 
 
 @router.post("", status_code=201)
 def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
-    checked = state.database.read(service.check, state, who, body.spec)
-    row = state.database.write(service.submit, state, who, checked, body.request_id)
+    submitted = operations.submit(state, who, body)
     state.wake_scheduler(only_queue=True)
-    if row.attempt:  # a repeated request for a job that has gone on since
-        return state.database.read(job_out, row, state.now())
-    return new_job_out(row, project=checked.project, owner=who.name)
+    return submitted
 
 
 @router.post("/plan")
@@ -88,19 +75,13 @@ def list_jobs(
 ) -> Page[JobSummary]:
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
-    wanted = jobs.JobFilter(
-        project_ids=project_ids_for(who), states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()]
-    )
-    with state.database.reading() as session:
-        rows = jobs.list_jobs(session, wanted, before=cursor, limit=limit + 1)
-        items = rows_out(session, rows[:limit], state.now())
-    return Page(items=items, next=items[-1].id if len(rows) > limit else None)
+    wanted = service.wanted(who, states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()])
+    return state.database.read(service.list_jobs, wanted, before=cursor, limit=limit, now=state.now())
 
 
 @router.get("/{job}")
 def get(job: str, who: CurrentUser, state: State) -> JobOut:
-    with state.database.reading() as session:
-        return job_out(session, service.find(session, who, job), state.now())
+    return state.database.read(service.get, state, who, job)
 
 
 @router.delete("/{job}", status_code=204)
@@ -138,22 +119,7 @@ def why(job: str, who: CurrentUser, state: State) -> WhyOut:
 
 @router.get("/{job}/events")
 def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    with state.database.reading() as session:
-        row = service.find(session, who, job)
-        found = jobs.list_events(session, row.id, after=int(cursor or 0), limit=limit + 1)
-    items = [event_out(event) for event in found[:limit]]
-    return Page(items=items, next=str(items[-1].id) if len(found) > limit else None)
-
-
-@router.get("/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(job: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
-    with state.database.reading() as session:
-        job_id = service.find(session, who, job).id
-    look = partial(_seen, job_id=job_id, now=state.now)
-    return sse.stream(changes(state, who, look, name="job", seconds=WATCH_SECONDS))
+    return state.database.read(service.list_events, who, job, after=number_in(cursor) or 0, limit=limit)
 
 
 def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity, job: str) -> JobOut:
@@ -161,13 +127,6 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
     changed = state.database.write(change, state, who, job)
     state.wake_scheduler()
     return changed
-
-
-def _seen(session: Session, job_id: str, now: Callable[[], datetime]) -> Optional[Seen]:
-    row = jobs.get_job(session, job_id)
-    if row is None:
-        return None
-    return Seen(row.project_id, row.version, is_over(JobState(row.state)), partial(job_out, session, row, now()))
 
 
 @reasons_router.get("")
@@ -179,6 +138,5 @@ def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key or any(ord(char) < 32 for char in text):
-        problem = f"{text!r} is not a tag; key=value would be right"
-        raise InvalidInput(f"tag: {problem}", fields={"tag": problem})
+        raise bad_field("tag", f"expected key=value, got {text!r}")
     return key, value

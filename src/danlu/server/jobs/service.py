@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import DanluError, InvalidSpec, NotAllowed, NotFound, WrongState
+from danlu.errors import DanluError, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
 from danlu.server import catalog
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
+from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
 from danlu.server.jobs.planning import try_plan
-from danlu.server.jobs.view import job_out, plan_out, stored_spec
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
+from danlu.server.paging import cut, page_of
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobSpec, parse_job, stored_job
-from danlu.spec.paths import StorePath, parse_store_path
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.spec.terms import Terms
-from danlu.store.objects import blobs
 from danlu.store.queries import jobs, people
 from danlu.store.sql.tables import JobRow
-from danlu.wire.jobs import JobOut, PlanOut, SelectedOut
+from danlu.wire.base import Page
+from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
-DEFAULT_FOLDER = "jobs"
 _ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
 
 
@@ -43,9 +44,7 @@ class Checked:
     spec: JobSpec
     project_id: int
     project: str
-    output: str
-    """Folder of its results, without the job id."""
-
+    access: Access
     terms: Terms | None
     """What the names in the spec as it was given stood for."""
 
@@ -53,11 +52,12 @@ class Checked:
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
     spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
-    project_id = _project(session, who, spec)
+    project_id = project_of(session, who, spec)
     project = people.projects_by_id(session)[project_id]
-    output = _check(session, who, spec, project_id)
-    try_plan(session, spec, output=output, owner=Owner(user=who.name, project=project), now=state.now())
-    return Checked(spec, project_id, project, output, terms)
+    access = check_access(session, who, spec, project_id=project_id)
+    owner = Owner(user=who.name, project=project, project_id=project_id)
+    try_plan(session, spec, output=access.output, owner=owner, now=state.now())
+    return Checked(spec, project_id, project, access, terms)
 
 
 def submit(
@@ -79,7 +79,8 @@ def submit(
         spec=stored_spec(spec),
         terms=None if job.terms is None else job.terms.model_dump(mode="json"),
         sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,
-        output=f"{job.output}{job_id}/",
+        output=f"{job.access.output}{job_id}/",
+        bucket_ids=job.access.bucket_ids,
         state=JobState.QUEUED.value,
         desired=Desired.RUN.value,
         reason_code="submitted",
@@ -94,7 +95,7 @@ def submit(
     jobs.add_job(session, row)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
     flow.job_submitted(session, row, now, spec)
-    _note(session, state, who, Action.JOB_SUBMIT, row)
+    _record(session, state, who, Action.JOB_SUBMIT, row)
     return row
 
 
@@ -103,13 +104,37 @@ def plan(
 ) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
     spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
-    project_id = _project(session, who, spec)
-    output = _output_folder(session, spec, project_id)
-    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id])
+    project_id = project_of(session, who, spec)
+    output = output_folder(session, spec, project_id)
+    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
     made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
     return plan_out(made, notes, explain(spec, made) if is_explained else None, terms)
+
+
+def wanted(
+    who: UserIdentity, *, states: Sequence[JobState], name: str | None, tags: Sequence[tuple[str, str]]
+) -> jobs.JobFilter:
+    """Which jobs are asked for, among those that one may see."""
+    return jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=tags)
+
+
+def list_jobs(
+    session: Session, wanted: jobs.JobFilter, *, before: str | None, limit: int, now: datetime
+) -> Page[JobSummary]:
+    """Newest first."""
+    rows, after = cut(jobs.list_jobs(session, wanted, before=before, limit=limit + 1), limit, lambda row: row.id)
+    return Page(items=rows_out(session, rows, now), next=after)
+
+
+def get(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    return job_out(session, find(session, who, job), state.now())
+
+
+def list_events(session: Session, who: UserIdentity, job: str, *, after: int, limit: int) -> Page[EventOut]:
+    found = jobs.list_events(session, find(session, who, job).id, after=after, limit=limit + 1)
+    return page_of([event_out(event) for event in found], limit, lambda event: str(event.id))
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
@@ -119,7 +144,7 @@ def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
         if row is None or not rights.can_see_project(who, row.project_id):
             raise NotFound(f"no job {name_or_id!r}; `danlu ps -a` lists them")
         return row
-    row = jobs.newest_by_name(session, name_or_id, project_ids_for(who))
+    row = jobs.newest_by_name(session, name_or_id, visible_project_ids(who))
     if row is None:
         raise NotFound(f"no job named {name_or_id!r}; `danlu ps -a` lists them")
     return row
@@ -153,7 +178,7 @@ def resume(session: Session, state: ServerState, who: UserIdentity, job: str) ->
     row = find_to_change(session, who, job)
     if row.desired != Desired.PAUSE.value or is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
-    _check_paths(session, who, row)
+    _check_access(session, who, row)
     _want(session, state, who, row, Desired.RUN)
     return job_out(session, row, state.now())
 
@@ -163,7 +188,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only a job that is over can be started again")
-    _check_paths(session, who, row)
+    _check_access(session, who, row)
     now = state.now()
     moved = jobs.move_job(
         session,
@@ -179,8 +204,8 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
-    _note(session, state, who, Action.JOB_START, row)
-    session.refresh(row)
+    _record(session, state, who, Action.JOB_START, row)
+    jobs.reload(session, row)
     return job_out(session, row, state.now())
 
 
@@ -192,7 +217,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     now = state.now()
     for row in open_rows:
         jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
-        _note(session, state, who, Action.JOB_STOP, row)
+        _record(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
 
@@ -203,7 +228,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
     refused.update({row.id: _still_there(row) for row in rows if not is_over(JobState(row.state))})
     for row in over:
         state.logs.delete_job(session, row.id)
-        _note(session, state, who, Action.JOB_DELETE, row)
+        _record(session, state, who, Action.JOB_DELETE, row)
     flow.jobs_deleted(session, [row.id for row in over], state.now())
     jobs.delete_jobs(session, [row.id for row in over])
     return SelectedOut(done=[row.id for row in over], refused=refused)
@@ -218,6 +243,13 @@ def delete(session: Session, state: ServerState, who: UserIdentity, job: str) ->
     return row.id
 
 
+def _check_access(session: Session, who: UserIdentity, row: JobRow) -> None:
+    """What a job reads and writes may have become somebody else's since it was submitted."""
+    spec = stored_job(row.spec)
+    access = check_access_again(session, who, spec, output=row.output, project_id=row.project_id)
+    jobs.set_bucket_ids(session, row, access.bucket_ids)
+
+
 def _still_there(row: JobRow) -> str:
     how = "stop it first" if is_live(JobState(row.state)) else "stop it first, so that nobody starts it"
     return f"{row.id} is {row.state}; {how}: danlu stop {row.id}"
@@ -229,12 +261,12 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
     jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
-    _note(session, state, who, _ACTIONS[desired], row)
-    session.refresh(row)
+    _record(session, state, who, _ACTIONS[desired], row)
+    jobs.reload(session, row)
 
 
-def _note(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
-    note(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
+def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
+    record_action(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:
@@ -251,65 +283,3 @@ def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple
         except DanluError as error:
             refused[name] = error.message
     return list(rows.values()), refused
-
-
-def _project(session: Session, who: UserIdentity, spec: JobSpec) -> int:
-    try:
-        return default_project(session, who, spec.project)
-    except DanluError as error:
-        raise error if spec.project is None else _bad("project", error.message) from error
-
-
-def _check(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> str:
-    """Refuse what cannot work, before anything is stored. Return the output folder without the job id."""
-    if spec.code is not None and spec.code.path is not None:
-        raise _bad("code.path", f"{spec.code.path!r} is a folder of the client, which uploads it and sends code.tree")
-    for source in _sources(spec):
-        _check_source(session, who, parse_store_path(source))
-    tree = spec.code.tree if spec.code is not None else None
-    if tree is not None and not blobs.owned(session, project_ids_for(who), [tree]):
-        raise _bad("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")
-    output = _output_folder(session, spec, project_id)
-    if spec.output is not None:  # otherwise it is the project's own bucket
-        _check_output(session, who, parse_store_path(output))
-    return output
-
-
-def _check_paths(session: Session, who: UserIdentity, row: JobRow) -> None:
-    """What a job reads and writes may have become somebody else's since it was submitted: buckets move."""
-    for source in _sources(stored_job(row.spec)):
-        _check_source(session, who, parse_store_path(source))
-    _check_output(session, who, parse_store_path(row.output))
-
-
-def _sources(spec: JobSpec) -> list[str]:
-    return list(spec.data) + ([spec.code.store] if spec.code is not None and spec.code.store else [])
-
-
-def _check_output(session: Session, who: UserIdentity, folder: StorePath) -> None:
-    bucket = people.get_bucket(session, folder.bucket)
-    try:
-        rights.check_write_object(who, folder, bucket.project_id if bucket else None)
-    except DanluError as error:
-        raise _bad("output", error.message) from error
-
-
-def _check_source(session: Session, who: UserIdentity, path: StorePath) -> None:
-    bucket = people.get_bucket(session, path.bucket)
-    try:
-        rights.check_read_object(who, path, bucket.project_id if bucket else None)
-    except DanluError as error:
-        raise _bad("data", error.message) from error
-
-
-def _output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
-    if spec.output is not None:
-        return f"{spec.output.rstrip('/')}/"
-    bucket = people.first_bucket(session, project_id)
-    if bucket is None:
-        raise _bad("output", "the project has no bucket to put results in; make one with `danlu store mb`")
-    return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
-
-
-def _bad(field: str, problem: str) -> InvalidSpec:
-    return InvalidSpec(f"the job cannot be used: {field}: {problem}", fields={field: problem})

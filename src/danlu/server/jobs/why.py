@@ -1,4 +1,4 @@
-"""Why a job waits: the policy's own board, looked at when somebody asks."""
+"""Why a job waits, computed on request by the policy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.scheduler.loading import load_running, queued_job
-from danlu.scheduler.policy.decide import board_of
+from danlu.scheduler.policy.decide import make_state
 from danlu.scheduler.policy.queueing import Entry
-from danlu.scheduler.policy.sentences import amount
+from danlu.scheduler.policy.waiting_reasons import amount
 from danlu.scheduler.policy.why import Why, explain
 from danlu.scheduler.specs import SpecCache
 from danlu.spec.job import stored_job
@@ -41,12 +41,12 @@ def why(session: Session, row: JobRow, now: datetime) -> WhyOut:
     infos = {item.name: NodeInfo.model_validate(item.info) for item in nodes.list_nodes(session) if item.is_reachable}
     waiting = jobs.QueueRow(*(getattr(row, name) for name in jobs.QueueRow._fields))
     snapshot = load_running(session, infos, SpecCache(), (queued_job(waiting, stored_job(row.spec)),))
-    board = board_of(snapshot)
-    found = explain(board, Entry(snapshot.queue[0]), now)
+    scheduling = make_state(snapshot)
+    found = explain(scheduling, Entry(snapshot.queue[0]), now)
     num_ahead, ahead = jobs.ahead_of(session, row, MAX_NAMED)
-    mine = board.usage.share(row.project_id)
+    mine = scheduling.holdings.share(row.project_id)
     others = [other for other in jobs.projects_waiting(session) if other != row.project_id]
-    num_projects = sum(1 for other in others if board.usage.share(other) < mine)
+    num_projects = sum(1 for other in others if scheduling.holdings.share(other) < mine)
     return WhyOut(
         job=row.id,
         state=state,

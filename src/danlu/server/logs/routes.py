@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import datetime, timezone
 from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import NotFound
+from danlu.auth import rights
 from danlu.server import sse
 from danlu.server.identity import CurrentUser
 from danlu.server.logs import service
-from danlu.server.logs.service import LogCursor, LogPlace, LogQuery, Pattern
+from danlu.server.logs.pattern import Pattern, compile_pattern
+from danlu.server.logs.reading import next_event
+from danlu.server.logs.service import LogPlace, LogQuery
+from danlu.server.logs.tails import FollowedLogs
 from danlu.server.openapi import BYTES, EVENTS
-from danlu.server.state import ServerState, State
-from danlu.server.stream_access import Access
+from danlu.server.state import State
+from danlu.server.streams.follower import Follower
+from danlu.server.streams.hub import Hub, Streams
+from danlu.server.streams.response import Stream
 from danlu.store.logs.index import READ_BYTES
 from danlu.store.logs.segments import SEGMENT_BYTES
-from danlu.store.queries import jobs
 from danlu.wire.logs import LogEnd
 
 router = APIRouter(prefix="/jobs", tags=["logs"])
-FOLLOW_SECONDS = 0.15
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
 Start = Annotated[str, Query(max_length=40)]
 Offset = Annotated[int, Query(ge=0, le=2**60)]
@@ -48,12 +48,13 @@ def read(
     `X-Danlu-Offset` is where they begin: later than asked for when that part was cut out of a very long log.
     `X-Danlu-Next-Offset` is where to go on; `X-Danlu-Complete` says if that is the end.
     """
-    place = service.locate(state, who, job, LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",)))
-    found = state.database.read(service.status, place)
-    first = state.logs.next_stored(place.job_id, place.attempt, rank, offset)
-    data = state.logs.read(place.job_id, place.attempt, rank, first, limit)
-    done = found is not None and (found[2].get(rank, False) or service.is_over_for(found[0], found[1], place))
-    at_end = first + len(data) >= state.logs.length(place.job_id, place.attempt, rank)
+    query = LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",))
+    key = service.locate(state, who, job, query).key
+    found = state.database.read(service.status, key)
+    first = state.logs.next_stored(*key, rank, offset)
+    data = state.logs.read(*key, rank, first, limit)
+    done = found is not None and (found.is_over or rank in found.ended)
+    at_end = first + len(data) >= state.logs.length(*key, rank)
     headers = {
         "X-Danlu-Offset": str(first),
         "X-Danlu-Next-Offset": str(first + len(data)),
@@ -67,6 +68,7 @@ def lines(
     job: str,
     who: CurrentUser,
     state: State,
+    streams: Streams,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     rank: Annotated[Optional[list[Rank]], Query(max_length=4096)] = None,
     start: Annotated[Optional[list[Start]], Query(alias="from", max_length=4096)] = None,
@@ -74,7 +76,7 @@ def lines(
     tail: Annotated[Optional[int], Query(ge=0, le=10_000_000)] = None,
     since: Annotated[Optional[float], Query(ge=0, le=253_402_300_799, allow_inf_nan=False)] = None,
     grep: Annotated[Optional[str], Query(max_length=1000)] = None,
-) -> StreamingResponse:
+) -> Stream:
     """Server-sent events: `log` for each piece, `end` when nothing more will come."""
     query = LogQuery(
         attempt=attempt,
@@ -83,59 +85,34 @@ def lines(
         tail=tail,
         since=None if since is None else datetime.fromtimestamp(since, timezone.utc),
     )
-    place = service.locate(state, who, job, query)
-    access = Access(state, who, partial(jobs.project_of, job_id=place.job_id))
-    return sse.stream(_lines(state, place, access, follow=follow, pattern=service.compile_pattern(grep)))
+    place, pattern = service.locate(state, who, job, query), compile_pattern(grep)
+
+    def tell(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
+        if follow:
+            return hub.board(FollowedLogs).tell(hub, follower, place, pattern)
+        return _to_the_end(hub, follower, place, pattern)
+
+    return Stream(streams, who, tell)
 
 
-async def _lines(
-    state: ServerState, place: LogPlace, access: Access, *, follow: bool, pattern: Optional[Pattern]
-) -> AsyncIterator[bytes]:
-    spoke_at = time.monotonic()
-    while not (follow and state.stopping.is_set()) and await access.goes_on():
-        before = place
-        try:
-            events, place, end = await run_in_threadpool(_look, state, place, follow=follow, pattern=pattern)
-        except NotFound:  # deleted; the answer has begun, and who asks again hears that it is not there
-            return
-        for event in events:
-            yield event
-            spoke_at = time.monotonic()
-        if end is not None:
-            yield sse.event("end", end)
-            return
-        if not events and not _has_moved(before, place):  # lines that do not match were read, and there may be more
-            await asyncio.sleep(FOLLOW_SECONDS)
-        if time.monotonic() - spoke_at > sse.KEEP_ALIVE_SECONDS:
-            yield sse.KEEP_ALIVE
-            spoke_at = time.monotonic()
-
-
-def _look(
-    state: ServerState, place: LogPlace, *, follow: bool, pattern: Optional[Pattern]
-) -> tuple[list[bytes], LogPlace, Optional[LogEnd]]:
-    """One round over all ranks: what is new, where the reader stands then, and whether that was all."""
-    found = state.database.read(service.status, place)
-    if found is None:
-        raise NotFound(f"{place.job_id} was deleted")
-    job_state, newest, ended = found
-    if place.attempt == 0 and newest > 0:  # the first attempt began since
-        place = LogPlace(place.job_id, 1, place.cursors)
-        return [], place, None
-    over = service.is_over_for(job_state, newest, place)
-    events: list[bytes] = []
-    cursors: list[LogCursor] = []
-    for cursor in place.cursors:
-        complete = over or ended.get(cursor.rank, False) or not follow
-        chunk, after = service.read_chunk(state, place, cursor, is_complete=complete, pattern=pattern)
-        cursors.append(after)
-        if chunk is not None and chunk.text:
-            events.append(sse.event("log", chunk))
-    before, place = place, LogPlace(place.job_id, place.attempt, tuple(cursors))
-    moved = _has_moved(before, place)
-    all_read = not moved and (over or not follow)
-    return events, place, LogEnd(attempt=place.attempt, state=job_state) if all_read else None
-
-
-def _has_moved(before: LogPlace, after: LogPlace) -> bool:
-    return any(new.offset != old.offset for new, old in zip(after.cursors, before.cursors, strict=True))
+async def _to_the_end(
+    hub: Hub, follower: Follower, place: LogPlace, pattern: Optional[Pattern]
+) -> AsyncGenerator[bytes, None]:
+    """What is stored now, at the reader's pace, a piece of each rank in turn."""
+    look = partial(hub.read, follower, hub.state.database.read, service.status, place.key)
+    if (found := await look()) is None:
+        return
+    project_id = found.project_id
+    follower.may_go_on = lambda who: rights.can_see_project(who, project_id)
+    offsets = dict(place.offsets)
+    while offsets and not follower.is_ended:
+        for rank, offset in list(offsets.items()):
+            text, event = await hub.read(follower, next_event, hub.state.logs, place.key, rank, offset, pattern=pattern)
+            if text is None:
+                del offsets[rank]
+                continue
+            offsets[rank] = text.next_offset
+            if event:
+                yield event
+    if (found := await look()) is not None:  # deleted: who asks again hears that it is not there
+        yield sse.event("end", LogEnd(attempt=place.key.attempt, state=found.job_state))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from danlu.content.manifest import Manifest, read_manifest
 from danlu.errors import Conflict, NotFound
 from danlu.server.models.sources import Source
+from danlu.server.objects.located import Located, below
 from danlu.server.state import ServerState
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import ObjectInfo
@@ -20,7 +21,7 @@ MAX_FILES = 100_000
 class Files(NamedTuple):
     """The files of a source."""
 
-    path: StorePath | None
+    where: Located | None
     """The folder, with a slash at its end, or the object; None for those of an artifact."""
 
     objects: list[ObjectInfo]
@@ -39,39 +40,39 @@ def look(state: ServerState, source: Source) -> Files:
     """What is there to be registered. Raise NotFound when it is nothing."""
     if source.manifest is not None:
         return Files(None, [], read_manifest(b"".join(state.blobs.read(source.manifest))))
-    tried = [path for path in (source.path, source.whole) if path is not None]
-    for path in tried:
-        found = _at(state, path)
+    tried = [where for where in (source.where, source.whole) if where is not None]
+    for where in tried:
+        found = _at(state, where)
         if found is not None:
             return found
-    raise NotFound(f"nothing is stored at {tried[-1]}; there is no model to register")
+    raise NotFound(f"nothing is stored at {tried[-1].path}; there is no model to register")
 
 
 def copy(state: ServerState, files: Files, target: StorePath) -> None:
-    """Copy all of them below the target. What is there of an earlier try is written over."""
+    """Copy all of them below a place of the object store. What is there of an earlier try is written over."""
     if files.manifest is not None:
         _write_out(state, files.manifest, target)
         return
-    assert files.path is not None
-    folder = files.path.key if files.path.key.endswith("/") else files.path.key.rpartition("/")[0] + "/"
-    bucket = files.path.bucket
+    assert files.where is not None
+    source = files.where.stored
+    folder = source.key if source.key.endswith("/") else source.key.rpartition("/")[0] + "/"
 
     def one(info: ObjectInfo) -> None:
-        state.objects.copy(StorePath(bucket, info.key), target / info.key[len(folder.lstrip("/")) :])
+        state.objects.copy(StorePath(source.bucket, info.key), target / info.key[len(folder.lstrip("/")) :])
 
     with ThreadPoolExecutor(NUM_AT_A_TIME) as pool:
         for _ in pool.map(one, files.objects):
             pass
 
 
-def _at(state: ServerState, path: StorePath) -> Files | None:
-    if path.key and not path.key.endswith("/"):
+def _at(state: ServerState, where: Located) -> Files | None:
+    if where.path.key and not where.path.key.endswith("/"):
         try:
-            return Files(path, [state.objects.stat(path)])
+            return Files(where, [state.objects.stat(where.stored)])
         except NotFound:
-            path = StorePath(path.bucket, f"{path.key}/")
-    objects = list(_below(state, path))
-    return Files(path, objects) if objects else None
+            where = below(where, "/")
+    objects = list(_below(state, where.stored))
+    return Files(where, objects) if objects else None
 
 
 def _below(state: ServerState, path: StorePath) -> Iterator[ObjectInfo]:
@@ -80,7 +81,7 @@ def _below(state: ServerState, path: StorePath) -> Iterator[ObjectInfo]:
         page = state.objects.list(path.bucket, prefix=path.key, delimiter="", after=after, limit=1000)
         num_found += len(page.objects)
         if num_found > MAX_FILES:
-            raise Conflict(f"{path} has more than {MAX_FILES} files; register the folder of the model itself")
+            raise Conflict(f"{path.key} has more than {MAX_FILES} files; register the folder of the model itself")
         yield from page.objects
         if page.next is None:
             return

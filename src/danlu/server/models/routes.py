@@ -8,14 +8,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
-from danlu.server.models import service
-from danlu.server.models.sources import bad
+from danlu.server.invalid import bad_field
+from danlu.server.models import operations, service
 from danlu.server.models.view import compare as side_by_side
-from danlu.server.models.view import model_out, models_out, version_out, versions_out
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.people.service import project_ids_for
+from danlu.server.models.view import model_out, version_out, versions_out
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
-from danlu.store.queries import models, projects
 from danlu.wire.base import Page
 from danlu.wire.models import (
     MAX_COMPARED,
@@ -36,9 +34,7 @@ Project = Annotated[Optional[str], Query(max_length=100)]
 @router.post("/models", status_code=201)
 def register(body: RegisterModel, who: CurrentUser, state: State) -> ModelVersionOut:
     """Register a new version, and the model with its first one. The server gives the number."""
-    version_id = service.register(state, who, body)
-    with state.database.reading() as session:
-        return version_out(session, service.get_version(session, who, version_id))
+    return operations.register(state, who, body)
 
 
 @router.get("/models")
@@ -52,16 +48,8 @@ def list_models(
     tag: Annotated[Optional[list[str]], Query(max_length=10)] = None,
 ) -> Page[ModelOut]:
     """Newest first. `name` is a part of the name; `tag` is written key=value."""
-    with state.database.reading() as session:
-        project_ids = project_ids_for(who)
-        if project is not None:
-            found = projects.project_by_name(session, project)
-            is_seen = found is not None and (project_ids is None or found.id in project_ids)
-            project_ids = [found.id] if found is not None and is_seen else []
-        wanted = models.ModelFilter(project_ids, name, [_tag(text) for text in tag or ()])
-        rows = models.list_models(session, wanted, before=_number(cursor), limit=limit + 1)
-        items = models_out(session, rows[:limit])
-    return Page(items=items, next=str(rows[limit - 1].number) if len(rows) > limit else None)
+    wanted = service.Wanted(project=project, name=name, tags=[_tag(text) for text in tag or ()])
+    return state.database.read(service.list_models, who, wanted, before=number_in(cursor), limit=limit)
 
 
 @router.get("/models/{model}")
@@ -84,7 +72,7 @@ def delete_model(
     model: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
     """Forget a model with its versions. Files stay; with `files`, those that versions have of their own go too."""
-    return service.delete_model(state, who, model, project, with_files=files)
+    return operations.delete_model(state, who, model, project, with_files=files)
 
 
 @router.get("/models/{model}/versions")
@@ -94,9 +82,7 @@ def list_versions(
     """Newest first."""
     with state.database.reading() as session:
         row = service.find_model(session, who, model, project)
-        found = models.list_versions(session, row.number, before=_number(cursor), limit=limit + 1)
-        items = versions_out(session, found[:limit])
-    return Page(items=items, next=str(found[limit - 1].version) if len(found) > limit else None)
+        return service.list_versions(session, row, before=number_in(cursor), limit=limit)
 
 
 @router.get("/models/{model}/compare")
@@ -138,9 +124,7 @@ def delete_version(
     model: str, which: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
     """Forget a version. Its files stay; with `files`, they go if they are its own."""
-    with state.database.reading() as session:
-        row = service.find_version(session, service.find_model(session, who, model, project), which)
-    return service.delete_version(state, who, row.id, with_files=files)
+    return operations.delete_version(state, who, model, which, project, with_files=files)
 
 
 @router.put("/models/{model}/aliases/{alias}")
@@ -166,16 +150,8 @@ def get_version_by_id(version_id: str, who: CurrentUser, state: State) -> ModelV
         return version_out(session, service.get_version(session, who, version_id))
 
 
-def _number(cursor: Optional[str]) -> Optional[int]:
-    if cursor is None:
-        return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    return int(cursor)
-
-
 def _tag(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise bad("tag", f"{text[:100]!r} is not a tag; write key=value")
+        raise bad_field("tag", f"expected key=value, got {text[:100]!r}")
     return key, value

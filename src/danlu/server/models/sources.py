@@ -10,16 +10,17 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import DanluError, InvalidInput, NotFound
+from danlu.errors import DanluError, NotFound
 from danlu.server.artifacts import service as artifacts_service
+from danlu.server.invalid import bad_field
 from danlu.server.jobs import service as jobs_service
+from danlu.server.objects.located import Located, below, readable
 from danlu.server.runs import service as runs_service
-from danlu.server.state import ServerState
 from danlu.spec.flow import NodeRef, store_node
 from danlu.spec.paths import StorePath, check_key, parse_store_path
 from danlu.spec.runs import SYSTEM
 from danlu.store.metrics.journals import journals_of
-from danlu.store.queries import people, runs
+from danlu.store.queries import runs
 from danlu.store.sql.run_tables import RunRow
 from danlu.wire.models import RegisterModel
 
@@ -47,14 +48,11 @@ class Source:
     node: NodeRef
     """What data flows from."""
 
-    path: StorePath | None = None
+    where: Located | None = None
     """Where the files are; None when they are those of the artifact."""
 
-    whole: StorePath | None = None
-    """What to take instead when nothing is at `path`."""
-
-    project_id: int | None = None
-    """Of the path's bucket."""
+    whole: Located | None = None
+    """What to take instead when nothing is there."""
 
     job_id: str | None = None
     artifact_id: str | None = None
@@ -80,18 +78,17 @@ def find_source(session: Session, who: UserIdentity, body: RegisterModel) -> Sou
     return Source(**{**vars(found), "runs": [runs_service.find(session, who, body.run)]})
 
 
-def measure(state: ServerState, source: Source) -> Measured:
+def journals_of_runs(session: Session, source: Source) -> list[tuple[RunRow, str]]:
+    """The journals of the runs whose metrics count."""
+    return [(run, journal.name) for run in source.runs for journal in journals_of(session, run.number)]
+
+
+def measured(session: Session, source: Source) -> Measured:
     """The last values of all metrics, and the hyperparameters, as they are now."""
-    for run in source.runs:
-        with state.database.reading() as session:
-            journals = [journal.name for journal in journals_of(session, run.number)]
-        for journal in journals:  # what has arrived counts, though nobody may have got round to it
-            state.metrics.count(run.number, run.id, journal)
     metrics: dict[str, float | None] = {}
     hparams = dict(source.hparams)
-    with state.database.reading() as session:
-        fresh = [row for run in source.runs if (row := runs.get_run(session, run.id)) is not None]
-        series = runs.rolled_up(session, [row.number for row in fresh], without=SYSTEM, most=MAX_METRICS)
+    fresh = [row for run in source.runs if (row := runs.get_run(session, run.id)) is not None]
+    series = runs.rolled_up(session, [row.number for row in fresh], without=SYSTEM, most=MAX_METRICS)
     for row in fresh:
         metrics.update({key: value for key, value in row.summary.items() if _is_number(value)})
         metrics.update({f"{one.type}/{one.name}".lstrip("/"): one.last for one in series[row.number]})
@@ -101,16 +98,16 @@ def measure(state: ServerState, source: Source) -> Measured:
 
 def _job(session: Session, who: UserIdentity, name: str, folder: str | None) -> Source:
     row = jobs_service.find(session, who, name)
-    output = parse_store_path(row.output)
+    output = _readable(session, who, parse_store_path(row.output), "job")
+    if output.bucket.id != (row.bucket_ids or {}).get(output.path.bucket, output.bucket.id):
+        raise NotFound(f"job: the output of {row.id} is gone: bucket {output.path.bucket!r} was deleted and made anew")
     made = runs.list_runs(session, runs.RunFilter(job_id=row.id), before=None, limit=MAX_RUNS)
-    project_id = _readable(session, who, output, "job")
     inner = MODEL_FOLDER if folder is None else _inside(folder)
     return Source(
         text=f"job:{row.id}",
-        node=store_node(str(output)),
-        path=StorePath(output.bucket, f"{output.key}{inner}"),
+        node=store_node(str(output.path)),
+        where=below(output, inner),
         whole=output if folder is None else None,
-        project_id=project_id,
         job_id=row.id,
         # the newest run wins; the job's own one, which metrics are pushed to, before all
         runs=sorted(made, key=lambda run: (run.is_own, run.number)),
@@ -143,21 +140,18 @@ def _path(session: Session, who: UserIdentity, text: str) -> Source:
     try:
         path = parse_store_path(text)
     except ValueError as error:
-        raise bad("path", str(error)) from error
+        raise bad_field("path", str(error)) from error
     if not path.key:
-        raise bad("path", f"{text!r} is a whole bucket; name a folder or an object in it")
-    project_id = _readable(session, who, path, "path")
-    return Source(text=str(path), node=store_node(str(path)), path=path, project_id=project_id)
+        raise bad_field("path", f"{text!r} is a whole bucket; name a folder or an object in it")
+    where = _readable(session, who, path, "path")
+    return Source(text=str(path), node=store_node(str(path)), where=where)
 
 
-def _readable(session: Session, who: UserIdentity, path: StorePath, name: str) -> int | None:
-    bucket = people.get_bucket(session, path.bucket)
-    project_id = None if bucket is None else bucket.project_id
+def _readable(session: Session, who: UserIdentity, path: StorePath, name: str) -> Located:
     try:
-        rights.check_read_object(who, path, project_id)
+        return readable(session, who, path.bucket, path.key, is_prefix=True)
     except NotFound as error:
         raise NotFound(f"{name}: {error.message}") from error
-    return project_id
 
 
 def _inside(folder: str) -> str:
@@ -165,13 +159,9 @@ def _inside(folder: str) -> str:
     try:
         check_key(inner, allow_folder=True)
     except ValueError as error:
-        raise bad("folder", f"{error}; a folder of the job's output would be right, such as model") from error
+        raise bad_field("folder", f"{error}; a folder of the job's output would be right, such as model") from error
     return f"{inner}/" if inner else ""
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def bad(name: str, problem: str) -> InvalidInput:
-    return InvalidInput(f"{name}: {problem}", fields={name: problem})

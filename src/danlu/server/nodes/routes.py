@@ -15,20 +15,20 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 
 @router.get("")
 def list_nodes(_who: CurrentUser, state: State) -> Page[NodeOut]:
-    return Page(items=state.database.read(service.list_nodes, state.use))
+    return Page(items=state.database.read(service.list_nodes, state.usage))
 
 
 @router.put("/{node}/drain")
 def drain(node: str, body: DrainNode, who: CurrentUser, state: State) -> NodeOut:
     """Have nothing new started on the node; what runs there goes on to its end. For admins."""
-    state.database.write(service.drain, who, node, body, state.now())
+    drained = state.database.write(service.drain, state, who, node, body)
     state.wake_scheduler()
-    return state.database.read(service.get, state.use, node)
+    return drained
 
 
 @router.delete("/{node}/drain")
 def open_again(node: str, who: CurrentUser, state: State) -> NodeOut:
     """Let jobs come to the node again. Quiet when it is not drained. For admins."""
-    state.database.write(service.open_again, who, node, state.now())
+    opened = state.database.write(service.open_again, state, who, node)
     state.wake_scheduler()
-    return state.database.read(service.get, state.use, node)
+    return opened

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.errors import NotFound
+from danlu.server.audit.service import record_action
+from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
-from danlu.store.metrics.usage import UseFiles
+from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import attempts, nodes, people
 from danlu.store.sql.node_tables import DrainRow
 from danlu.store.sql.tables import NodeRow, TaskRow
@@ -22,7 +23,7 @@ Claims = Mapping[tuple[str, str, int], str]
 """(node, device type, device) -> job."""
 
 
-def list_nodes(session: Session, use: UseFiles) -> list[NodeOut]:
+def list_nodes(session: Session, usage: UsageFiles) -> list[NodeOut]:
     claims = {(claim.node, claim.type, claim.device_id): claim.job_id for claim in attempts.device_claims(session)}
     tasks: dict[str, list[TaskRow]] = {}
     for task in attempts.live_tasks(session):
@@ -30,32 +31,34 @@ def list_nodes(session: Session, use: UseFiles) -> list[NodeOut]:
     drains = nodes.drains(session)
     names = people.names_of_users(session, {row.user_id for row in drains.values()})
     return [
-        _node_out(row, tasks.get(row.name, ()), claims, use, _drain_out(drains.get(row.name), names))
+        _node_out(row, tasks.get(row.name, ()), claims, usage, _drain_out(drains.get(row.name), names))
         for row in nodes.list_nodes(session)
     ]
 
 
-def drain(session: Session, who: UserIdentity, name: str, wanted: DrainNode, now: datetime) -> None:
+def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wanted: DrainNode) -> NodeOut:
     """Have nothing new started on the node. Drained again, it has the new reason."""
     _check(session, who, name)
+    now = state.now()
     nodes.drain(session, DrainRow(node=name, reason=wanted.reason, evicts=wanted.evict, user_id=who.user_id, at=now))
-    note(session, who, Action.NODE_DRAIN, f"node/{name}", at=now, reason=wanted.reason, evict=wanted.evict)
+    record_action(session, who, Action.NODE_DRAIN, f"node/{name}", at=now, reason=wanted.reason, evict=wanted.evict)
+    return get(session, state.usage, name)
 
 
-def open_again(session: Session, who: UserIdentity, name: str, now: datetime) -> None:
+def open_again(session: Session, state: ServerState, who: UserIdentity, name: str) -> NodeOut:
     """Let jobs come again. Quiet when the node is not drained."""
     _check(session, who, name)
     if nodes.open_again(session, name):
-        note(session, who, Action.NODE_OPEN, f"node/{name}", at=now)
+        record_action(session, who, Action.NODE_OPEN, f"node/{name}", at=state.now())
+    return get(session, state.usage, name)
 
 
-def get(session: Session, use: UseFiles, name: str) -> NodeOut:
-    return next(node for node in list_nodes(session, use) if node.name == name)
+def get(session: Session, usage: UsageFiles, name: str) -> NodeOut:
+    return next(node for node in list_nodes(session, usage) if node.name == name)
 
 
 def _check(session: Session, who: UserIdentity, name: str) -> None:
-    if not who.is_admin:
-        raise NotAllowed("draining and opening nodes is for admins")
+    rights.check_admin(who, "draining and opening nodes is for admins")
     if name not in {row.name for row in nodes.list_nodes(session)}:
         raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
 
@@ -67,10 +70,10 @@ def _drain_out(row: DrainRow | None, names: Mapping[int, str]) -> DrainOut | Non
 
 
 def _node_out(
-    row: NodeRow, here: Sequence[TaskRow], claims: Claims, use: UseFiles, drained: DrainOut | None
+    row: NodeRow, here: Sequence[TaskRow], claims: Claims, usage: UsageFiles, drained: DrainOut | None
 ) -> NodeOut:
     info = NodeInfo.model_validate(row.info)
-    used = [seen for task in here if (seen := use.last(task.job_id, task.attempt, task.rank))]
+    used = [seen for task in here if (seen := usage.last(task.job_id, task.attempt, task.rank))]
     devices = [
         DeviceOut(**device.model_dump(), job=claims.get((row.name, device.type, device.id))) for device in info.devices
     ]

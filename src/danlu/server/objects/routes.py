@@ -9,14 +9,15 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from danlu.errors import InvalidInput, RangeNotSatisfiable
+from danlu.errors import RangeNotSatisfiable
 from danlu.server.identity import CurrentIdentity, CurrentUser
-from danlu.server.objects import service
+from danlu.server.invalid import bad_field
+from danlu.server.objects import operations, service
+from danlu.server.objects.located import readable
 from danlu.server.openapi import BYTES, PARTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit
 from danlu.server.request_body import receive
 from danlu.server.state import State
-from danlu.spec.audit import Action
 from danlu.store.objects.base import ObjectInfo
 from danlu.wire.base import Page
 from danlu.wire.store import BucketOut, DeletedOut, ListingOut, MakeBucket, MoveBucket, ObjectOut
@@ -47,7 +48,7 @@ def move_bucket(bucket: str, body: MoveBucket, who: CurrentUser, state: State) -
 @router.delete("/{bucket}", status_code=204)
 def delete_bucket(bucket: str, who: CurrentUser, state: State) -> Response:
     """Only when nothing is in it."""
-    state.database.write(service.delete_bucket, state, who, bucket)
+    operations.delete_bucket(state, who, bucket)
     return Response(status_code=204)
 
 
@@ -61,41 +62,35 @@ def list_objects(
     cursor: Cursor = None,
     limit: Limit = 1000,
 ) -> ListingOut:
-    path = service.readable(state, who, bucket, prefix, is_prefix=True)
-    found = state.objects.list(bucket, prefix=path.key, delimiter=delimiter, after=cursor or "", limit=limit)
-    return service.listing_out(who, bucket, found)
+    return operations.list_objects(state, who, bucket, prefix, delimiter=delimiter, after=cursor or "", limit=limit)
 
 
 @router.delete("/{bucket}/objects")
 def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) -> DeletedOut:
     if not prefix.strip("/"):
-        raise InvalidInput("prefix is empty; name what is to be deleted", fields={"prefix": "empty"})
-    path = service.writable(state, who, bucket, prefix, is_prefix=True)
-    deleted = DeletedOut(num_objects=state.objects.delete_below(path))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
-    return deleted
+        raise bad_field("prefix", "it is empty; name what is to be deleted")
+    return DeletedOut(num_objects=operations.delete_below(state, who, bucket, prefix))
 
 
 @router.put("/{bucket}/objects/{key:path}", openapi_extra=TAKES_BYTES)
 async def put(
     bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
 ) -> ObjectOut:
-    path = await run_in_threadpool(service.writable, state, who, bucket, key)
-    writer = await run_in_threadpool(state.objects.put, path, sha256)
-    stored = service.object_out(await receive(request, writer, sha256))
-    await run_in_threadpool(service.note_object, state, who, Action.OBJECT_PUT, path)
-    return stored
+    incoming = await run_in_threadpool(operations.begin_put, state, who, bucket, key, sha256=sha256)
+    stored = await receive(request, incoming.writer, sha256)
+    await run_in_threadpool(operations.record_put, state, who, incoming.where)
+    return service.object_out(stored)
 
 
 @router.get("/{bucket}/objects/{key:path}", response_class=StreamingResponse, responses=PARTS)
 def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: State) -> Response:
     """Answer with the bytes; or, if `X-Danlu-Direct` is sent and the server lets clients, with where they are."""
-    path = service.readable(state, who, bucket, key)
+    stored = state.database.read(readable, who, bucket, key).stored
     grants = state.objects.grants() if request.headers.get(DIRECT_HEADER) else None
     if grants is not None:  # where there is no such object, the service says so
-        return RedirectResponse(grants.to_get(path), status_code=307, headers={"Cache-Control": "no-store"})
+        return RedirectResponse(grants.to_get(stored), status_code=307, headers={"Cache-Control": "no-store"})
     ranged = request.headers.get("Range")
-    found = state.objects.open(path, is_part=ranged is not None)
+    found = state.objects.open(stored, is_part=ranged is not None)
     headers = _headers(found.info)
     try:
         wanted = service.parse_range(ranged, found.info.size)
@@ -112,16 +107,13 @@ def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: St
 
 @router.head("/{bucket}/objects/{key:path}", response_class=Response, responses=BYTES)
 def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
-    info = state.objects.stat(service.readable(state, who, bucket, key))
+    info = state.objects.stat(state.database.read(readable, who, bucket, key).stored)
     return Response(media_type="application/octet-stream", headers=_headers(info))
 
 
 @router.delete("/{bucket}/objects/{key:path}")
 def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
-    path = service.writable(state, who, bucket, key)
-    deleted = DeletedOut(num_objects=int(state.objects.delete(path)))
-    service.note_object(state, who, Action.OBJECT_DELETE, path)
-    return deleted
+    return DeletedOut(num_objects=operations.delete(state, who, bucket, key))
 
 
 def _headers(info: ObjectInfo) -> dict[str, str]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, DanluError, InvalidInput, NotAllowed, NotFound, RangeNotSatisfiable
-from danlu.server.audit.service import note, note_many
+from danlu.auth.identity import Identity, UserIdentity
+from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound, RangeNotSatisfiable
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
-from danlu.server.people.service import default_project, project_ids_for, usable_project
+from danlu.server.invalid import bad_field
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.paths import StorePath, check_bucket, check_key
+from danlu.spec.paths import StorePath, check_bucket
 from danlu.store.objects.base import Listing, ObjectInfo
-from danlu.store.queries import people, projects
+from danlu.store.queries import buckets, people, projects
 from danlu.store.sql.tables import BucketRow
 from danlu.wire.store import BucketOut, ListingOut, MakeBucket, ObjectOut
 
@@ -34,7 +34,7 @@ class ByteRange:
 
 def list_buckets(session: Session, who: UserIdentity) -> list[BucketOut]:
     names = people.projects_by_id(session)
-    rows = people.list_buckets(session, project_ids_for(who))
+    rows = buckets.list_buckets(session, visible_project_ids(who))
     return [BucketOut(name=row.name, project=names[row.project_id]) for row in rows]
 
 
@@ -43,19 +43,19 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
     try:
         check_bucket(name)
     except ValueError as error:
-        raise InvalidInput(str(error), fields={"name": str(error)}) from error
-    if people.get_bucket(session, name) is not None:
+        raise bad_field("name", str(error)) from error
+    if buckets.get_bucket(session, name) is not None:
         raise AlreadyExists(f"bucket {name!r} exists already; choose another name")
-    project_id = default_project(session, who, body.project)
-    people.add_bucket(session, name, project_id, now)
-    note(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
+    project_id = project_to_use(session, who, body.project)
+    buckets.add_bucket(session, name, project_id=project_id, at=now)
+    record_action(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
     return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
 
 
 def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
     """Give a bucket to another project. For owners of both, and for admins."""
     row = _bucket_to_own(session, who, name)
-    to = usable_project(session, who, project)
+    to = project_to_use(session, who, project)
     if not rights.can_own_project(who, to):
         raise NotAllowed(f"a bucket is taken in by owners of project {project!r} and by admins")
     writing = projects.open_jobs_writing_to(session, name)
@@ -64,77 +64,29 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
     before = people.projects_by_id(session)[row.project_id]
     for project_id in {row.project_id, to}:  # both projects have it in their story
         told = {"from_project": before, "to_project": project}
-        note(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
-    projects.move_bucket(session, name, to)
+        record_action(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
+    buckets.move_bucket(session, name, project_id=to)
     flow.bucket_moved(session, name, to)
     return BucketOut(name=name, project=project)
 
 
-def delete_bucket(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
-    """Delete a bucket that nothing is in. For owners of its project, and for admins."""
+def bucket_to_delete(session: Session, who: UserIdentity, name: str) -> BucketRow:
+    """The bucket, if somebody may delete it and no job needs it. For owners of its project, and for admins."""
     row = _bucket_to_own(session, who, name)
-    if state.objects.list(name, prefix="", delimiter="", after="", limit=1).objects:
-        raise Conflict(f"bucket {name!r} is not empty; what is in it: danlu store ls store://{name}/")
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
         raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
-    note(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=state.now(), project_id=row.project_id)
-    projects.delete_bucket(session, name)
+    return row
 
 
-def note_object(state: ServerState, who: Identity, action: Action, path: StorePath, count: int = 1) -> None:
-    """Note that files were put or deleted. A job's own output is not noted file by file: the job says where it goes."""
-    if isinstance(who, JobIdentity):
-        flow.job_wrote(state, who)
-        return
-    project_id = _project_of(state, path.bucket)
-    thing, at = f"bucket/{path.bucket}", state.now()
-    with state.database.writing() as session:
-        note_many(session, who, action, thing, at=at, project_id=project_id, first=path.key, count=count)
-        if action is Action.OBJECT_PUT:
-            flow.objects_put(session, path)
-    if action is Action.OBJECT_DELETE:
-        flow.objects_deleted(state, path)
-
-
-def readable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
-    """Return the path if it may be read, or listed."""
-    path = _path(bucket, key, is_prefix=is_prefix)
-    rights.check_read_object(who, path, _project_of(state, bucket))
-    return path
-
-
-def writable(state: ServerState, who: Identity, bucket: str, key: str, *, is_prefix: bool = False) -> StorePath:
-    path = _path(bucket, key, is_prefix=is_prefix)
-    rights.check_write_object(who, path, _project_of(state, bucket))
-    return path
-
-
-def writable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
-    """The path of each key, or why it may not be written."""
-    project_id = _project_of(state, bucket)
-    return [_checked(who, bucket, key, project_id, rights.check_write_object) for key in keys]
-
-
-def readable_all(state: ServerState, who: Identity, bucket: str, keys: Sequence[str]) -> list[StorePath | DanluError]:
-    """The path of each key, or why it may not be read."""
-    project_id = _project_of(state, bucket)
-    return [_checked(who, bucket, key, project_id, rights.check_read_object) for key in keys]
-
-
-def _checked(
-    who: Identity,
-    bucket: str,
-    key: str,
-    project_id: int | None,
-    check: Callable[[Identity, StorePath, int | None], None],
-) -> StorePath | DanluError:
-    try:
-        path = _path(bucket, key, is_prefix=False)
-        check(who, path, project_id)
-    except DanluError as error:
-        return error
-    return path
+def delete_bucket(session: Session, who: UserIdentity, name: str, *, bucket_id: str, now: datetime) -> None:
+    """Delete a bucket that nothing was in a moment ago, if it is still that one."""
+    row = bucket_to_delete(session, who, name)
+    if row.id != bucket_id:
+        raise Conflict(f"bucket {name!r} was made anew a moment ago; look at it and try again")
+    record_action(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=now, project_id=row.project_id)
+    flow.bucket_deleted(session, name, row.id)
+    buckets.delete_bucket(session, row, at=now)
 
 
 def parse_range(header: str | None, size: int) -> ByteRange | None:
@@ -166,24 +118,9 @@ def listing_out(who: Identity, bucket: str, found: Listing) -> ListingOut:
 
 
 def _bucket_to_own(session: Session, who: UserIdentity, name: str) -> BucketRow:
-    row = people.get_bucket(session, name)
+    row = buckets.get_bucket(session, name)
     if row is None or not rights.can_see_project(who, row.project_id):
         raise NotFound(f"no bucket {name!r}; `danlu store ls` shows yours")
     if not rights.can_own_project(who, row.project_id) or row.project_id in who.archived:
         raise NotAllowed(f"bucket {name!r} is moved and deleted by owners of its project and by admins")
     return row
-
-
-def _path(bucket: str, key: str, *, is_prefix: bool) -> StorePath:
-    try:
-        check_bucket(bucket)
-        check_key(key, allow_folder=is_prefix)
-    except ValueError as error:
-        raise InvalidInput(str(error)) from error
-    return StorePath(bucket, key)
-
-
-def _project_of(state: ServerState, bucket: str) -> int | None:
-    with state.database.reading() as session:
-        row = people.get_bucket(session, bucket)
-        return row.project_id if row is not None else None

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from danlu.errors import DanluError
 from danlu.server.identity import RequestOrigin
-from danlu.server.oidc import service
+from danlu.server.oidc import operations, service
 from danlu.server.page_style import HEADERS, page
 from danlu.server.people.routes import set_cookie
 from danlu.server.state import ServerState, State
@@ -38,7 +38,7 @@ def finish(request: Request, state: State, origin: RequestOrigin) -> Response:
     given = {name: request.query_params[name] for name in ("code", "state", "error") if name in request.query_params}
     try:
         kept = request.cookies.get(COOKIE, "")
-        done = service.finish(state, request.app.state.oidc, cookie=kept, given=given, origin=origin)
+        done = operations.finish(state, request.app.state.oidc, cookie=kept, given=given, origin=origin)
     except DanluError as error:
         return _problem(error)
     if done is None:

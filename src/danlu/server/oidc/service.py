@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import secrets
 from danlu.auth.identity import Origin, Stranger
 from danlu.errors import DanluError, MissingExtra, NotFound, NotSignedIn, Unavailable
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.people.sign_in import open_session
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from danlu.server.oidc.provider import Person, Provider
 
 LIFE = timedelta(minutes=10)
+PURPOSE = "sign-in by OpenID Connect"
+"""Told apart from what else is sealed with the same key."""
+
 CALLBACK = "/signin/oidc/callback"
 WAITS = "you have asked to be let in; once an admin has done so, sign in again"
 _BEGIN_AGAIN = "this sign-in was not begun in this browser, or it took too long; begin again"
@@ -62,6 +65,7 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
     if provider is None:
         raise NotFound("nobody signs in by OpenID Connect here")
     kept = {
+        "purpose": PURPOSE,
         "state": secrets.make_token(),
         "nonce": secrets.make_token(),
         "verifier": secrets.make_token(),
@@ -73,10 +77,8 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
     return url, state.sealer.seal(kept).decode()
 
 
-def finish(
-    state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str], origin: Origin
-) -> tuple[SessionOut, str] | None:
-    """Sign in who came back; None when they have to be let in first."""
+def who_came_back(state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str]) -> Person:
+    """Whom the provider vouches for."""
     if provider is None:
         raise NotFound("nobody signs in by OpenID Connect here")
     kept = _open(state, cookie)
@@ -84,10 +86,9 @@ def finish(
         raise NotSignedIn(_BEGIN_AGAIN)
     if "code" not in given:
         raise NotSignedIn(f"the provider did not sign you in ({given.get('error', 'it does not say why')[:100]})")
-    person = provider.person_for(
+    return provider.person_for(
         given["code"], redirect_uri=_redirect_uri(state), nonce=kept["nonce"], verifier=kept["verifier"]
     )
-    return state.database.write(_arrive, state, person, origin)
 
 
 def _open(state: ServerState, cookie: str) -> dict[str, str]:
@@ -95,12 +96,13 @@ def _open(state: ServerState, cookie: str) -> dict[str, str]:
         kept = state.sealer.open(cookie.encode())
     except (DanluError, ValueError) as error:
         raise NotSignedIn(_BEGIN_AGAIN) from error
-    if "until" not in kept or datetime.fromisoformat(kept["until"]) < state.now():
+    if kept.get("purpose") != PURPOSE or datetime.fromisoformat(kept["until"]) < state.now():
         raise NotSignedIn(_BEGIN_AGAIN)
     return kept
 
 
-def _arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
+def arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
+    """Sign in who came back; None when they have to be let in first."""
     user = registrations.user_of_subject(session, person.issuer, person.subject)
     if user is None and state.settings.oidc_people == "approval":
         _ask(session, state, person, origin)
@@ -135,7 +137,9 @@ def _let_in(session: Session, state: ServerState, person: Person, origin: Origin
         name = f"{name_for(person)[:28]}-{number}"
     user = add_person(session, name, full_name=person.full_name, email=person.email, at=now)
     registrations.add_subject(session, person.issuer, person.subject, user.id)
-    note(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{name}", at=now, name=name, issuer=person.issuer)
+    record_action(
+        session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{name}", at=now, name=name, issuer=person.issuer
+    )
     join(session, Stranger(origin), user, state.settings.join_project, RoleName.MEMBER, now)
     return user
 

@@ -7,20 +7,21 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from danlu.server.identity import COOKIE, CurrentUser, RequestOrigin, browser_session
+from danlu.server.identity import COOKIE, CurrentIdentity, CurrentUser, RequestOrigin
 from danlu.server.paging import Cursor, Limit
-from danlu.server.people import service, sign_in
+from danlu.server.people import operations, service, sign_in
+from danlu.server.same_site import SameSite
 from danlu.server.state import ServerState, State
-from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SetPassword, SignIn
+from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SessionOut, SetDefaultProject, SetPassword, SignIn
 from danlu.wire.base import Page
 
 router = APIRouter(tags=["people"])
 
 
 @router.post("/session")
-def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Response) -> SessionOut:
+def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Response, _: SameSite) -> SessionOut:
     """Open to all: this is where credentials come from."""
-    session, cookie = sign_in.sign_in(state, body, origin)
+    session, cookie = operations.open_session(state, body, origin)
     set_cookie(state, response, cookie)
     return session
 
@@ -34,18 +35,21 @@ def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
 
 
 @router.get("/me")
-def me(request: Request, who: CurrentUser, state: State) -> MeOut:
-    found = state.database.read(service.me, who)
-    if not who.origin.via.startswith("session"):
-        return found
-    _, csrf = browser_session(state, request.cookies.get(COOKIE, ""), who.origin)
-    return found.model_copy(update={"csrf": csrf})
+def me(request: Request, who: CurrentIdentity, state: State) -> MeOut:
+    return operations.me(state, who, request.cookies.get(COOKIE, ""))
 
 
 @router.put("/me/password", status_code=204)
 def set_password(request: Request, body: SetPassword, who: CurrentUser, state: State) -> Response:
     """Ends other sessions and unused links; API keys stay."""
-    sign_in.set_password(state, who, body, request.cookies.get(COOKIE, ""))
+    operations.set_password(state, who, body, request.cookies.get(COOKIE, ""))
+    return Response(status_code=204)
+
+
+@router.put("/me/default-project", status_code=204)
+def set_default_project(body: SetDefaultProject, who: CurrentUser, state: State) -> Response:
+    """Choose where your jobs, buckets and runs go that name no project. Nobody else can."""
+    state.database.write(service.set_default_project, who, body, state.now())
     return Response(status_code=204)
 
 
@@ -63,8 +67,7 @@ def list_keys(
     user: Annotated[Optional[str], Query(max_length=100)] = None,
 ) -> Page[KeyOut]:
     """Your own keys; an admin may ask for somebody else's."""
-    found = state.database.read(service.list_keys, who, user, after=cursor or "", limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].id if len(found) > limit else None)
+    return state.database.read(service.list_keys, who, user, after=cursor or "", limit=limit)
 
 
 @router.delete("/keys/{key_id}", status_code=204)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
-from danlu.auth.identity import Origin, Role, UserIdentity
-from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.identity import browser_session
-from danlu.server.state import ServerState
+from danlu.auth.identity import JobIdentity, UserIdentity
+from danlu.errors import Conflict, NotFound
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
+from danlu.server.paging import page_of
+from danlu.server.projects.members import add_member
+from danlu.server.scope import project_to_use
 from danlu.spec.audit import Action
-from danlu.store.queries import people, projects
+from danlu.store.queries import buckets, jobs, people
 from danlu.store.sql.tables import ApiKeyRow
-from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut
+from danlu.wire.auth import KeyOut, MakeKey, MeOut, NewKeyOut, SetDefaultProject
+from danlu.wire.base import Page
 from danlu.wire.people import RoleName
 
 ADMIN = "admin"
@@ -38,8 +40,8 @@ def first_start(session: Session, now: datetime) -> bool:
         return False
     admin = people.add_user(session, ADMIN, is_admin=True, at=now)
     project = people.add_project(session, PROJECT, at=now)
-    people.add_member(session, project.id, admin.id, Role.OWNER.value)
-    people.add_bucket(session, BUCKET, project.id, now)
+    add_member(session, project.id, admin, RoleName.OWNER)
+    buckets.add_bucket(session, BUCKET, project_id=project.id, at=now)
     return True
 
 
@@ -59,21 +61,17 @@ def make_link(session: Session, name: str, now: datetime) -> str:
     return token
 
 
-def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
-    """A link for whoever is signed in in this browser, to sign in on the command line."""
-    who, right = browser_session(state, cookie, origin)
-    if not secrets.same(csrf, right):
-        raise NotAllowed("this form is not from the page of this session; open it again")
-    with state.database.writing() as session:
-        token = make_link(session, who.name, state.now())
-        note(session, who, Action.USER_LINK, f"user/{who.name}", at=state.now())
-    return f"{state.settings.reached_at}/signin?token={token}"
+def make_own_link(session: Session, who: UserIdentity, now: datetime) -> str:
+    """The token of a link for oneself."""
+    record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=now)
+    return make_link(session, who.name, now)
 
 
 def me(session: Session, who: UserIdentity) -> MeOut:
     user = people.get_user(session, who.user_id)
     assert user is not None, "whoever asks is there"
     names = people.projects_by_id(session)
+    default = user.default_project_id
     return MeOut(
         name=who.name,
         is_admin=who.is_admin,
@@ -82,32 +80,64 @@ def me(session: Session, who: UserIdentity) -> MeOut:
         full_name=user.full_name,
         email=user.email,
         has_password=user.password_hash is not None,
+        default_project=None if default is None or not rights.can_see_project(who, default) else names.get(default),
     )
+
+
+def job_itself(session: Session, who: JobIdentity) -> MeOut:
+    """Who a job is: itself, and whose."""
+    job = jobs.get_job(session, who.job_id)
+    assert job is not None, "its token was valid a moment ago"
+    owner = people.get_user(session, job.owner_id)
+    project = people.projects_by_id(session)[who.project_id]
+    return MeOut(
+        name=owner.name if owner is not None else "",
+        is_admin=False,
+        projects=[project],
+        job=who.job_id,
+        attempt=who.attempt,
+    )
+
+
+def set_default_project(session: Session, who: UserIdentity, body: SetDefaultProject, now: datetime) -> None:
+    """Choose where one's own jobs go that name no project."""
+    project_id = project_to_use(session, who, body.project)
+    user = people.get_user(session, who.user_id)
+    assert user is not None, "whoever asks is there"
+    people.set_default_project(session, user, project_id)
+    record_action(session, who, Action.USER_DEFAULT, f"user/{who.name}", at=now, project=body.project)
 
 
 def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) -> NewKeyOut:
     if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
         raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
-    key = secrets.make_api_key()
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
-    row = people.add_key(
-        session, who.user_id, key_id=key.id, name=body.name, digest=key.digest, at=now, expires_at=expires_at
+    if who.key_ends_at is not None and (expires_at is None or expires_at > who.key_ends_at):
+        asked = "no end" if expires_at is None else f"{expires_at:%Y-%m-%d %H:%M}"
+        told = (
+            f"expected an end up to {who.key_ends_at:%Y-%m-%d %H:%M} UTC, when the key that asks expires, got {asked}"
+        )
+        raise bad_field("expires_in_days", told)
+    key = secrets.make_api_key()
+    row = ApiKeyRow(
+        id=key.id, user_id=who.user_id, name=body.name, digest=key.digest, created_at=now, expires_at=expires_at
     )
-    note(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
+    people.add_key(session, row)
+    record_action(session, who, Action.KEY_MAKE, f"key/{key.id}", at=now, name=body.name, days=body.expires_in_days)
     return NewKeyOut(**key_out(row, who.name).model_dump(), api_key=key.text)
 
 
-def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> list[KeyOut]:
+def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> Page[KeyOut]:
     """Own keys; with a name that person's, for admins."""
     of = who.user_id
     if user is not None and user != who.name:
-        if not who.is_admin:
-            raise NotAllowed("other people's API keys are for admins to see")
+        rights.check_admin(who, "other people's API keys are for admins to see")
         found = people.user_by_name(session, user)
         if found is None:
             raise NotFound(f"no user {user!r}; `danlu users ls` lists them")
         of = found.id
-    return [key_out(key, owner.name) for key, owner in people.list_keys(session, of, after=after, limit=limit)]
+    keys = people.list_keys(session, of, after=after, limit=limit + 1)
+    return page_of([key_out(key, owner.name) for key, owner in keys], limit, lambda key: key.id)
 
 
 def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) -> None:
@@ -116,7 +146,7 @@ def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) 
     if found is None or not (who.is_admin or found[1].id == who.user_id):
         raise NotFound(f"no API key {key_id!r} of yours")
     people.delete_key(session, key_id)
-    note(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
+    record_action(session, who, Action.KEY_DELETE, f"key/{key_id}", at=now, name=found[0].name, user=found[1].name)
 
 
 def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
@@ -128,32 +158,3 @@ def key_out(row: ApiKeyRow, owner: str) -> KeyOut:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
     )
-
-
-def project_ids_for(who: UserIdentity) -> Sequence[int] | None:
-    """The projects that somebody sees; None for all."""
-    return None if who.is_admin else list(who.roles)
-
-
-def default_project(session: Session, who: UserIdentity, name: str | None = None) -> int:
-    """The project that a job, a bucket or a file goes to: the named one, or the first that somebody may use."""
-    if name is not None:
-        return usable_project(session, who, name)
-    usable = [project_id for project_id in sorted(who.roles) if rights.can_use_project(who, project_id)]
-    if not usable and who.is_admin:
-        usable = sorted(set(people.projects_by_id(session)) - who.archived)
-    if not usable:
-        raise NotAllowed("you are a member of no project that you may submit to; ask an admin")
-    return usable[0]
-
-
-def usable_project(session: Session, who: UserIdentity, name: str) -> int:
-    """The project of that name, if somebody may add to it."""
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    if row.id in who.archived:
-        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
-    if not rights.can_use_project(who, row.id):
-        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
-    return row.id

@@ -1,4 +1,4 @@
-"""Signing in: one-time links and passwords, and how long somebody waits after wrong ones."""
+"""The rules of signing in: one-time links and passwords, and how long somebody waits after wrong ones."""
 
 from __future__ import annotations
 
@@ -9,37 +9,17 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import secrets, throttle
 from danlu.auth.identity import Origin, UserIdentity
-from danlu.errors import InvalidInput, NotSignedIn, TooManyRequests
-from danlu.server.audit.service import note
+from danlu.errors import NotSignedIn, TooManyRequests
+from danlu.server.audit.service import record_action
 from danlu.server.identity import identity_of, session_end, session_id
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.units import show_duration
 from danlu.store.queries import failures, people
-from danlu.wire.auth import SessionOut, SetPassword, SignIn
+from danlu.wire.auth import SessionOut
 
 WRONG = "the name or the password is wrong, or an admin has not let you in yet"
 FAMILIAR_FOR = timedelta(days=90)
-
-
-def sign_in(state: ServerState, body: SignIn, origin: Origin) -> tuple[SessionOut, str]:
-    """Return the session and the cookie's value. A password is checked outside of any transaction: it takes long."""
-    if body.token is not None:
-        new_hash = None
-        if body.new_password is not None:
-            if not state.database.read(people.has_link, secrets.digest(body.token), state.now()):
-                raise _used_up()
-            new_hash = state.passwords.hash(body.new_password)
-        return state.database.write(_by_link, state, body.token, new_hash, origin)
-    if body.name is None or body.password is None:
-        raise InvalidInput("give a token, or a name and a password")
-    if body.new_password is not None:
-        told = "goes with a token; PUT /me/password changes a password that you know"
-        raise InvalidInput(f"new_password {told}", fields={"new_password": told})
-    user_id = check_password(state, body.name, body.password, origin)
-    if user_id is None:
-        raise NotSignedIn(WRONG)
-    return state.database.write(open_session, state, user_id, origin, way="password")
 
 
 def open_session(
@@ -55,37 +35,13 @@ def open_session(
     people.touch_user(session, user_id, now)
     failures.make_familiar(session, user_id, throttle.network_of(origin.address), at=now, since=now - FAMILIAR_FOR)
     signed_in = replace(who, origin=replace(origin, via=session_id(digest)))
-    note(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
+    record_action(session, signed_in, Action.SESSION_OPEN, f"user/{who.name}", at=now, way=way)
     return SessionOut(user=who.name, csrf=csrf), cookie
 
 
 def sign_out(session: Session, who: UserIdentity, cookie: str, now: datetime) -> None:
     if people.delete_session(session, secrets.digest(cookie)):
-        note(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
-
-
-def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cookie: str) -> None:
-    """Choose a password. Ends other sessions and links; API keys stay."""
-    user = state.database.read(people.get_user, who.user_id)
-    if user is not None and user.password_hash is not None:
-        told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
-        if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
-            raise InvalidInput(f"current: {told}", fields={"current": told})
-    hashed = state.passwords.hash(body.password)
-    state.database.write(_store_password, who, hashed, state.now(), but_session=secrets.digest(cookie))
-
-
-def check_password(state: ServerState, name: str, password: str, origin: Origin) -> int | None:
-    """Return whose password it is; None when it is wrong. Takes the same time for names that do not exist.
-
-    A try is counted before it is made and taken back when it was right, so that many at once are not a way around.
-    """
-    with state.passwords.turns.take():
-        counts, user_id, stored = state.database.write(count_try, name, origin.address, state.now())
-        if not state.passwords.check(stored, password):
-            return None
-    state.database.write(_take_back, counts)
-    return user_id
+        record_action(session, who, Action.SESSION_CLOSE, f"user/{who.name}", at=now)
 
 
 def count_registering(session: Session, origin: Origin, now: datetime) -> None:
@@ -93,29 +49,30 @@ def count_registering(session: Session, origin: Origin, now: datetime) -> None:
     _count(session, (throttle.count_for_registering(origin.address),), now, "registrations from this address")
 
 
-def _by_link(
+def by_link(
     session: Session, state: ServerState, token: str, new_hash: str | None, origin: Origin
 ) -> tuple[SessionOut, str]:
+    """Sign in who has a link, and store the password that they chose."""
     now = state.now()
     user_id = people.take_link(session, secrets.digest(token), now)
     if user_id is None:
-        raise _used_up()
+        raise used_up()
     if new_hash is not None:
         who = replace(identity_of(session, people.get_user(session, user_id)), origin=replace(origin, via="link"))
-        _store_password(session, who, new_hash, now)
+        store_password(session, who, new_hash, now)
     return open_session(session, state, user_id, origin, way="link")
 
 
-def _used_up() -> NotSignedIn:
+def used_up() -> NotSignedIn:
     return NotSignedIn(
         "the sign-in link was used or is too old; an admin makes a new one, `danlu up --new-link` one for the admin"
     )
 
 
-def _store_password(session: Session, who: UserIdentity, hashed: str, now: datetime, *, but_session: str = "") -> None:
+def store_password(session: Session, who: UserIdentity, hashed: str, now: datetime, *, but_session: str = "") -> None:
     people.set_password(session, who.user_id, hashed)
     people.delete_access(session, who.user_id, keys=False, but_session=but_session)
-    note(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
+    record_action(session, who, Action.USER_PASSWORD, f"user/{who.name}", at=now)
 
 
 def count_try(
@@ -147,7 +104,7 @@ def _count(
     return known
 
 
-def _take_back(session: Session, counts: tuple[throttle.Count, ...]) -> None:
+def take_back(session: Session, counts: tuple[throttle.Count, ...]) -> None:
     """The password was right: the pair begins anew, the others lose the one that this try had added."""
     rows = failures.failures(session, [count.key for count in counts])
     for count in counts:

@@ -18,8 +18,7 @@ router = APIRouter(prefix="/projects", tags=["projects"])
 @router.get("")
 def list_projects(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectSummary]:
     """Those that you are a member of; all for admins."""
-    found = state.database.read(service.list_projects, who, after=cursor or "", limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].name if len(found) > limit else None)
+    return state.database.read(service.list_projects, who, after=cursor or "", limit=limit)
 
 
 @router.post("", status_code=201)
@@ -47,8 +46,8 @@ def delete(project: str, who: CurrentUser, state: State) -> Response:
 
 @router.put("/{project}/members/{user}")
 def set_member(project: str, user: str, body: SetMember, who: CurrentUser, state: State) -> ProjectOut:
-    """Add a member, or change the role of one."""
-    return state.database.write(service.set_member, state, who, project, user, body)
+    """Change the role of a member. An admin adds anybody; owners invite: `POST /projects/{project}/invitations`."""
+    return state.database.write(service.set_member, state, who, project, user, body=body)
 
 
 @router.delete("/{project}/members/{user}", status_code=204)

@@ -2,128 +2,120 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.people.service import project_ids_for
+from danlu.errors import AlreadyExists, Conflict, NotFound
+from danlu.server.audit.service import record_action
+from danlu.server.paging import page_of
+from danlu.server.projects.members import add_member
+from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
-from danlu.server.users.service import check_admin
 from danlu.spec.audit import Action
-from danlu.store.queries import artifacts, models, people, projects
+from danlu.store.queries import artifacts, buckets, models, people, projects, used_names
+from danlu.store.queries.used_names import UsedKind
 from danlu.store.sql.tables import ProjectRow, UserRow
+from danlu.wire.base import Page
 from danlu.wire.people import RoleName
 from danlu.wire.projects import ChangeProject, MakeProject, MemberOut, ProjectOut, ProjectSummary, SetMember
 
 
-def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[ProjectSummary]:
-    rows = projects.list_projects(session, project_ids_for(who), after=after, limit=limit)
-    return [_row_out(who, row) for row in rows]
-
-
-def find(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = projects.project_by_name(session, name)
-    if row is None or not rights.can_see_project(who, row.id):
-        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
-    return row
-
-
-def find_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    row = find(session, who, name)
-    if not rights.can_own_project(who, row.id):
-        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
-    return row
+def list_projects(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[ProjectSummary]:
+    rows = projects.list_projects(session, visible_project_ids(who), after=after, limit=limit + 1)
+    return page_of([_row_out(who, row) for row in rows], limit, lambda project: project.name)
 
 
 def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
-    return project_out(session, who, find(session, who, name))
+    return project_out(session, who, find_project(session, who, name))
 
 
 def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
     """A project of its own, without a bucket yet."""
-    check_admin(who)
+    rights.check_admin(who)
     now = state.now()
     owner = _person(session, body.owner or who.name)
-    _check_free(session, body.name)
+    _check_free(session, who, body.name)
     try:
         row = people.add_project(session, body.name, description=body.description, at=now)
     except IntegrityError as error:  # another server was faster
         raise _taken(body.name) from error
-    projects.set_member(session, row.id, owner.id, Role.OWNER.value)
-    note(session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name)
+    add_member(session, row.id, owner, RoleName.OWNER)
+    record_action(
+        session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name
+    )
     return project_out(session, who, row)
 
 
 def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeProject) -> ProjectOut:
-    row, now = find_to_own(session, who, name), state.now()
+    row, now = find_project_to_own(session, who, name), state.now()
+    values: dict[str, Any] = body.model_dump(exclude_none=True, exclude={"is_archived"})
     if body.name is not None and body.name != name:
-        _check_free(session, body.name)
-        row.name = body.name
-    if body.description is not None:
-        row.description = body.description
+        _check_free(session, who, body.name, of=row.id)
+        used_names.remember(session, UsedKind.PROJECT, name, project_id=row.id, at=now)
     if body.is_archived is True and row.archived_at is None:
         num_open = projects.num_jobs(session, row.id, is_open=True)
         if num_open:
             raise Conflict(f"{num_open} of the project's jobs wait or run; stop them first: danlu ps, danlu stop JOB")
-        row.archived_at = now
+        values["archived_at"] = now
     if body.is_archived is False:
-        row.archived_at = None
+        values["archived_at"] = None
     try:
-        session.flush()
-    except IntegrityError as error:
+        projects.change_project(session, row, **values)
+    except IntegrityError as error:  # another server was faster
         raise _taken(row.name) from error
     changes = body.model_dump(exclude_none=True)
-    note(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
+    record_action(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
     return project_out(session, who, row)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
     """Delete a project that nothing is in; otherwise say what is."""
-    row = find_to_own(session, who, name)
+    row = find_project_to_own(session, who, name)
     num_jobs = projects.num_jobs(session, row.id)
-    buckets = [bucket.name for bucket in people.list_buckets(session, [row.id])]
+    names = [bucket.name for bucket in buckets.list_buckets(session, [row.id])]
     num_artifacts = artifacts.num_in_project(session, row.id)
     num_models = models.num_in_project(session, row.id)
+    num_runs = projects.num_runs(session, row.id)
     inside = [
         *([f"{num_jobs} job{'' if num_jobs == 1 else 's'}"] if num_jobs else []),
         *([f"{num_artifacts} artifact{'' if num_artifacts == 1 else 's'}"] if num_artifacts else []),
         *([f"{num_models} model{'' if num_models == 1 else 's'}"] if num_models else []),
-        *([f"bucket{'' if len(buckets) == 1 else 's'} {', '.join(buckets)}"] if buckets else []),
+        *([f"{num_runs} run{'' if num_runs == 1 else 's'} (the bin counts)"] if num_runs else []),
+        *([f"bucket{'' if len(names) == 1 else 's'} {', '.join(names)}"] if names else []),
     ]
     if inside:
         raise Conflict(
             f"project {name!r} is not empty: {' and '.join(inside)}; delete or move that first, "
             f"or keep it out of the way: danlu projects archive {name}"
         )
-    note(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
-    projects.delete_project(session, row.id)
+    record_action(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
+    projects.delete_project(session, row, at=state.now())
 
 
 def set_member(
-    session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, body: SetMember
+    session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, *, body: SetMember
 ) -> ProjectOut:
-    """Add somebody, or change their role."""
-    row = find_to_own(session, who, name)
-    user = _person(session, user_name)
+    """Change the role of a member. Admins add anybody; owners invite, and are told the same of every other name."""
+    row = find_project_to_own(session, who, name)
+    user = _person(session, user_name) if who.is_admin else _member(session, row, user_name)
     if body.role is not RoleName.OWNER:
         _check_another_owner(session, row, user)
-    projects.set_member(session, row.id, user.id, body.role.value)
-    _note_member(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
+    add_member(session, row.id, user, body.role)
+    _record_member_change(session, state, who, row, Action.MEMBER_SET, user=user_name, role=body.role.value)
     return project_out(session, who, row)
 
 
 def remove_member(session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str) -> None:
     """Owners remove anybody; everybody may leave."""
-    row = find(session, who, name) if user_name == who.name else find_to_own(session, who, name)
-    user = people.user_by_name(session, user_name)
-    if user is None or all(member.user_id != user.id for member in projects.members(session, row.id)):
-        raise NotFound(f"{user_name!r} is no member of {name!r}")
+    row = find_project(session, who, name) if user_name == who.name else find_project_to_own(session, who, name)
+    user = _member(session, row, user_name)
     _check_another_owner(session, row, user)
     projects.delete_member(session, row.id, user.id)
-    _note_member(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
+    _record_member_change(session, state, who, row, Action.MEMBER_REMOVE, user=user_name)
 
 
 def project_out(session: Session, who: UserIdentity, row: ProjectRow) -> ProjectOut:
@@ -136,7 +128,7 @@ def project_out(session: Session, who: UserIdentity, row: ProjectRow) -> Project
             MemberOut(name=one.name, full_name=one.full_name, role=RoleName(one.role), is_active=one.is_active)
             for one in found
         ],
-        buckets=[bucket.name for bucket in people.list_buckets(session, [row.id])],
+        buckets=[bucket.name for bucket in buckets.list_buckets(session, [row.id])],
         num_jobs=projects.num_jobs(session, row.id),
         num_open_jobs=projects.num_jobs(session, row.id, is_open=True),
     )
@@ -160,8 +152,19 @@ def _person(session: Session, name: str) -> UserRow:
     return user
 
 
-def _check_free(session: Session, name: str) -> None:
+def _member(session: Session, row: ProjectRow, name: str) -> UserRow:
+    user = people.user_by_name(session, name)
+    if user is None or all(member.user_id != user.id for member in projects.members(session, row.id)):
+        raise NotFound(f"{name!r} is no member of {row.name!r}; invite them: danlu projects invite {row.name} NAME")
+    return user
+
+
+def _check_free(session: Session, who: UserIdentity, name: str, *, of: int | None = None) -> None:
+    """A name that another project had is for admins to give away: jobs of people may still name it."""
     if projects.project_by_name(session, name) is not None:
+        raise _taken(name)
+    before = used_names.find(session, UsedKind.PROJECT, name)
+    if before is not None and before.project_id != of and not who.is_admin:
         raise _taken(name)
 
 
@@ -181,7 +184,7 @@ def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> No
         )
 
 
-def _note_member(
+def _record_member_change(
     session: Session, state: ServerState, who: UserIdentity, row: ProjectRow, action: Action, **details: str
 ) -> None:
-    note(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)
+    record_action(session, who, action, f"project/{row.name}", at=state.now(), project_id=row.id, **details)

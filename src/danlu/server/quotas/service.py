@@ -10,13 +10,15 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Role, UserIdentity
-from danlu.errors import InvalidInput, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotAllowed
+from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
+from danlu.server.scope import find_project
 from danlu.spec.audit import Action
 from danlu.spec.devices import CPU
 from danlu.spec.units import parse_size
-from danlu.store.queries import holdings, people, quotas
+from danlu.store.queries import holdings, people, projects, quotas
 from danlu.wire.quotas import Amounts, QuotaOut, QuotasOut, SetQuotas, UserQuotasOut
 
 CPUS, MEMORY = "cpus", "memory"
@@ -25,37 +27,31 @@ _RESOURCE = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 def get(session: Session, who: UserIdentity, project: str) -> QuotasOut:
-    return _quotas_out(session, project, _find(session, who, project))
+    return _quotas_out(session, project, find_project(session, who, project).id)
 
 
 def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, now: datetime) -> QuotasOut:
     """Change the quotas that are named. All is checked before anything is stored."""
-    project_id = _find(session, who, project)
-    if wanted.project is not None and not who.is_admin:
-        raise NotAllowed(f"the quota of project {project!r} is for an admin to set; owners set those of its users")
-    if not who.is_admin and who.roles.get(project_id) is not Role.OWNER:
+    project_id = find_project(session, who, project).id
+    if wanted.project is not None:
+        rights.check_admin(
+            who, f"the quota of project {project!r} is for an admin to set; owners set those of its users"
+        )
+    if not rights.can_own_project(who, project_id):
         raise NotAllowed(f"quotas in project {project!r} are for its owners to set; ask one of them")
     changes = {}
+    members = {member.name: member.user_id for member in projects.members(session, project_id)}
     if wanted.project is not None:
         changes[quotas.WHOLE_PROJECT] = _amounts("project", wanted.project)
     for name, amounts in wanted.users.items():
-        user = people.user_by_name(session, name)
-        if user is None:
-            problem = f"there is no user {name!r}"
-            raise InvalidInput(f"users: {problem}", fields={f"users.{name}": problem})
-        changes[user.id] = _amounts(f"users.{name}", amounts)
+        if name not in members:  # whether there is such a person elsewhere is not told
+            raise bad_field(f"users.{name}", f"{name!r} is no member of {project!r}")
+        changes[members[name]] = _amounts(f"users.{name}", amounts)
     for user_id, checked in changes.items():
         quotas.set_quota(session, project_id, user_id, checked)
     told = wanted.model_dump_json(exclude_none=True)
-    note(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
+    record_action(session, who, Action.QUOTA_SET, f"project/{project}", at=now, project_id=project_id, quotas=told)
     return _quotas_out(session, project, project_id)
-
-
-def _find(session: Session, who: UserIdentity, project: str) -> int:
-    found = {name: number for number, name in people.projects_by_id(session).items()}.get(project)
-    if found is None or not rights.can_see_project(who, found):
-        raise NotFound(f"no project {project!r}; `danlu whoami` shows yours")
-    return found
 
 
 def _amounts(field: str, given: Amounts) -> dict[str, float]:
@@ -64,23 +60,19 @@ def _amounts(field: str, given: Amounts) -> dict[str, float]:
 
 def _amount(field: str, resource: str, value: float | str) -> float:
     if not _RESOURCE.fullmatch(resource) or resource == CPU:
-        raise _bad(
+        raise bad_field(
             field, f"{resource!r} is not a resource; a device type such as npu, or cpus or memory would be right"
         )
     try:
         amount = float(parse_size(value)) if resource == MEMORY else float(value)
     except ValueError:
         right = "a size such as 64GB" if resource == MEMORY else "a number"
-        raise _bad(field, f"{value!r} is no amount; {right} would be right") from None
+        raise bad_field(field, f"{value!r} is no amount; {right} would be right") from None
     if not math.isfinite(amount) or not 0 <= amount <= MAX_AMOUNT:
-        raise _bad(field, f"{value!r} is no amount; 0 or more would be right")
+        raise bad_field(field, f"{value!r} is no amount; 0 or more would be right")
     if resource not in (CPUS, MEMORY) and amount != int(amount):
-        raise _bad(field, f"{value!r} is not a whole number of devices")
+        raise bad_field(field, f"{value!r} is not a whole number of devices")
     return amount
-
-
-def _bad(field: str, problem: str) -> InvalidInput:
-    return InvalidInput(f"{field}: {problem}", fields={field: problem})
 
 
 def _quotas_out(session: Session, project: str, project_id: int) -> QuotasOut:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.errors import NotFound
+from danlu.auth import rights
 from danlu.server.identity import CurrentUser
 from danlu.server.openapi import BYTES
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.runs import service
+from danlu.server.paging import Cursor, Limit, bad_cursor, is_number
+from danlu.server.runs import operations, service
 from danlu.server.runs.export import Format, csv_rows, parquet
-from danlu.server.runs.points import PointsQuery, read_points
-from danlu.server.runs.view import media_out, metric_out
+from danlu.server.runs.points import PointsQuery
 from danlu.server.state import State
+from danlu.server.streams.follower import Follower
+from danlu.server.streams.hub import Hub, Streams
+from danlu.server.streams.response import Stream, in_turn
 from danlu.store.metrics.points import Axis
-from danlu.store.queries import runs
 from danlu.wire.base import Page
 from danlu.wire.runs import MediaOut, MetricOut, PointsOut
 
@@ -39,15 +41,13 @@ def points(
 ) -> PointsOut:
     """The points of many series of many runs. Each line has at most `max_points`; the extremes of each stretch stay."""
     query = PointsQuery(series=tuple(series or ()), axis=axis, max_points=max_points, with_hidden=hidden)
-    return read_points(state, who, run, query)
+    return operations.read_points(state, who, run, query)
 
 
 @router.get("/{run}/series")
 def list_series(run: str, who: CurrentUser, state: State) -> Page[MetricOut]:
     """All series of a run, rolled up."""
-    with state.database.reading() as session:
-        row = service.find(session, who, run)
-        return Page(items=[metric_out(series) for series in runs.series_of(session, row.number)])
+    return Page(items=state.database.read(service.list_series, who, run))
 
 
 @router.get("/{run}/media")
@@ -56,22 +56,13 @@ def list_media(run: str, who: CurrentUser, state: State, cursor: Cursor = None, 
     after = ("", -1) if cursor is None else _media_id(cursor)
     if after is None:
         raise bad_cursor(cursor or "")
-    with state.database.reading() as session:
-        row = service.find(session, who, run)
-        found = runs.media_of(session, row.number, after=after, limit=limit + 1)
-    items = [media_out(media) for media in found[:limit]]
-    return Page(items=items, next=items[-1].id if len(found) > limit else None)
+    return state.database.read(service.list_media, who, run, after=after, limit=limit)
 
 
 @router.get("/{run}/media/{media}", response_class=Response, responses=BYTES)
 def read_media(run: str, media: str, who: CurrentUser, state: State) -> Response:
     """The bytes of an image, a text or a histogram. The list says what they are."""
-    place = _media_id(media)
-    with state.database.reading() as session:
-        row = service.find(session, who, run)
-        found = runs.get_media(session, row.number, *place) if place is not None else None
-    if found is None:
-        raise NotFound(f"{row.id} has no {media!r}")
+    row, found = state.database.read(service.find_media, who, run, _media_id(media), media)
     data = state.metrics.read_media(row.id, found)
     # never shown as a page: what people log is not ours to run in a browser
     headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
@@ -87,8 +78,7 @@ def read_output(
     offset: Annotated[int, Query(ge=0, le=2**60)] = 0,
 ) -> Response:
     """What the writer of a journal printed, from an offset on; `X-Danlu-Next-Offset` is where to go on."""
-    with state.database.reading() as session:
-        row = service.find(session, who, run)
+    row = state.database.read(service.find, who, run)
     text = state.metrics.read_output(row, journal, offset)
     headers = {"X-Danlu-Next-Offset": str(offset + len(text))}
     return Response(text, media_type="application/octet-stream", headers=headers)
@@ -96,18 +86,26 @@ def read_output(
 
 @router.get("/{run}/export", response_class=StreamingResponse, responses=BYTES)
 def export(
-    run: str, who: CurrentUser, state: State, file_format: Annotated[Format, Query(alias="format")] = Format.CSV
-) -> StreamingResponse:
+    run: str,
+    who: CurrentUser,
+    state: State,
+    streams: Streams,
+    file_format: Annotated[Format, Query(alias="format")] = Format.CSV,
+) -> Stream:
     """Every point of a run, in the order it was logged: CSV, or Parquet where the server has pyarrow."""
-    with state.database.reading() as session:
-        row = service.find(session, who, run)
+    row = state.database.read(service.find, who, run)
     headers = {"Content-Disposition": f'attachment; filename="{row.id}.{file_format}"'}
-    body = csv_rows(state, row) if file_format is Format.CSV else parquet(state, row)
-    return StreamingResponse(body, media_type="application/octet-stream", headers=headers)
+    pieces = csv_rows(state, row) if file_format is Format.CSV else parquet(state, row)
+
+    def tell(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
+        follower.may_go_on = lambda now: rights.can_see_project(now, row.project_id)
+        return in_turn(hub, follower, pieces)
+
+    return Stream(streams, who, tell, slots=streams.exports, media_type="application/octet-stream", headers=headers)
 
 
 def _media_id(text: str) -> Optional[tuple[str, int]]:
     journal, colon, start = text.partition(":")
-    if not colon or not (start.isascii() and start.isdigit() and len(start) < 19):
+    if not colon or not is_number(start):
         return None
     return journal, int(start)

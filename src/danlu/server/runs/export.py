@@ -19,7 +19,7 @@ from danlu.store.queries import runs
 from danlu.store.sql.run_tables import RunRow
 
 COLUMNS = ("type", "name", "step", "epoch", "time", "value", "branch", "is_hidden")
-ROWS_AT_ONCE = 20_000
+ROWS_AT_ONCE = 5_000
 
 
 class Format(Word):
@@ -61,6 +61,7 @@ def parquet(state: ServerState, run: RunRow) -> Iterator[bytes]:
 
 
 def _parquet(state: ServerState, run: RunRow, pyarrow: Any) -> Iterator[bytes]:
+    """Empty pieces while the file is written: whoever waits for a turn may have one in between."""
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = (text, text, pyarrow.int64(), number, number, number, pyarrow.int32(), pyarrow.bool_())
     schema = pyarrow.schema(list(zip(COLUMNS, kinds, strict=True)))
@@ -73,13 +74,18 @@ def _parquet(state: ServerState, run: RunRow, pyarrow: Any) -> Iterator[bytes]:
                 columns = [*arrays, [branch] * count, is_hidden]
                 made = [pyarrow.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
                 writer.write_table(pyarrow.Table.from_arrays(made, schema=schema))
+                yield b""
         file.seek(0)
         while piece := file.read(1 << 20):
             yield piece
 
 
 def _all(state: ServerState, run: RunRow) -> Iterator[tuple[str, str, int, Points, Any]]:
+    """Every stretch of every series. No session is open while somebody has one in their hands."""
     with state.database.reading() as session:
-        for series in runs.series_of(session, run.number):
-            for branch, points, is_hidden in state.metrics.reader.all_points(session, run, series):
-                yield series.type, series.name, branch, points, is_hidden
+        found = runs.series_of(session, run.number)
+    for series in found:
+        with state.database.reading() as session:
+            stretches = state.metrics.reader.all_points(session, run, series)
+        for branch, points, is_hidden in stretches:
+            yield series.type, series.name, branch, points, is_hidden

@@ -8,10 +8,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
-from danlu.server.people.service import project_ids_for
-from danlu.server.runs import service
+from danlu.server.runs import folders
 from danlu.server.state import State
-from danlu.store.queries import people, run_folders
 from danlu.wire.base import Page
 from danlu.wire.runs import FolderOut, MakeFolder, MoveFolder
 
@@ -21,37 +19,19 @@ router = APIRouter(prefix="/folders", tags=["runs"])
 @router.get("")
 def list_folders(who: CurrentUser, state: State) -> Page[FolderOut]:
     """All folders of all projects that one sees, each after the one it lies in."""
-    with state.database.reading() as session:
-        seen = project_ids_for(who)
-        names = people.projects_by_id(session)
-        counts = run_folders.num_runs(session, seen)
-        rows = run_folders.list_folders(session, seen)
-    return Page(
-        items=[
-            FolderOut(project=names[row.project_id], path=row.path, num_runs=counts.get((row.project_id, row.path), 0))
-            for row in rows
-        ]
-    )
+    return Page(items=state.database.read(folders.list_folders, who))
 
 
 @router.post("", status_code=201)
 def make(body: MakeFolder, who: CurrentUser, state: State) -> FolderOut:
     """Make a folder, and those above it. Quiet when it is there."""
-    with state.database.writing() as session:
-        path = service.make_folder(session, state, who, body.path, body.project)
-        project_id = service.project_of(session, who, body.project)
-        num_runs = run_folders.num_runs(session, [project_id]).get((project_id, path), 0)
-        return FolderOut(project=people.projects_by_id(session)[project_id], path=path, num_runs=num_runs)
+    return state.database.write(folders.make_folder, state, who, body)
 
 
 @router.post("/move")
 def move(body: MoveFolder, who: CurrentUser, state: State) -> FolderOut:
     """Move or rename a folder with all that is in it."""
-    with state.database.writing() as session:
-        path = service.move_folder(session, state, who, body.path, body.to, body.project)
-        project_id = service.project_of(session, who, body.project)
-        num_runs = run_folders.num_runs(session, [project_id]).get((project_id, path), 0)
-        return FolderOut(project=people.projects_by_id(session)[project_id], path=path, num_runs=num_runs)
+    return state.database.write(folders.move_folder, state, who, body)
 
 
 @router.delete("", status_code=204)
@@ -62,5 +42,5 @@ def delete(
     project: Annotated[Optional[str], Query(max_length=100)] = None,
 ) -> Response:
     """Forget a folder; the runs in it and below it go into the bin."""
-    state.database.write(service.delete_folder, state, who, path, project)
+    state.database.write(folders.delete_folder, state, who, path, project)
     return Response(status_code=204)

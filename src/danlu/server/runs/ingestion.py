@@ -1,4 +1,4 @@
-"""Behind the requests: journals are counted, packs built, runs that died marked, the bin emptied."""
+"""Work on runs beside the requests: ingest journals, build packs, mark runs that died, empty the bin."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from danlu.store.sql.database import Database
 
 log = logging.getLogger(__name__)
 
-COUNT_SECONDS = 0.2
+INGEST_SECONDS = 0.2
 RECONCILE_SECONDS = 5.0
-LOOK_SECONDS = 30.0
-"""How often journals are looked for that another server took in and did not count."""
+FIND_SECONDS = 30.0
+"""How often to look for journals that another server received and did not ingest."""
 
 PURGE_SECONDS = 600.0
 PURGE_AT_ONCE = 100
 
 
-class Behind:
+class Ingestion:
     """A thread. Everything it does can be cut off and is done again by the next server."""
 
     def __init__(self, database: Database, metrics: Metrics, now: Callable[[], datetime], *, bin_days: int) -> None:
@@ -35,8 +35,8 @@ class Behind:
         self._bin_days = bin_days
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._due = {self._look: 0.0, self._reconcile: 0.0, self._purge: 0.0}
-        self._every = {self._look: LOOK_SECONDS, self._reconcile: RECONCILE_SECONDS, self._purge: PURGE_SECONDS}
+        self._due = {self._find: 0.0, self._reconcile: 0.0, self._purge: 0.0}
+        self._every = {self._find: FIND_SECONDS, self._reconcile: RECONCILE_SECONDS, self._purge: PURGE_SECONDS}
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="runs", daemon=True)
@@ -53,22 +53,22 @@ class Behind:
             if time.monotonic() >= due:
                 self._due[work] = time.monotonic() + self._every[work]
                 work()
-        self._metrics.catch_up()
+        self._metrics.ingest_changed()
 
     def _run(self) -> None:
-        while not self._stopping.wait(COUNT_SECONDS):
+        while not self._stopping.wait(INGEST_SECONDS):
             try:
                 self.tick()
             except DanluError as error:
-                log.warning("runs are looked at again in a second: %s", error)
+                log.warning("ingestion is tried again in a second: %s", error)
                 self._stopping.wait(1.0)
             except Exception:
                 # a bug must not end the thread: every run would stand still with it
-                log.exception("counting runs met an error it does not know, and goes on")
+                log.exception("ingestion met an unknown error, and goes on")
                 self._stopping.wait(1.0)
 
-    def _look(self) -> None:
-        self._metrics.find_uncounted()
+    def _find(self) -> None:
+        self._metrics.find_not_ingested()
 
     def _reconcile(self) -> None:
         reconcile(self._database, self._now())

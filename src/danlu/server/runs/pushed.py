@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from danlu import journal
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import NotAllowed, NotFound, Unavailable
+from danlu.errors import NotAllowed
 from danlu.server.flow import recording as flow
 from danlu.server.jobs.service import find as find_job
 from danlu.server.state import ServerState
@@ -25,7 +25,6 @@ from danlu.store.sql.tables import JobRow
 from danlu.wire.runs import PushMetrics
 
 JOURNAL = "pushed"
-TRIES = 50
 DEFAULT_TYPE = "train"
 
 
@@ -35,26 +34,8 @@ def own_run_id(job_id: str) -> str:
     return "run-" + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
-def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetrics]) -> RunRow:
-    """Append to the job's own run; durable when this returns."""
-    row = state.database.write(_own_run, state, who, job)
-    now = state.now().timestamp()
-    step = row.step if row.step is not None else -1
-    frames: list[bytes] = []
-    for one in metrics:
-        step = step + 1 if one.step is None else one.step
-        frames += _frames(one, step=step, now=now)
-    for _ in range(TRIES):
-        offset = state.metrics.journals.offset(row.number, row.id, JOURNAL)
-        data = b"".join([*_head(row, now, is_first=offset == 0), *frames])
-        end = state.metrics.append(row.number, row.id, JOURNAL, offset=offset, data=data, now=state.now())
-        if end == offset + len(data):
-            state.metrics.count(row.number, row.id, JOURNAL)
-            return row
-    raise Unavailable("too many push metrics to this job at once; try again")
-
-
-def _own_run(session: Session, state: ServerState, who: Identity, job: str) -> RunRow:
+def own_run(session: Session, state: ServerState, who: Identity, job: str) -> RunRow:
+    """The run that the job has of its own; made when it is not there."""
     row = _job(session, who, job)
     known = runs.own_run(session, row.id)
     if known is not None:
@@ -93,12 +74,10 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
     row = find_job(session, who, job)
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
-    if row is None:
-        raise NotFound(f"no job {job!r}")
     return row
 
 
-def _head(row: RunRow, now: float, *, is_first: bool) -> list[bytes]:
+def head(row: RunRow, now: float, *, is_first: bool) -> list[bytes]:
     """What a journal begins with."""
     if not is_first:
         return []
@@ -107,6 +86,16 @@ def _head(row: RunRow, now: float, *, is_first: bool) -> list[bytes]:
         journal.file_header(hashlib.md5(row.id.encode(), usedforsecurity=False).hexdigest()),
         journal.encode_run(header),
     ]
+
+
+def frames(metrics: Sequence[PushMetrics], *, after_step: int | None, now: float) -> list[bytes]:
+    """The frames of these metrics; one without a step comes after the one before it."""
+    step = -1 if after_step is None else after_step
+    found: list[bytes] = []
+    for one in metrics:
+        step = step + 1 if one.step is None else one.step
+        found += _frames(one, step=step, now=now)
+    return found
 
 
 def _frames(one: PushMetrics, *, step: int, now: float) -> list[bytes]:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Optional
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response, StreamingResponse
-from sqlalchemy.orm import Session
+from fastapi.responses import Response
 
 from danlu.errors import TooLarge
-from danlu.server import sse
 from danlu.server.identity import CurrentIdentity, CurrentUser
-from danlu.server.openapi import EVENTS, TAKES_BYTES
-from danlu.server.paging import Cursor, Limit, bad_cursor
-from danlu.server.runs import service
-from danlu.server.runs.view import rows_out, run_out
+from danlu.server.openapi import TAKES_BYTES
+from danlu.server.paging import Cursor, Limit, number_in
+from danlu.server.runs import operations, service
+from danlu.server.runs.view import run_out
 from danlu.server.runs.wanted import WantedRuns
-from danlu.server.state import ServerState, State
-from danlu.server.streams import Seen, changes
-from danlu.spec.runs import RunState, is_journal_name
+from danlu.server.state import State
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
-from danlu.store.queries import runs
-from danlu.store.sql.run_tables import RunRow
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-WATCH_SECONDS = 0.5
 
 
 @router.post("", status_code=201)
@@ -49,12 +41,7 @@ def list_runs(
 
     `below=false` leaves out the folders below `folder`; `deleted=true` lists the bin.
     """
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise bad_cursor(cursor)
-    with state.database.reading() as session:
-        found = runs.list_runs(session, wanted, before=None if cursor is None else int(cursor), limit=limit + 1)
-        items = rows_out(session, found[:limit])
-    return Page(items=items, next=str(found[limit - 1].number) if len(found) > limit else None)
+    return state.database.read(service.list_runs, wanted, before=number_in(cursor), limit=limit)
 
 
 @router.get("/{run}")
@@ -89,8 +76,7 @@ def restore(run: str, who: CurrentUser, state: State) -> RunOut:
 @router.get("/{run}/journals/{journal}")
 def journal_offset(run: str, journal: str, who: CurrentIdentity, state: State) -> OffsetOut:
     """How much of a journal has arrived; 0 for one that is not known."""
-    row = _to_write(state, who, run, journal)
-    return OffsetOut(offset=state.metrics.journals.offset(row.number, row.id, journal))
+    return OffsetOut(offset=operations.journal_offset(state, who, run, journal))
 
 
 @router.put("/{run}/journals/{journal}", openapi_extra=TAKES_BYTES)
@@ -111,35 +97,7 @@ async def append(
         data += piece
         if len(data) > MAX_PIECE_BYTES:
             raise TooLarge(f"more than {MAX_PIECE_BYTES} bytes at a time; send a journal in pieces of 4 MiB")
-    return OffsetOut(offset=await run_in_threadpool(_append, state, who, run, journal, offset, bytes(data)))
-
-
-@router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(run: str, who: CurrentUser, state: State) -> StreamingResponse:
-    """Server-sent events: `run` with the whole run, at once and when something new was counted, until it is over."""
-    with state.database.reading() as session:
-        run_id = service.find(session, who, run).id
-    look = partial(_seen, run_id=run_id)
-    return sse.stream(changes(state, who, look, name="run", seconds=WATCH_SECONDS))
-
-
-def _append(state: ServerState, who: CurrentIdentity, run: str, journal: str, offset: int, data: bytes) -> int:
-    row = _to_write(state, who, run, journal)
-    return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
-
-
-def _to_write(state: ServerState, who: CurrentIdentity, run: str, journal: str) -> RunRow:
-    if not is_journal_name(journal):
-        raise service.bad(
-            "journal", f"{journal[:80]!r} is not the name of a journal; letters, digits, - and _ would be right"
-        )
-    with state.database.reading() as session:
-        return service.find_to_change(session, who, run)
-
-
-def _seen(session: Session, run_id: str) -> Optional[Seen]:
-    row = runs.get_run(session, run_id)
-    if row is None:
-        return None
-    is_over = RunState(row.state) is not RunState.RUNNING
-    return Seen(row.project_id, row.version, is_over, partial(run_out, session, row))
+    end = await run_in_threadpool(
+        operations.append_to_journal, state, who, run, journal, offset=offset, data=bytes(data)
+    )
+    return OffsetOut(offset=end)

@@ -1,4 +1,4 @@
-"""The rules of runs and their folders. No HTTP, no SQL, no commit: the caller owns the transaction."""
+"""The rules of runs. No HTTP, no SQL, no commit: the caller owns the transaction."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from datetime import datetime, timezone
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, JobIdentity, Role, UserIdentity
-from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
-from danlu.server.audit.service import note
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
+from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.invalid import bad_field
+from danlu.server.paging import cut, page_of
+from danlu.server.runs.folders import folder_in
+from danlu.server.runs.view import media_out, metric_out, rows_out
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.runs import RunState, check_folder, is_run_id
+from danlu.spec.runs import RunState, is_run_id
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
-from danlu.store.queries import jobs, people, run_folders, runs
-from danlu.store.sql.run_tables import RunRow
-from danlu.wire.runs import ChangeRun, CreateRun, OnConflict
+from danlu.store.queries import jobs, run_folders, runs
+from danlu.store.sql.run_tables import MediaRow, RunRow
+from danlu.wire.base import Page
+from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunSummary
 
 
 def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
     """Make a run, or return the one of that id. A job makes runs of its own only."""
     if not is_run_id(body.run):
-        raise bad("run", f"{body.run!r} is not the id of a run; run- and 26 characters of a-z and 2-7 would be right")
+        raise bad_field("run", f"expected run- and 26 characters of a-z and 2-7, got {body.run!r}")
     folder = folder_in("folder", body.folder or "")
     known = runs.get_run(session, body.run)
     if known is not None:
@@ -64,8 +69,15 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if row.hparams:
         put_values(session, row.number, "hparams", row.hparams)
     flow.run_made(session, row, now)
-    _note(session, state, who, Action.RUN_MAKE, row)
+    _record(session, state, who, Action.RUN_MAKE, row)
     return row
+
+
+def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, limit: int) -> Page[RunSummary]:
+    """Newest first."""
+    found = runs.list_runs(session, wanted, before=before, limit=limit + 1)
+    rows, after = cut(found, limit, lambda row: str(row.number))
+    return Page(items=rows_out(session, rows), next=after)
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
@@ -73,10 +85,30 @@ def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
     else:
-        row = runs.by_name(session, name_or_id, project_ids_for(who)) if isinstance(who, UserIdentity) else None
+        row = runs.by_name(session, name_or_id, visible_project_ids(who)) if isinstance(who, UserIdentity) else None
     if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
     return row
+
+
+def list_series(session: Session, who: Identity, run: str) -> list[MetricOut]:
+    return [metric_out(series) for series in runs.series_of(session, find(session, who, run).number)]
+
+
+def list_media(session: Session, who: Identity, run: str, *, after: tuple[str, int], limit: int) -> Page[MediaOut]:
+    found = runs.media_of(session, find(session, who, run).number, after=after, limit=limit + 1)
+    return page_of([media_out(media) for media in found], limit, lambda media: media.id)
+
+
+def find_media(
+    session: Session, who: Identity, run: str, place: tuple[str, int] | None, name: str
+) -> tuple[RunRow, MediaRow]:
+    """Something that a run has logged, by its journal and where it begins there."""
+    row = find(session, who, run)
+    found = runs.get_media(session, row.number, *place) if place is not None else None
+    if found is None:
+        raise NotFound(f"{row.id} has no {name!r}")
+    return row, found
 
 
 def find_to_change(session: Session, who: Identity, name_or_id: str) -> RunRow:
@@ -95,7 +127,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     if body.folder is not None:
         folder = folder_in("folder", body.folder)
         if not body.make_folder and not run_folders.exists(session, row.project_id, folder):
-            raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+            raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
         run_folders.make(session, row.project_id, folder, state.now())
         row.folder = folder
     if body.name is not None:
@@ -106,7 +138,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     if body.description is not None:
         row.description = clean(body.description)
     row.version += 1
-    _note(session, state, who, Action.RUN_CHANGE, row)
+    _record(session, state, who, Action.RUN_CHANGE, row)
     return row
 
 
@@ -128,7 +160,7 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
         row.deleted_at = None
         row.version += 1
         flow.run_made(session, row, state.now())
-        _note(session, state, who, Action.RUN_RESTORE, row)
+        _record(session, state, who, Action.RUN_RESTORE, row)
     return row
 
 
@@ -137,78 +169,17 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
     row = find_to_change(session, who, run)
     if not purge:
         put_into_bin(session, state, who, row)
-        _note(session, state, who, Action.RUN_DELETE, row)
+        _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
         raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
-    _note(session, state, who, Action.RUN_PURGE, row)
+    _record(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
 
 
-def project_of(session: Session, who: UserIdentity, name: str | None) -> int:
-    """The project of that name if one may use it; the default one without a name."""
-    if name is None:
-        return default_project(session, who)
-    project_id = project_seen(session, who, name)
-    if not rights.can_use_project(who, project_id):
-        raise NotAllowed(f"you may look at project {name!r} but not change it; ask an owner of it")
-    return project_id
-
-
-def project_seen(session: Session, who: UserIdentity, name: str) -> int:
-    """The project of that name if one may look at it."""
-    known = {title: number for number, title in people.projects_by_id(session).items()}
-    if name not in known or not rights.can_see_project(who, known[name]):
-        raise NotFound(f"no project {name!r}")
-    return known[name]
-
-
-def make_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> str:
-    project_id, folder = project_of(session, who, project), folder_in("path", path)
-    run_folders.make(session, project_id, folder, state.now())
-    note(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
-    return folder
-
-
-def move_folder(
-    session: Session, state: ServerState, who: UserIdentity, path: str, to: str, project: str | None
-) -> str:
-    """Give a folder another path. One who owns neither the project nor every run in it may not."""
-    project_id, old, new = project_of(session, who, project), folder_in("path", path), folder_in("to", to)
-    _check_folder_change(session, who, project_id, old)
-    if not new or new == old or new.startswith(f"{old}/"):
-        raise bad("to", f"{old!r} cannot become {new!r}; a path that is not below it would be right")
-    if run_folders.exists(session, project_id, new):
-        raise AlreadyExists(f"there is a folder {new!r} already")
-    run_folders.move(session, project_id, old, new, state.now())
-    note(session, who, Action.FOLDER_MOVE, f"folder/{old}", at=state.now(), project_id=project_id, to=new)
-    return new
-
-
-def delete_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> None:
-    """Put the runs in a folder into the bin, and forget the folder. They come back to it when they are restored."""
-    project_id, folder = project_of(session, who, project), folder_in("path", path)
-    _check_folder_change(session, who, project_id, folder)
-    flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
-    runs.bin_folder(session, project_id, folder, state.now())
-    run_folders.remove(session, project_id, folder)
-    note(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
-
-
-def _note(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
-    note(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
-
-
-def folder_in(field: str, path: str) -> str:
-    try:
-        return check_folder(clean(path))
-    except ValueError as error:
-        raise bad(field, str(error)) from error
-
-
-def bad(field: str, problem: str) -> InvalidInput:
-    return InvalidInput(f"{field}: {problem}", fields={field: problem})
+def _record(session: Session, state: ServerState, who: Identity, action: Action, row: RunRow) -> None:
+    record_action(session, who, action, f"run/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
 
 
 def _make_room(
@@ -216,7 +187,7 @@ def _make_room(
 ) -> RunRow | None:
     """Make the folder ready for a run of this name; return the run that is there when it is to stay the only one."""
     if not body.make_folder and not run_folders.exists(session, project_id, folder):
-        raise bad("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+        raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
     before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
     if before and body.conflict is OnConflict.ERROR:
         raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
@@ -244,18 +215,8 @@ def _belongs(session: Session, who: Identity, body: CreateRun) -> tuple[int, int
         if job is None:
             raise NotFound(f"no job {who.job_id!r}")
         return job.project_id, job.owner_id, job.id, who.attempt
-    project_id = project_of(session, who, body.project)
+    project_id = project_to_use(session, who, body.project)
     job = jobs.get_job(session, body.job) if body.job else None
     if job is not None and rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id):
         return job.project_id, who.user_id, job.id, body.attempt
     return project_id, who.user_id, None, None
-
-
-def _check_folder_change(session: Session, who: UserIdentity, project_id: int, folder: str) -> None:
-    if not folder or not run_folders.exists(session, project_id, folder):
-        raise NotFound(f"no folder {folder!r}")
-    if who.is_admin or who.roles.get(project_id) is Role.OWNER:
-        return
-    others = run_folders.owners_below(session, project_id, folder) - {who.user_id}
-    if others:
-        raise NotAllowed(f"{folder!r} holds runs of others; an owner of the project may change it")

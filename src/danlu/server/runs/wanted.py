@@ -7,8 +7,8 @@ from typing import Annotated, Optional
 from fastapi import Depends, Query
 
 from danlu.server.identity import CurrentUser
-from danlu.server.people.service import project_ids_for
-from danlu.server.runs import service
+from danlu.server.runs.folders import folder_in
+from danlu.server.scope import visible_project_ids
 from danlu.store.queries import runs
 
 
@@ -21,8 +21,8 @@ def _wanted(
     deleted: bool = False,
 ) -> runs.RunFilter:
     return runs.RunFilter(
-        project_ids=project_ids_for(who),
-        folder=None if folder is None else service.folder_in("folder", folder),
+        project_ids=visible_project_ids(who),
+        folder=None if folder is None else folder_in("folder", folder),
         with_folders_below=below,
         job_id=job,
         text=query,

@@ -6,9 +6,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from danlu.server.identity import CurrentUser
-from danlu.server.paging import Cursor, Limit, bad_cursor
+from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
-from danlu.server.templates import service
+from danlu.server.templates import operations, service
 from danlu.wire.base import Page
 from danlu.wire.templates import SaveTemplate, TemplateOut
 
@@ -18,16 +18,14 @@ router = APIRouter(prefix="/templates", tags=["templates"])
 @router.get("")
 def list_templates(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[TemplateOut]:
     """Your own, and those that are shared in your projects."""
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise bad_cursor(cursor)
-    found = state.database.read(service.list_templates, who, after=int(cursor or 0), limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].id if len(found) > limit else None)
+    after = number_in(cursor, max_digits=service.MAX_ID_DIGITS) or 0
+    return state.database.read(service.list_templates, who, after=after, limit=limit)
 
 
 @router.post("", status_code=201)
 def save(body: SaveTemplate, who: CurrentUser, state: State) -> TemplateOut:
     """Keep the fields of a job to begin with; your own template of that name in that project is replaced."""
-    return state.database.write(service.save, state, who, body)
+    return operations.save(state, who, body)
 
 
 @router.delete("/{template}", status_code=204)

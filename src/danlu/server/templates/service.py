@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.server.audit.service import record_action
+from danlu.server.paging import is_number, page_of
+from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.templates import check_template
 from danlu.store.queries import people, templates
 from danlu.store.sql.template_tables import TemplateRow
+from danlu.wire.base import Page
 from danlu.wire.templates import SaveTemplate, TemplateOut
 
 MOST_OF_ONE = 500
+MAX_ID_DIGITS = 9
 
 
-def list_templates(session: Session, who: UserIdentity, *, after: int, limit: int) -> list[TemplateOut]:
-    rows = templates.seen_by(session, who.user_id, project_ids_for(who), after=after, limit=limit)
+def list_templates(session: Session, who: UserIdentity, *, after: int, limit: int) -> Page[TemplateOut]:
+    rows = templates.seen_by(session, who.user_id, visible_project_ids(who), after=after, limit=limit + 1)
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
-    return [_out(who, row, projects[row.project_id], owners.get(row.owner_id, "")) for row in rows]
+    shown = [_out(who, row, projects[row.project_id], owners.get(row.owner_id, "")) for row in rows]
+    return page_of(shown, limit, lambda template: template.id)
 
 
-def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:
-    """Keep a template; one's own of that name in that project is replaced."""
-    project_id = default_project(session, who, body.project)
-    spec, now = check_template(body.spec), state.now()
+def save(
+    session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate, *, spec: dict[str, Any]
+) -> TemplateOut:
+    """Keep a template with these fields; one's own of that name in that project is replaced."""
+    project_id, now = project_to_use(session, who, body.project), state.now()
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:
         if templates.count_of(session, who.user_id) >= MOST_OF_ONE:
@@ -37,22 +43,18 @@ def save(session: Session, state: ServerState, who: UserIdentity, body: SaveTemp
         row = TemplateRow(project_id=project_id, owner_id=who.user_id, name=body.name)
     row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
     templates.add_template(session, row)
-    _note(session, who, Action.TEMPLATE_SAVE, row, state)
+    _record(session, who, Action.TEMPLATE_SAVE, row, state)
     return _out(who, row, people.projects_by_id(session)[project_id], who.name)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, template: str) -> None:
-    row = templates.get_template(session, int(template)) if _is_id(template) else None
+    row = templates.get_template(session, int(template)) if is_number(template, max_digits=MAX_ID_DIGITS) else None
     if row is None or not _can_see(who, row):
         raise NotFound(f"no template {template[:40]!r}; `danlu templates ls` shows them")
     if not _can_change(who, row):
         raise NotAllowed(f"template {row.name!r} is not yours to delete; ask its owner or an owner of its project")
-    _note(session, who, Action.TEMPLATE_DELETE, row, state)
+    _record(session, who, Action.TEMPLATE_DELETE, row, state)
     templates.delete_template(session, row)
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _can_see(who: UserIdentity, row: TemplateRow) -> bool:
@@ -63,8 +65,8 @@ def _can_change(who: UserIdentity, row: TemplateRow) -> bool:
     return rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
 
 
-def _note(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
-    note(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
+def _record(session: Session, who: UserIdentity, action: Action, row: TemplateRow, state: ServerState) -> None:
+    record_action(session, who, action, f"template/{row.name}", at=state.now(), project_id=row.project_id)
 
 
 def _out(who: UserIdentity, row: TemplateRow, project: str, owner: str) -> TemplateOut:

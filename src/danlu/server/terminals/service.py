@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from danlu.auth.identity import UserIdentity
 from danlu.errors import WrongState
 from danlu.gateway.terminals import Task
-from danlu.server.audit.service import note
+from danlu.server.audit.service import record_action
 from danlu.server.jobs.service import find_to_change
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -32,5 +32,5 @@ def enter(session: Session, state: ServerState, who: UserIdentity, job: str, ran
     if node is None:
         told = f"ranks 0 to {len(tasks) - 1}" if tasks else "no task yet"
         raise WrongState(f"{row.id} has no task {rank}: it has {told}")
-    note(session, who, Action.JOB_ENTER, f"job/{row.id}", at=state.now(), project_id=row.project_id, rank=rank)
+    record_action(session, who, Action.JOB_ENTER, f"job/{row.id}", at=state.now(), project_id=row.project_id, rank=rank)
     return Entrance(row.engine, Task(row.id, row.attempt, rank, node))

@@ -1,51 +1,73 @@
-"""The rules of trees: folders by content."""
+"""The rules of trees: folders by content.
+
+A digest says what bytes are, never whose they are. A project has the bytes that were sent to it (a row per project and
+digest) and the trees all of whose files it has (another row). Whoever asks is answered from the rows of their projects:
+what other projects have is as if it were not there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Collection, Sequence
 
 from sqlalchemy.orm import Session
 
-from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.content.packs import SMALL_BYTES, pack
-from danlu.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from danlu.server.packs import read_pack
-from danlu.server.people.service import default_project, project_ids_for
+from danlu.auth.identity import Identity, JobIdentity
+from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
-from danlu.store.objects.blobs import Blobs
-from danlu.wire.batches import MAX_BATCH_BYTES
-from danlu.wire.store import Tree, TreeOut
-
-NUM_READ = 64
-"""How many files are read before it is looked whether the answer is full."""
+from danlu.wire.store import Tree
 
 
-def put_tree(session: Session, state: ServerState, who: UserIdentity, tree: Tree) -> TreeOut:
-    """Say which files are missing; store the tree once none is."""
-    project_id = default_project(session, who)
+def projects_seen(who: Identity) -> Collection[int] | None:
+    """Whose trees and blobs somebody may read; None for all. A job's are those of its own project and its owner's."""
+    return who.projects if isinstance(who, JobIdentity) else visible_project_ids(who)
+
+
+def find_tree(session: Session, who: Identity, digest: str) -> int | None:
+    """The project of theirs that has the tree; a job's own one if it has it. None when none is known to."""
+    found = blobs.projects_with_tree(session, digest, projects_seen(who))
+    if isinstance(who, JobIdentity) and who.project_id in found:
+        return who.project_id
+    return next(iter(found), None)
+
+
+def may_have_tree(session: Session, who: Identity, digest: str) -> Sequence[int]:
+    """Projects of theirs that have its bytes, which may be a tree: older servers did not note trees."""
+    return blobs.projects_with_blob(session, digest, projects_seen(who))
+
+
+def has_tree(session: Session, project_id: int, digest: str) -> bool:
+    return bool(blobs.projects_with_tree(session, digest, [project_id]))
+
+
+def check_names_tree(who: Identity, digest: str) -> None:
+    """A job may ask for its own code only."""
+    if isinstance(who, JobIdentity) and digest != who.tree:
+        raise NotAllowed(f"{digest[:80]} is not the code of {who.job_id}")
+
+
+def missing_files(session: Session, project_id: int, tree: Tree) -> set[str]:
+    """Files of a tree that the project does not have."""
     digests = {file.sha256 for file in tree.files}
-    missing = digests - blobs.owned(session, project_ids_for(who), digests)
+    return digests - blobs.owned(session, [project_id], digests)
+
+
+def adopt_files(session: Session, state: ServerState, who: Identity, project_id: int, tree: Tree) -> set[str]:
+    """Make files the project's that another project of theirs has; return those that none of them has."""
+    digests = {file.sha256 for file in tree.files}
+    missing = blobs.adopt(session, project_id, digests, state.now(), among=_listed(projects_seen(who)))
     blobs.touch(session, digests - missing, state.now())
+    return missing
+
+
+def add_tree(session: Session, state: ServerState, project_id: int, tree: Tree) -> None:
+    """Note that a project has a tree, once its bytes are there. All of its files must be the project's."""
+    missing = missing_files(session, project_id, tree)
     if missing:
-        return TreeOut(digest=tree.digest, missing=sorted(missing))
-    _check_sizes(state, tree)
-    state.blobs.put_bytes(tree.digest, tree.to_json())
+        raise Conflict(f"{len(missing)} files of the tree were cleaned away meanwhile; send it again")
     blobs.own(session, project_id, tree.digest, state.now())
-    return TreeOut(digest=tree.digest, missing=[])
-
-
-def readable_tree(session: Session, state: ServerState, who: Identity, digest: str) -> Tree:
-    if isinstance(who, JobIdentity):
-        if digest != who.tree:
-            raise NotAllowed(f"{digest} is not the code of {who.job_id}")
-    elif not blobs.owned(session, project_ids_for(who), [digest]):
-        raise NotFound(f"no tree {digest}")
-    try:
-        return Tree.from_json(b"".join(state.blobs.read(digest)))
-    except ValueError as error:
-        raise NotFound(f"{digest} is a file, not a tree") from error
+    blobs.add_tree(session, project_id, tree.digest, state.now())
 
 
 def own_blob(session: Session, state: ServerState, project_id: int, digest: str) -> None:
@@ -57,59 +79,12 @@ def own_blob(session: Session, state: ServerState, project_id: int, digest: str)
     blobs.own(session, project_id, digest, state.now())
 
 
-def put_blobs(state: ServerState, who: UserIdentity, body: bytes) -> int:
-    """Store small files of trees, each by its digest, which is checked. Return how many."""
-    files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
-    with state.database.writing() as session:
-        project_id = default_project(session, who)
-        blobs.expect(session, project_id, files, state.now())
-    problems = state.blobs.put_many(list(files.items()))
-    stored = {digest: None for digest, problem in zip(files, problems, strict=True) if problem is None}
-    with state.database.writing() as session:
-        blobs.own_all(session, project_id, stored, state.now())
-    for problem in problems:
-        if problem is not None:
-            raise problem
-    return len(files)
+def check_files_of_projects(session: Session, project_ids: Collection[int] | None, digests: Sequence[str]) -> None:
+    """Refuse files that none of the projects has."""
+    foreign = set(digests) - blobs.owned(session, _listed(project_ids), digests)
+    if foreign:
+        raise NotFound(f"no blob {min(foreign)[:80]}")
 
 
-def read_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> bytes:
-    """A pack of small files: as many of them, from the first on, as a batch holds."""
-    with state.database.reading() as session:
-        check_readable_blobs(session, state, who, digests)
-    found: dict[str, bytes] = {}
-    total = 0
-    for first in range(0, len(digests), NUM_READ):
-        wanted = digests[first : first + NUM_READ]
-        for digest, data in zip(wanted, state.blobs.read_many(wanted, SMALL_BYTES), strict=True):
-            if data is None:
-                raise NotFound(f"no blob {digest} of up to {SMALL_BYTES} bytes")
-            found[digest] = data
-            total += len(data)
-        if total > MAX_BATCH_BYTES // 2:
-            break
-    return pack([{"sha256": digest, "size": len(data)} for digest, data in found.items()], found.values())
-
-
-def check_readable_blobs(session: Session, state: ServerState, who: Identity, digests: Sequence[str]) -> None:
-    if isinstance(who, JobIdentity):
-        foreign = set(digests) - (_digests(state.blobs, who.tree) if who.tree is not None else frozenset())
-        if foreign:
-            raise NotAllowed(f"{min(foreign)[:80]} is not a file of the code of {who.job_id}")
-    else:
-        foreign = set(digests) - blobs.owned(session, project_ids_for(who), digests)
-        if foreign:
-            raise NotFound(f"no blob {min(foreign)[:80]}")
-
-
-@lru_cache(maxsize=64)
-def _digests(stored: Blobs, tree: str) -> frozenset[str]:
-    """The files of a tree. A digest's content never changes, so it is read once for all of a job's fetches."""
-    return frozenset(file.sha256 for file in Tree.from_json(b"".join(stored.read(tree))).files)
-
-
-def _check_sizes(state: ServerState, tree: Tree) -> None:
-    for file in tree.files:
-        size = state.blobs.size(file.sha256)
-        if size != file.size:
-            raise InvalidInput(f"{file.path}: {file.size} bytes announced, {size} bytes of that digest arrived")
+def _listed(project_ids: Collection[int] | None) -> list[int] | None:
+    return None if project_ids is None else sorted(project_ids)

@@ -8,13 +8,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.errors import Conflict, TooLarge
+from danlu.errors import TooLarge
 from danlu.server.identity import CurrentIdentity
-from danlu.server.objects.service import note_object, writable
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.state import State
-from danlu.server.uploads import service
-from danlu.spec.audit import Action
+from danlu.server.uploads import operations
 from danlu.store.objects.base import CHUNK_BYTES
 from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
@@ -23,12 +21,12 @@ router = APIRouter(tags=["store"])
 
 @router.post("/buckets/{bucket}/uploads", status_code=201)
 def begin(bucket: str, body: BeginUpload, who: CurrentIdentity, state: State) -> UploadOut:
-    return service.begin(state, who, writable(state, who, bucket, body.key), body)
+    return operations.begin(state, who, bucket, body)
 
 
 @router.get("/uploads/{upload}")
 def get(upload: str, who: CurrentIdentity, state: State) -> UploadOut:
-    return service.upload_out(state, state.database.read(service.find, who, upload))
+    return operations.get(state, who, upload)
 
 
 @router.put("/uploads/{upload}", openapi_extra=TAKES_BYTES)
@@ -36,10 +34,7 @@ async def send(
     upload: str, request: Request, who: CurrentIdentity, state: State, offset: Annotated[int, Query(ge=0, le=2**50)]
 ) -> UploadOut:
     """Take bytes from `offset`, which is at most what has arrived. What arrives before a connection breaks is kept."""
-    row = await run_in_threadpool(state.database.read, service.find, who, upload)
-    if row.service_id is not None:
-        raise Conflict("the parts of this upload go to the object service; ask for grants")
-    await run_in_threadpool(service.check_offset, state, row, offset)
+    row = await run_in_threadpool(operations.find_to_send, state, who, upload, offset)
     pending = bytearray()
     async for piece in request.stream():
         pending += piece
@@ -51,27 +46,21 @@ async def send(
             pending.clear()
     if pending:
         await run_in_threadpool(state.uploads.append, row.id, offset, bytes(pending))
-    return await run_in_threadpool(service.upload_out, state, row)
+    return await run_in_threadpool(operations.upload_out, state, row)
 
 
 @router.post("/uploads/{upload}/grants")
 def grant(upload: str, body: AskGrants, who: CurrentIdentity, state: State) -> GrantsOut:
     """Let the sender put parts where they belong by itself, within a short time."""
-    row = state.database.read(service.find, who, upload)
-    writable(state, who, row.bucket, row.key)
-    return service.grant(state, row, body)
+    return operations.grant(state, who, upload, body)
 
 
 @router.post("/uploads/{upload}/commit")
 def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
-    row = state.database.read(service.find, who, upload)
-    path = writable(state, who, row.bucket, row.key)
-    stored = service.finish(state, row)
-    note_object(state, who, Action.OBJECT_PUT, path)
-    return stored
+    return operations.commit(state, who, upload)
 
 
 @router.delete("/uploads/{upload}", status_code=204)
 def abort(upload: str, who: CurrentIdentity, state: State) -> Response:
-    service.forget(state, state.database.read(service.find, who, upload))
+    operations.abort(state, who, upload)
     return Response(status_code=204)

@@ -6,29 +6,21 @@ import secrets as random
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import Origin, Stranger, UserIdentity
-from danlu.errors import Conflict, NotAllowed, NotFound, Unavailable
-from danlu.server.audit.service import note
-from danlu.server.people import sign_in
+from danlu.errors import Conflict, NotFound, Unavailable
+from danlu.server.audit.service import record_action
+from danlu.server.paging import page_of
 from danlu.server.state import ServerState
-from danlu.server.users.service import add_person, check_admin, join, user_out
+from danlu.server.users.service import add_person, join, user_out
 from danlu.spec.audit import Action
 from danlu.store.queries import people, registrations
 from danlu.store.sql.tables import RegistrationRow
+from danlu.wire.base import Page
 from danlu.wire.people import Approve, Register, RegisteredOut, RegistrationOut, RoleName, UserOut
 
 MAX_WAITING = 1000
 WAITS = "an admin has to let you in; after that `danlu login --name` works with your password"
-
-
-def register(state: ServerState, body: Register, origin: Origin) -> RegisteredOut:
-    way = state.settings.registration
-    if way == "closed":
-        raise NotAllowed("this server takes no registrations; ask an admin for an invitation")
-    state.database.write(sign_in.count_registering, origin, state.now())
-    hashed = state.passwords.hash(body.password)
-    store = _let_in if way == "open" else _ask
-    return state.database.write(store, state, body, hashed, origin)
 
 
 def new_registration(state: ServerState, origin: Origin, **fields: str | None) -> RegistrationRow:
@@ -42,16 +34,18 @@ def add_registration(session: Session, row: RegistrationRow, who: Stranger) -> N
     if registrations.num_registrations(session) >= MAX_WAITING:
         raise Unavailable(f"{MAX_WAITING} people wait to be let in already; ask an admin to look at them")
     registrations.add_registration(session, row)
-    note(session, who, Action.REGISTRATION_MAKE, f"registration/{row.id}", at=row.created_at, name=row.name)
+    record_action(session, who, Action.REGISTRATION_MAKE, f"registration/{row.id}", at=row.created_at, name=row.name)
 
 
-def list_registrations(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[RegistrationOut]:
-    check_admin(who)
-    return [_out(session, row) for row in registrations.list_registrations(session, after=after, limit=limit)]
+def list_registrations(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[RegistrationOut]:
+    rights.check_admin(who)
+    found = registrations.list_registrations(session, after=after, limit=limit + 1)
+    return page_of([_out(session, row) for row in found], limit, lambda row: row.id)
 
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
-    check_admin(who)
+    rights.check_admin(who)
+    rights.check_lasting(who, "letting somebody in")
     row, now = _find(session, registration_id), state.now()
     if body.link is not None:
         return _link(session, state, who, row, body.link)
@@ -64,7 +58,7 @@ def approve(session: Session, state: ServerState, who: UserIdentity, registratio
         registrations.add_subject(session, row.issuer, row.subject, user.id)
     join(session, who, user, body.project, body.role, now)
     registrations.delete_registration(session, row.id)
-    note(session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=now, user=name)
+    record_action(session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=now, user=name)
     return user_out(session, who, user)
 
 
@@ -77,28 +71,31 @@ def _link(session: Session, state: ServerState, who: UserIdentity, row: Registra
         raise Conflict(f"{row.id} did not come by OpenID Connect, so there is nothing to link; approve or reject it")
     registrations.add_subject(session, row.issuer, row.subject, user.id)
     registrations.delete_registration(session, row.id)
-    note(session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=state.now(), user=name, is_link=True)
+    record_action(
+        session, who, Action.REGISTRATION_APPROVE, f"registration/{row.id}", at=state.now(), user=name, is_link=True
+    )
     return user_out(session, who, user)
 
 
 def reject(session: Session, state: ServerState, who: UserIdentity, registration_id: str) -> None:
-    check_admin(who)
+    rights.check_admin(who)
     row = _find(session, registration_id)
     registrations.delete_registration(session, row.id)
-    note(session, who, Action.REGISTRATION_REJECT, f"registration/{row.id}", at=state.now(), name=row.name)
+    record_action(session, who, Action.REGISTRATION_REJECT, f"registration/{row.id}", at=state.now(), name=row.name)
 
 
-def _let_in(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+def let_in(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
     """Open registration has to say that a name is taken; the number of tries per address is limited."""
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, at=now)
     user.password_hash = hashed
-    note(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{body.name}", at=now, name=body.name)
+    record_action(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{body.name}", at=now, name=body.name)
     join(session, Stranger(origin), user, state.settings.join_project, RoleName.MEMBER, now)
     return RegisteredOut(is_active=True, message=f"you are in; sign in with: danlu login --name {body.name}")
 
 
-def _ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+def ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
+    """Keep what they say until an admin decides."""
     row = new_registration(
         state,
         origin,

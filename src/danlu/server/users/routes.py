@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from danlu.server.identity import CurrentUser, RequestOrigin
 from danlu.server.paging import Cursor, Limit
 from danlu.server.state import State
-from danlu.server.users import registrations, service
+from danlu.server.users import operations, registrations, service
 from danlu.wire.base import Page
 from danlu.wire.people import (
     Approve,
@@ -29,15 +29,14 @@ router = APIRouter(tags=["people"])
 @router.post("/registrations", status_code=202)
 def register(body: Register, origin: RequestOrigin, state: State) -> RegisteredOut:
     """Open to all. Unless registration is open, the answer is the same whether the name is taken or not."""
-    return registrations.register(state, body, origin)
+    return operations.register(state, body, origin)
 
 
 @router.get("/registrations")
 def list_registrations(
     who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[RegistrationOut]:
-    found = state.database.read(registrations.list_registrations, who, after=cursor or "", limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].id if len(found) > limit else None)
+    return state.database.read(registrations.list_registrations, who, after=cursor or "", limit=limit)
 
 
 @router.post("/registrations/{registration}/approve")
@@ -54,8 +53,7 @@ def reject(registration: str, who: CurrentUser, state: State) -> Response:
 @router.get("/users")
 def list_users(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[UserOut]:
     """All for admins; yourself and those with whom you share a project for others."""
-    found = state.database.read(service.list_users, who, after=cursor or "", limit=limit + 1)
-    return Page(items=found[:limit], next=found[limit - 1].name if len(found) > limit else None)
+    return state.database.read(service.list_users, who, after=cursor or "", limit=limit)
 
 
 @router.post("/users", status_code=201)

@@ -7,26 +7,26 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import Stranger, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
-from danlu.server.audit.service import note
-from danlu.server.people.service import LINK_LIFE, make_link, project_ids_for
+from danlu.server.audit.service import record_action
+from danlu.server.paging import page_of
+from danlu.server.people.service import LINK_LIFE, make_link
+from danlu.server.projects.members import add_member
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.states import Desired
 from danlu.store.queries import jobs, people, projects
 from danlu.store.sql.tables import UserRow
+from danlu.wire.base import Page
 from danlu.wire.people import ChangeUser, Disable, Invite, LinkOut, MakeLink, PersonState, RoleName, UserOut
 
 
-def check_admin(who: UserIdentity) -> None:
-    if not who.is_admin:
-        raise NotAllowed("this is for admins")
-
-
-def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -> list[UserOut]:
-    rows = people.list_users(session, project_ids_for(who), me=who.user_id, after=after, limit=limit)
-    return [user_out(session, who, row, is_whole=False) for row in rows]
+def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -> Page[UserOut]:
+    rows = people.list_users(session, visible_project_ids(who), me=who.user_id, after=after, limit=limit + 1)
+    return page_of([user_out(session, who, row, is_whole=False) for row in rows], limit, lambda user: user.name)
 
 
 def find(session: Session, who: UserIdentity, name: str) -> UserRow:
@@ -43,25 +43,27 @@ def get(session: Session, who: UserIdentity, name: str) -> UserOut:
 
 def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite) -> LinkOut:
     """Make an account, and the link that opens it."""
-    check_admin(who)
+    rights.check_admin(who)
+    rights.check_lasting(who, "an account")
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, is_admin=body.is_admin, at=now)
     join(session, who, user, body.project, body.role, now)
     told = body.project if body.project is not None else None
-    note(session, who, Action.USER_INVITE, f"user/{user.name}", at=now, is_admin=body.is_admin, project=told)
+    record_action(session, who, Action.USER_INVITE, f"user/{user.name}", at=now, is_admin=body.is_admin, project=told)
     return _link(session, state, user)
 
 
 def new_link(session: Session, state: ServerState, who: UserIdentity, name: str, body: MakeLink) -> LinkOut:
     """A link for somebody who forgot the password, or lost the invitation."""
-    check_admin(who)
+    rights.check_admin(who)
+    rights.check_lasting(who, "a link to sign in with")
     user = find(session, who, name)
     if not user.is_active:
         raise Conflict(f"{name} is disabled; first: danlu users enable {name}")
     if body.ends_access:
         people.delete_access(session, user.id, keys=True)
         user.password_hash = None
-    note(session, who, Action.USER_LINK, f"user/{name}", at=state.now(), ends_access=body.ends_access)
+    record_action(session, who, Action.USER_LINK, f"user/{name}", at=state.now(), ends_access=body.ends_access)
     return _link(session, state, user)
 
 
@@ -70,41 +72,39 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     user = find(session, who, name)
     if not who.is_admin and (user.id != who.user_id or body.is_admin is not None):
         raise NotAllowed("you may change your own full name and mail address; the rest is for admins")
+    if body.is_admin is True and not user.is_admin:
+        rights.check_lasting(who, "making somebody an admin")
     if body.is_admin is False and user.is_admin:
         _check_another_admin(session, user)
     changes = body.model_dump(exclude_none=True)
-    for field, value in changes.items():
-        setattr(user, field, value)
-    note(session, who, Action.USER_CHANGE, f"user/{name}", at=state.now(), **changes)
-    session.flush()
+    people.change_user(session, user, **changes)
+    record_action(session, who, Action.USER_CHANGE, f"user/{name}", at=state.now(), **changes)
     return user_out(session, who, user)
 
 
 def disable(session: Session, state: ServerState, who: UserIdentity, name: str, body: Disable) -> UserOut:
     """End somebody's access at once: sessions, links and keys. Their jobs go on unless they are to be stopped."""
-    check_admin(who)
+    rights.check_admin(who)
     user, now = find(session, who, name), state.now()
     if user.is_active and user.is_admin:
         _check_another_admin(session, user)
-    user.is_active = False
-    session.flush()
+    people.change_user(session, user, is_active=False)
     people.delete_access(session, user.id, keys=True)
     stopped = projects.open_jobs_of(session, user.id) if body.stops_jobs else []
     jobs.set_desired(session, [job.id for job in stopped], Desired.STOP)
     for job in stopped:
         told = f"stop asked for by {who.name}, who disabled {name}"
         jobs.add_event(session, job.id, job.attempt, kind="stop", message=told, at=now)
-    note(session, who, Action.USER_DISABLE, f"user/{name}", at=now, num_jobs_stopped=len(stopped))
+    record_action(session, who, Action.USER_DISABLE, f"user/{name}", at=now, num_jobs_stopped=len(stopped))
     return user_out(session, who, user)
 
 
 def enable(session: Session, state: ServerState, who: UserIdentity, name: str) -> UserOut:
     """Let somebody in again, with the password they had. Keys, sessions and links do not come back."""
-    check_admin(who)
+    rights.check_admin(who)
     user = find(session, who, name)
-    user.is_active = True
-    session.flush()
-    note(session, who, Action.USER_ENABLE, f"user/{name}", at=state.now())
+    people.change_user(session, user, is_active=True)
+    record_action(session, who, Action.USER_ENABLE, f"user/{name}", at=state.now())
     return user_out(session, who, user)
 
 
@@ -115,12 +115,9 @@ def add_person(
     if people.user_by_name(session, name) is not None:
         raise taken
     try:
-        user = people.add_user(session, name, is_admin=is_admin, at=at)
+        return people.add_user(session, name, is_admin=is_admin, at=at, full_name=full_name, email=email)
     except IntegrityError as error:  # another server was faster
         raise taken from error
-    user.full_name, user.email = full_name, email
-    session.flush()
-    return user
 
 
 def join(
@@ -133,8 +130,8 @@ def join(
     if row is None:
         told = f"no project {project!r}; `danlu projects ls` lists them"
         raise NotFound(told, fields={"project": told})
-    projects.set_member(session, row.id, user.id, role.value)
-    note(
+    add_member(session, row.id, user, role)
+    record_action(
         session,
         who,
         Action.MEMBER_SET,

@@ -14,6 +14,8 @@ from danlu.store.sql.tables import LogMarkRow, LogSegmentRow, TaskRow
 
 READ_BYTES = 1 << 20
 DEFAULT_MAX_BYTES = 4 << 30
+TAIL_BYTES = 256 << 20
+"""The last lines of a log are looked for in so much of its end."""
 
 
 class Logs:
@@ -83,22 +85,38 @@ class Logs:
             offset += len(piece)
             yield piece
 
-    def tail_offset(self, job_id: str, attempt: int, rank: int, num_lines: int, end: int) -> int:
-        """Return where the last `num_lines` lines before `end` begin."""
+    def tail_offset(
+        self, job_id: str, attempt: int, rank: int, num_lines: int, end: int, *, most_bytes: int = TAIL_BYTES
+    ) -> int:
+        """Return where the last `num_lines` lines before `end` begin; no further back than `most_bytes`."""
         if num_lines <= 0:
             return end
-        position, seen = end, 0
-        while position > 0:
-            step = min(1 << 16, position)
-            piece = b"".join(self.read_until(job_id, attempt, rank, position - step, position))
-            for index in range(len(piece) - 1, -1, -1):
-                # a newline that ends the log does not begin another line
-                if piece[index] == 10 and position - step + index + 1 < end:
-                    seen += 1
-                    if seen == num_lines:
-                        return position - step + index + 1
-            position -= step
-        return 0
+        first = max(0, end - most_bytes)
+        position, left = end, num_lines
+        while position > first:
+            begin = max(first, position - READ_BYTES)
+            piece = b"".join(self.read_until(job_id, attempt, rank, begin, position))
+            if len(piece) < position - begin:  # the part before it was removed
+                return position
+            # a newline that ends the log does not begin another line
+            last = len(piece) - 1 if position == end else len(piece)
+            found = piece.count(b"\n", 0, last)
+            if found >= left:
+                return begin + _nth_from_end(piece, left, last) + 1
+            left -= found
+            position = begin
+        return first
+
+    def skip(self, job_id: str, attempt: int, rank: int, *, offset: int, to: int) -> bool:
+        """Go on at a later place, the beginning of a segment: what is in between is told as removed.
+
+        False when `offset` is not the stored length any more.
+        """
+        with self._database.writing() as session:
+            task = update(TaskRow).where(
+                TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset
+            )
+            return num_changed(session, task.values(log_bytes=to - to % SEGMENT_BYTES)) == 1
 
     def add_marks(self, job_id: str, attempt: int, rank: int, marks: Sequence[tuple[int, datetime]]) -> None:
         if not marks:
@@ -147,6 +165,14 @@ class Logs:
             session.execute(delete(LogSegmentRow).where(*where))
         for start in starts:
             self._files.delete_segment(job_id, attempt, rank, start)
+
+
+def _nth_from_end(piece: bytes, number: int, end: int) -> int:
+    """Where the `number`th line feed before `end` is, counted from there. There are that many."""
+    while number:
+        end = piece.rfind(b"\n", 0, end)
+        number -= 1
+    return end
 
 
 def _of(

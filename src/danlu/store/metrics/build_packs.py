@@ -1,4 +1,4 @@
-"""Building packs behind the journals: a stretch at a time, bytes first, the index after them."""
+"""Build packs from journals: a stretch at a time, bytes first, the index after them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_FRAME = FILE_HEADER_BYTES + FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES
 
 
 def is_due(journal: JournalRow, pack_bytes: int = PACK_BYTES) -> bool:
-    return journal.noted - journal.built >= pack_bytes
+    return journal.ingested - journal.built >= pack_bytes
 
 
 def build_next(
@@ -38,17 +38,17 @@ def build_next(
     for length in (pack_bytes, LONGEST_FRAME):
         data = journals.read(run_id, journal.name, start, start + length)
         stretch = decode(data, start, layouts_of(journal), journal.built_branch)
-        if stretch.end > start or journal.noted - start < LONGEST_FRAME:
+        if stretch.end > start or journal.ingested - start < LONGEST_FRAME:
             break
     if stretch.end <= start:
         return False  # a long frame comes first; its turn is when there is enough behind it
     encoded, placed = encode_pack(stretch.points)
     if placed:
         packs.put(run_id, journal.name, start, encoded)
-    return database.write(_note_pack, journal, stretch, placed)
+    return database.write(_store_pack, journal, stretch, placed)
 
 
-def _note_pack(session: Session, journal: JournalRow, stretch: Stretch, placed: dict[BranchKey, Placed]) -> bool:
+def _store_pack(session: Session, journal: JournalRow, stretch: Stretch, placed: dict[BranchKey, Placed]) -> bool:
     run, name, start = journal.run, journal.name, journal.built
     statement = update(JournalRow).where(JournalRow.run == run, JournalRow.name == name, JournalRow.built == start)
     if num_changed(session, statement.values(built=stretch.end, built_branch=stretch.branch)) != 1:

@@ -1,4 +1,4 @@
-"""What a stretch of a journal means for its run, in one transaction with the note that it was counted."""
+"""Ingest a stretch of a journal: its points and values, and how far the journal is ingested, in one transaction."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ def layouts_of(journal: JournalRow) -> Layouts:
     }
 
 
-def note(session: Session, run: int, journal: str, start: int, made: Stretch) -> bool:
-    """Count a stretch that begins at `start`; False when somebody else has counted it, and nothing is changed then."""
+def ingest_stretch(session: Session, run: int, journal: str, start: int, made: Stretch) -> bool:
+    """Ingest a stretch that begins at `start`; False, with nothing changed, when another server has ingested it."""
     row = session.get(JournalRow, (run, journal))
     owner = session.get(RunRow, run)
-    if row is None or owner is None or row.noted != start:
+    if row is None or owner is None or row.ingested != start:
         return False
-    guarded = update(JournalRow).where(JournalRow.run == run, JournalRow.name == journal, JournalRow.noted == start)
-    if num_changed(session, guarded.values(noted=made.end)) != 1:
+    guarded = update(JournalRow).where(JournalRow.run == run, JournalRow.name == journal, JournalRow.ingested == start)
+    if num_changed(session, guarded.values(ingested=made.end)) != 1:
         return False
     if start == 0 and made.header is not None:
-        _note_header(row, made.header)
-    row.noted_branch = made.branch
+        _store_header(row, made.header)
+    row.ingested_branch = made.branch
     row.num_damaged += made.num_damaged
     known = {str(number): [list(key) for key in keys] for number, keys in made.layouts.items()}
     if known != row.layouts:
         row.layouts = known
-    _note_points(session, owner, made)
-    _note_branches(session, run, made)
-    _note_sets(session, owner, made)
-    _note_media(session, run, journal, made)
+    _store_points(session, owner, made)
+    _store_branches(session, run, made)
+    _apply_sets(session, owner, made)
+    _store_media(session, run, journal, made)
     if made.output is not None:
         seen = made.output
         session.add(
@@ -83,7 +83,7 @@ def metric_key(key: SeriesKey) -> str:
     return f"metrics.{key.type}.{key.name}" if key.type else f"metrics.{key.name}"
 
 
-def _note_header(row: JournalRow, header: Mapping[str, Any]) -> None:
+def _store_header(row: JournalRow, header: Mapping[str, Any]) -> None:
     rank = header.get("rank")
     row.rank = rank if isinstance(rank, int) and 0 <= rank < 1 << 31 else 0
     row.writer = "companion" if header.get("writer") == "companion" else "process"
@@ -92,7 +92,7 @@ def _note_header(row: JournalRow, header: Mapping[str, Any]) -> None:
     row.built_branch = row.branch
 
 
-def _note_points(session: Session, run: RunRow, made: Stretch) -> None:
+def _store_points(session: Session, run: RunRow, made: Stretch) -> None:
     if not made.points:
         return
     rows = session.scalars(select(SeriesRow).where(SeriesRow.run == run.number))
@@ -149,7 +149,7 @@ def _put_metrics(session: Session, run: int, rows: list[SeriesRow]) -> None:
         value.num, value.low, value.high = row.last, row.low, row.high
 
 
-def _note_branches(session: Session, run: int, made: Stretch) -> None:
+def _store_branches(session: Session, run: int, made: Stretch) -> None:
     for branch in {*made.branches, *(branch for branch, _ in made.points)}:
         row = session.get(BranchRow, (run, branch))
         if row is None:
@@ -167,7 +167,7 @@ def _note_branches(session: Session, run: int, made: Stretch) -> None:
             row.first_step = min(steps) if row.first_step is None else min(row.first_step, *steps)
 
 
-def _note_sets(session: Session, run: RunRow, made: Stretch) -> None:
+def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
     changed: set[str] = set()
     marks = dict(run.set_at)
     for seen in made.sets:
@@ -210,7 +210,7 @@ def _set_field(session: Session, run: RunRow, field: str, value: Any) -> bool:
     return True
 
 
-def _note_media(session: Session, run: int, journal: str, made: Stretch) -> None:
+def _store_media(session: Session, run: int, journal: str, made: Stretch) -> None:
     session.add_all(MediaRow(run=run, journal=journal, **seen._asdict()) for seen in made.media)
 
 

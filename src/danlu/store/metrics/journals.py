@@ -50,12 +50,12 @@ class Journals:
             stored = self._stored(run, journal)
             there = stored or 0
             if offset > there or offset + whole <= there:
-                self._database.write(_touch, run, now)
+                self._database.write(_touch, run, run_id, now)
                 return there
             self._check_same(run_id, journal, offset, data[: there - offset])
             fresh = data[there - offset : whole]
             self._files.write(run_id, journal, there, fresh)
-            if self._database.write(_advance, run, journal, there, there + len(fresh), now):
+            if self._database.write(_advance, run, run_id, journal, before=there, after=there + len(fresh), now=now):
                 return there + len(fresh)
             return self._stored(run, journal) or 0
 
@@ -83,7 +83,7 @@ class Journals:
             data = self._files.read(run_id, journal, there, size)
             first = FILE_HEADER_BYTES if there == 0 else 0
             end = there + scan(data, first).end if len(data) > first else there
-            self._database.write(_advance, run, journal, there, end, None)
+            self._database.write(_advance, run, run_id, journal, before=there, after=end, now=None)
         self._looked_at.add((run_id, journal))
 
     def _lock(self, run_id: str, journal: str) -> threading.Lock:
@@ -96,9 +96,9 @@ def journals_of(session: Session, run: int) -> Sequence[JournalRow]:
     return session.scalars(query).all()
 
 
-def unfinished(session: Session, limit: int) -> list[tuple[int, str]]:
-    """Journals with bytes that are not counted yet: (run, name)."""
-    query = select(JournalRow.run, JournalRow.name).where(JournalRow.noted < JournalRow.offset).limit(limit)
+def not_ingested(session: Session, limit: int) -> list[tuple[int, str]]:
+    """Journals with bytes that are not ingested yet: (run, name)."""
+    query = select(JournalRow.run, JournalRow.name).where(JournalRow.ingested < JournalRow.offset).limit(limit)
     return [(row[0], row[1]) for row in session.execute(query)]
 
 
@@ -120,18 +120,21 @@ def _whole(data: bytes, offset: int) -> int:
     return found.end
 
 
-def _touch(session: Session, run: int, now: datetime) -> None:
-    session.execute(update(RunRow).where(RunRow.number == run).values(seen_at=now))
+def _touch(session: Session, run: int, run_id: str, now: datetime) -> None:
+    session.execute(update(RunRow).where(RunRow.number == run, RunRow.id == run_id).values(seen_at=now))
 
 
-def _advance(session: Session, run: int, journal: str, before: int, after: int, now: datetime | None) -> bool:
-    """Note a journal's new length; False when somebody else was faster."""
+def _advance(
+    session: Session, run: int, run_id: str, journal: str, *, before: int, after: int, now: datetime | None
+) -> bool:
+    """Store a journal's new length; False when somebody else was faster."""
+    # a run that was purged meanwhile may have left its number to another one
+    if session.scalar(select(RunRow.number).where(RunRow.number == run, RunRow.id == run_id)) is None:
+        raise NotFound("the run was deleted a moment ago")
     if now is not None:
-        _touch(session, run, now)
+        _touch(session, run, run_id, now)
     found = select(JournalRow.offset).where(JournalRow.run == run, JournalRow.name == journal)
     if before == 0 and session.scalar(found) is None:
-        if session.scalar(select(RunRow.number).where(RunRow.number == run)) is None:
-            raise NotFound("the run was deleted a moment ago")
         names = session.scalars(select(JournalRow.name).where(JournalRow.run == run)).all()
         if len(names) >= MAX_JOURNALS:
             raise InvalidInput(f"a run has at most {MAX_JOURNALS} journals")

@@ -58,7 +58,7 @@ class Reader:
     def __init__(self, journals: Journals, packs: Packs) -> None:
         self._journals = journals
         self._packs = packs
-        self._tails: OrderedDict[tuple[int, str, int], list[Stretch]] = OrderedDict()
+        self._tails: OrderedDict[tuple[str, str, int], list[Stretch]] = OrderedDict()
         self._lock = threading.Lock()
 
     def lines(
@@ -87,11 +87,19 @@ class Reader:
         return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
 
     def all_points(self, session: Session, run: RunRow, series: SeriesRow) -> Iterator[tuple[int, Points, np.ndarray]]:
-        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides."""
+        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides.
+
+        The session is not used any more once this returns; points are read as they are asked for.
+        """
         limits = _limits(session, run.number) if series.type != SYSTEM else {}
-        for piece in self._pieces(session, run, series):
-            full = self._read(run.id, piece, is_thin=False)
-            yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+        pieces = self._pieces(session, run, series)
+
+        def read() -> Iterator[tuple[int, Points, np.ndarray]]:
+            for piece in pieces:
+                full = self._read(run.id, piece, is_thin=False)
+                yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+
+        return read()
 
     def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
         """Of all journals, branch by branch, each in the order it was logged."""
@@ -121,7 +129,8 @@ class Reader:
         """What is not in packs yet, decoded; only what came since the last time is decoded now."""
         if journal.offset <= journal.built:
             return ()
-        key = (journal.run, journal.name, journal.built)
+        # by the run's id: SQLite gives numbers of purged runs to others
+        key = (run_id, journal.name, journal.built)
         with self._lock:
             known = list(self._tails.get(key, ()))
         if len(known) >= MOST_PIECES:
@@ -140,7 +149,7 @@ class Reader:
         return known
 
 
-def _size(tails: Mapping[tuple[int, str, int], list[Stretch]]) -> int:
+def _size(tails: Mapping[tuple[str, str, int], list[Stretch]]) -> int:
     return sum(pieces[-1].end - built for (_, _, built), pieces in tails.items())
 
 

@@ -11,9 +11,9 @@ from danlu.journal import decode_media, scan
 from danlu.journal.format import Kind
 from danlu.store.metrics import build_packs
 from danlu.store.metrics.decode import decode, printed
-from danlu.store.metrics.ingest import layouts_of, note
+from danlu.store.metrics.ingest import ingest_stretch, layouts_of
 from danlu.store.metrics.journal_files import JournalFiles
-from danlu.store.metrics.journals import Journals, unfinished
+from danlu.store.metrics.journals import Journals, not_ingested
 from danlu.store.metrics.packs import Packs
 from danlu.store.metrics.reading import Reader
 from danlu.store.objects.base import Objects
@@ -23,13 +23,13 @@ from danlu.store.sql.run_tables import JournalRow, MediaRow, RunRow
 
 log = logging.getLogger(__name__)
 
-NOTE_BYTES = 4 << 20
+INGEST_BYTES = 4 << 20
 MEDIA_BYTES = 64 << 20
 """Most that is read of one image or text."""
 
 
 class Metrics:
-    """Takes journals in, counts them behind that, and reads points."""
+    """Receives journals, ingests them a moment later, and reads points."""
 
     def __init__(
         self, database: Database, files: JournalFiles, objects: Objects, *, pack_bytes: int = build_packs.PACK_BYTES
@@ -43,51 +43,51 @@ class Metrics:
         self._lock = threading.Lock()
 
     def append(self, run: int, run_id: str, journal: str, *, offset: int, data: bytes, now: datetime) -> int:
-        """As `Journals.append`; what was added is counted a moment later."""
+        """As `Journals.append`; what was added is ingested a moment later."""
         end = self.journals.append(run, run_id, journal, offset=offset, data=data, now=now)
         if data:
             with self._lock:
                 self._changed.add((run, run_id, journal))
         return end
 
-    def catch_up(self) -> int:
-        """Count what arrived, and build the packs that are due; return for how many journals something was done.
+    def ingest_changed(self) -> int:
+        """Ingest what arrived, and build the packs that are due; return for how many journals something was done.
 
-        One that cannot be counted does not keep the others back; it is tried again after the next `find_uncounted`.
+        One that fails does not keep the others back; it is tried again after the next `find_not_ingested`.
         """
         with self._lock:
             changed, self._changed = self._changed, set()
         for run, run_id, journal in changed:
             try:
-                self.count(run, run_id, journal)
+                self.ingest_journal(run, run_id, journal)
             except DanluError as error:
-                log.warning("%s: journal %s is counted later: %s", run_id, journal, error)
+                log.warning("%s: journal %s is ingested later: %s", run_id, journal, error)
             except Exception:
-                log.exception("%s: journal %s cannot be counted", run_id, journal)
+                log.exception("%s: journal %s cannot be ingested", run_id, journal)
         return len(changed)
 
-    def find_uncounted(self) -> None:
-        """Have `catch_up` look at what a server that is gone did not count any more."""
+    def find_not_ingested(self) -> None:
+        """Have `ingest_changed` look at what a server that is gone did not ingest."""
         with self._database.reading() as session:
-            for run, journal in unfinished(session, 1000):
+            for run, journal in not_ingested(session, 1000):
                 row = session.get(RunRow, run)
                 if row is not None:
                     with self._lock:
                         self._changed.add((run, row.id, journal))
 
-    def count(self, run: int, run_id: str, journal: str) -> None:
-        """Count one journal to its end."""
+    def ingest_journal(self, run: int, run_id: str, journal: str) -> None:
+        """Ingest one journal to its end."""
         while True:
             with self._database.reading() as session:
-                row = session.get(JournalRow, (run, journal))
-            if row is None or row.noted >= row.offset:
+                row, owner = session.get(JournalRow, (run, journal)), session.get(RunRow, run)
+            if row is None or owner is None or owner.id != run_id or row.ingested >= row.offset:
                 return
-            data = self.journals.read(run_id, journal, row.noted, min(row.offset, row.noted + NOTE_BYTES))
-            stretch = decode(data, row.noted, layouts_of(row), row.noted_branch)
-            if stretch.end <= row.noted:
-                log.warning("%s: journal %s cannot be read at %s", run_id, journal, row.noted)
+            data = self.journals.read(run_id, journal, row.ingested, min(row.offset, row.ingested + INGEST_BYTES))
+            stretch = decode(data, row.ingested, layouts_of(row), row.ingested_branch)
+            if stretch.end <= row.ingested:
+                log.warning("%s: journal %s cannot be read at %s", run_id, journal, row.ingested)
                 return
-            if not self._database.write(note, run, journal, row.noted, stretch):
+            if not self._database.write(ingest_stretch, run, journal, row.ingested, stretch):
                 continue  # another server was faster; what is left is looked at anew
             self._build(run, run_id, journal)
 

@@ -24,7 +24,7 @@ assert _CELL.itemsize == CELL.size
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Usage:
     """One task: a row per cell of time, a column per quantity."""
 
     at: Floats
@@ -49,7 +49,7 @@ class Line:
     last: float
 
 
-class UseFiles:
+class UsageFiles:
     def __init__(self, root: Path) -> None:
         """`root` is that of the logs."""
         self._root = root
@@ -75,7 +75,7 @@ class UseFiles:
         partial.write_bytes(data)
         partial.replace(path)
 
-    def read(self, job_id: str, attempt: int, rank: int) -> Use | None:
+    def read(self, job_id: str, attempt: int, rank: int) -> Usage | None:
         """None when nothing was measured, or what was is gone."""
         try:
             data = self._path(job_id, attempt, rank).read_bytes()
@@ -85,7 +85,7 @@ class UseFiles:
         cells = np.frombuffer(data, _CELL, count=(len(data) - HEADER.size) // CELL.size, offset=HEADER.size)
         if not len(cells):
             return None
-        return Use(
+        return Usage(
             at=cells["at"],
             seconds=cells["seconds"].astype(np.float64),
             means=cells["means"].astype(np.float64),
@@ -114,26 +114,26 @@ def whole_cells(size: int) -> int:
     return size - (size - HEADER.size) % CELL.size
 
 
-def grid(uses: Sequence[Use], num_points: int) -> Floats:
+def grid(usages: Sequence[Usage], num_points: int) -> Floats:
     """Times that all tasks can be drawn at: as many points as asked for, or fewer when less was measured."""
-    if not uses:
+    if not usages:
         return np.empty(0)
-    start = min(float(use.at[0] - use.seconds[0]) for use in uses)
-    end = max(float(use.at[-1]) for use in uses)
-    narrowest = min(float(np.median(use.seconds)) for use in uses)
+    start = min(float(usage.at[0] - usage.seconds[0]) for usage in usages)
+    end = max(float(usage.at[-1]) for usage in usages)
+    narrowest = min(float(np.median(usage.seconds)) for usage in usages)
     count = max(1, min(num_points, round((end - start) / max(narrowest, 0.1))))
     return np.linspace(start, end, count + 1)
 
 
-def lines(use: Use, edges: Floats) -> Mapping[str, Line]:
+def lines(usage: Usage, edges: Floats) -> Mapping[str, Line]:
     """What was measured of a task, quantity by quantity, in the stretches between the edges."""
     found = {}
     for column, quantity in enumerate(QUANTITIES):
-        is_known = ~np.isnan(use.means[:, column])
+        is_known = ~np.isnan(usage.means[:, column])
         if not is_known.any():
             continue
-        ends, seconds = use.at[is_known], use.seconds[is_known]
-        means, peaks = use.means[is_known, column], use.peaks[is_known, column]
+        ends, seconds = usage.at[is_known], usage.seconds[is_known]
+        means, peaks = usage.means[is_known, column], usage.peaks[is_known, column]
         time, total = _within(ends, seconds, np.ones_like(means), edges), _within(ends, seconds, means, edges)
         has_any = time > 1e-3
         found[quantity] = Line(

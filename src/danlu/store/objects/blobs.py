@@ -1,4 +1,4 @@
-"""Bytes by their digest. The same bytes are kept once; who may name them is in the database.
+"""Bytes by their digest. The same bytes are kept once; who may name them is in the database, as are trees of code.
 
 A row says that the bytes are there, unless its `num_refs` is one of two words. COMING: somebody writes them now.
 GOING: they are being cleaned away. Bytes are removed only while all of their rows say GOING, and whoever writes them
@@ -9,7 +9,7 @@ the removal itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from danlu.errors import DanluError, InvalidInput
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import Bytes, Objects, Writer
+from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import BlobOwnerRow
 
 BUCKET = "blobs"
@@ -74,6 +75,7 @@ def own_all(session: Session, project_id: int, sizes: Mapping[str, int | None], 
             row.added_at = at
         row.num_refs = max(0, row.num_refs)
         row.size = row.size if size is None else size
+    session.flush()
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
@@ -131,6 +133,54 @@ def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable
             query = query.where(BlobOwnerRow.project_id.in_(project_ids))
         found.update(session.scalars(query))
     return found
+
+
+def sizes_of(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int | None]:
+    """Digest -> size of those that a project has, None where nobody has needed to know it."""
+    found: dict[str, int | None] = {}
+    for step in _in_steps(digests):
+        query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
+            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(step), BlobOwnerRow.num_refs >= 0
+        )
+        found.update((digest, size) for digest, size in session.execute(query))
+    return found
+
+
+def adopt(
+    session: Session, project_id: int, digests: Iterable[str], at: datetime, *, among: Sequence[int] | None
+) -> set[str]:
+    """Make bytes the project's that one of the projects `among` (None: any) has. Return those that none of them has.
+
+    For callers who may read those projects: they could fetch the bytes and send them again.
+    """
+    wanted = set(digests)
+    missing = wanted - owned(session, [project_id], wanted)
+    found = owned(session, among, missing)
+    own_all(session, project_id, dict.fromkeys(found), at)
+    return missing - found
+
+
+def projects_with_blob(session: Session, digest: str, project_ids: Collection[int] | None) -> Sequence[int]:
+    """Which of these projects (None: of all) have sent these bytes."""
+    query = select(BlobOwnerRow.project_id).where(BlobOwnerRow.digest == digest, BlobOwnerRow.num_refs >= 0)
+    if project_ids is not None:
+        query = query.where(BlobOwnerRow.project_id.in_(project_ids))
+    return session.scalars(query.order_by(BlobOwnerRow.project_id)).all()
+
+
+def add_tree(session: Session, project_id: int, digest: str, at: datetime) -> None:
+    """Note that a project has a tree, all of whose files are the project's. Quiet when that is known."""
+    if session.get(TreeRow, (project_id, digest)) is None:
+        session.add(TreeRow(project_id=project_id, digest=digest, added_at=at))
+        session.flush()
+
+
+def projects_with_tree(session: Session, digest: str, project_ids: Collection[int] | None) -> Sequence[int]:
+    """Which of these projects (None: of all) have a tree."""
+    query = select(TreeRow.project_id).where(TreeRow.digest == digest)
+    if project_ids is not None:
+        query = query.where(TreeRow.project_id.in_(project_ids))
+    return session.scalars(query.order_by(TreeRow.project_id)).all()
 
 
 def _rows(session: Session, project_id: int, digests: Iterable[str]) -> Iterator[BlobOwnerRow]:

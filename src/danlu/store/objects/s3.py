@@ -35,11 +35,11 @@ from danlu.store.objects.base import (
     checked_key,
 )
 from danlu.store.objects.s3_grants import SHA256, S3Grants
-from danlu.store.objects.s3_service import S3Service
-from danlu.store.objects.s3_signing import S3Place
+from danlu.store.objects.s3_place import S3Place
+from danlu.store.objects.s3_requests import S3Requests
 
 if TYPE_CHECKING:
-    from obstore.store import ClientConfig
+    from obstore.store import ClientConfig, S3Credential
 
 IN_MEMORY_BYTES = 8 << 20
 """An upload that becomes larger goes to a file first: only whole and right ones are sent on."""
@@ -58,7 +58,7 @@ class S3Objects(Objects):
         self._prefix = place.prefix + folder
         self._spool = spool
         self._store = _make_store(place)
-        self._service = S3Service(place)
+        self._requests = S3Requests(place)
         self._is_direct = is_direct
 
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:  # noqa: ARG002
@@ -114,7 +114,7 @@ class S3Objects(Objects):
         found: list[ObjectInfo | str] = []
         while True:
             wanted = limit - len(found)
-            page = self._service.list(
+            page = self._requests.list(
                 prefix=top + prefix, delimiter=delimiter, after=top + after if after else "", limit=min(wanted, 1000)
             )
             items: list[ObjectInfo | str] = [folder[len(top) :] for folder in page.folders]
@@ -160,13 +160,13 @@ class S3Objects(Objects):
                 return num_deleted
 
     def unfinished(self) -> Iterator[Unfinished]:
-        for key, upload, begun_at in self._service.unfinished(self._prefix):
+        for key, upload, begun_at in self._requests.list_multiparts(self._prefix):
             yield Unfinished(
-                key[len(self._prefix) :], upload, begun_at, drop=partial(self._service.drop_parts, key, upload)
+                key[len(self._prefix) :], upload, begun_at, drop=partial(self._requests.abort_multipart, key, upload)
             )
 
     def grants(self) -> Grants | None:
-        return S3Grants(self, self._service, self._key) if self._is_direct else None
+        return S3Grants(self, self._store, self._requests, self._key) if self._is_direct else None
 
     def spool_file(self) -> IO[bytes]:
         self._spool.mkdir(parents=True, exist_ok=True)
@@ -289,16 +289,28 @@ def _make_store(place: S3Place) -> S3Store:
     }
     if place.proxy:
         options["proxy_url"] = place.proxy
+    endpoint = place.bucket_url if place.is_virtual_host else place.endpoint
     return S3Store(
         place.bucket,
-        endpoint=place.bucket_url if place.is_virtual_host else place.endpoint,
+        endpoint=endpoint,
+        # these win over AWS_... in the environment, which obstore reads
+        aws_endpoint_url_s3=endpoint,
+        skip_signature=False,
+        credential_provider=partial(_credential, place),
         region=place.region,
-        access_key_id=place.access_key_id,
-        secret_access_key=place.secret_access_key,
         virtual_hosted_style_request=place.is_virtual_host,
         client_options=options,
         retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=30)},
     )
+
+
+def _credential(place: S3Place) -> S3Credential:
+    return {
+        "access_key_id": place.access_key_id,
+        "secret_access_key": place.secret_access_key,
+        "token": None,
+        "expires_at": None,
+    }
 
 
 def _part_of(pieces: Iterator[Any], start: int, size: int | None) -> Iterator[bytes]:
@@ -361,7 +373,7 @@ def _plain_errors(path: StorePath) -> Iterator[None]:
     except NotSupportedError as error:
         raise Unavailable(f"{path}: the object service cannot do this: {_brief(error)}") from error
     except BaseError as error:
-        raise Unavailable(f"{path}: the object service does not do what it is asked: {_brief(error)}") from error
+        raise Unavailable(f"{path}: the object service failed: {_brief(error)}") from error
 
 
 def _brief(error: Exception) -> str:

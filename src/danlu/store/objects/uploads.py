@@ -66,12 +66,12 @@ def get_upload(session: Session, upload_id: str) -> UploadRow | None:
     return session.get(UploadRow, upload_id)
 
 
-def find_upload(session: Session, owner: str, *, bucket: str, key: str, size: int, sha256: str) -> UploadRow | None:
+def find_upload(session: Session, owner: str, *, bucket_id: str, key: str, size: int, sha256: str) -> UploadRow | None:
     """The unfinished upload of the same bytes to the same key by the same owner."""
     return session.scalar(
         select(UploadRow).where(
             UploadRow.owner == owner,
-            UploadRow.bucket == bucket,
+            UploadRow.bucket_id == bucket_id,
             UploadRow.key == key,
             UploadRow.size == size,
             UploadRow.sha256 == sha256,
@@ -93,4 +93,4 @@ def forget(database: Database, arrived: Uploads, objects: Objects, row: UploadRo
     arrived.drop(row.id)
     grants = objects.grants()
     if row.service_id is not None and grants is not None:
-        grants.drop(StorePath(row.bucket, row.key), row.service_id)
+        grants.drop(StorePath(row.place or row.bucket, row.key), row.service_id)

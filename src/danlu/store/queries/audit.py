@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from danlu.store.sql.tables import AuditRow
+from danlu.store.sql.audit_tables import AuditRow
 
 
 @dataclass(frozen=True, slots=True)

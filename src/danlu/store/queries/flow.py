@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import exists, insert, select, update
+from sqlalchemy import exists, func, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from danlu.spec.flow import NodeKind, NodeRef, Relation
 from danlu.store.queries.flow_paths import above, forms, is_below
-from danlu.store.queries.flow_walk import Neighbourhood, neighbourhood_of
+from danlu.store.queries.flow_walk import Neighbourhood, Reach, neighbourhood_of
 from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 
 MAX_LABEL_CHARS = 300
@@ -121,26 +121,28 @@ def move_bucket(session: Session, bucket: str, project_id: int) -> None:
     session.execute(update(FlowNodeRow).where(*of_bucket).values(project_id=project_id))
 
 
+def retire_bucket(session: Session, bucket: str, bucket_id: str) -> None:
+    """The bucket is deleted: its paths stay known under its id, apart from those of a later bucket of its name."""
+    of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, or_(FlowNodeRow.key == bucket, is_below(f"{bucket}/")))
+    key = f"{bucket}@{bucket_id}" + func.substr(FlowNodeRow.key, len(bucket) + 1)
+    session.execute(
+        update(FlowNodeRow).where(*of_bucket).values(key=key), execution_options={"synchronize_session": False}
+    )
+    session.info.pop(_NODES, None)
+    session.expire_all()
+
+
 def neighbourhood(
-    session: Session,
-    ref: NodeRef,
-    *,
-    direction: str,
-    depth: int,
-    limit: int,
-    after: int = 0,
-    project_ids: Sequence[int] | None = None,
+    session: Session, ref: NodeRef, reach: Reach, *, project_ids: Sequence[int] | None = None
 ) -> Neighbourhood | None:
-    """What a node comes from and what became of it, `limit` nodes from the `after`-th on, the nearest first.
+    """What a node comes from and what became of it, the nearest first.
 
     None when the node is not known, or belongs to a project that is not among `project_ids` (None: all are).
     """
     root = find(session, ref)
     if root is None or (project_ids is not None and root.project_id not in project_ids):
         return None
-    return neighbourhood_of(
-        session, root.number, direction=direction, depth=depth, limit=limit, after=after, project_ids=project_ids
-    )
+    return neighbourhood_of(session, root.number, reach, project_ids=project_ids)
 
 
 def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:

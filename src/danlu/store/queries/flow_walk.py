@@ -44,6 +44,16 @@ class FoundEdge(NamedTuple):
     relation: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a walk goes, and which page of it is asked for: `limit` nodes from the `after`-th on."""
+
+    direction: str
+    depth: int
+    limit: int
+    after: int = 0
+
+
 @dataclass(frozen=True)
 class Neighbourhood:
     nodes: list[FoundNode]
@@ -93,18 +103,9 @@ class _Walker:
         return found
 
 
-def neighbourhood_of(
-    session: Session,
-    root: int,
-    *,
-    direction: str,
-    depth: int,
-    limit: int,
-    after: int,
-    project_ids: Sequence[int] | None,
-) -> Neighbourhood:
-    end = after + limit
-    distances = _walk(session, root, direction, depth, most=end + 1, project_ids=project_ids)
+def neighbourhood_of(session: Session, root: int, reach: Reach, *, project_ids: Sequence[int] | None) -> Neighbourhood:
+    after, end = reach.after, reach.after + reach.limit
+    distances = _walk(session, root, reach.direction, reach.depth, most=end + 1, project_ids=project_ids)
     order = list(distances)
     page, before = order[after:end], order[:after]
     rows = _rows(session, page, distances, project_ids)

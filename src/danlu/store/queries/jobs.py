@@ -38,6 +38,17 @@ def get_job(session: Session, job_id: str) -> JobRow | None:
     return session.get(JobRow, job_id)
 
 
+def set_bucket_ids(session: Session, row: JobRow, ids: dict[str, str]) -> None:
+    """Note which buckets the job may use from now on."""
+    row.bucket_ids = ids
+    session.flush()
+
+
+def reload(session: Session, row: JobRow) -> None:
+    """Read again what statements have changed in the row."""
+    session.refresh(row)
+
+
 def project_of(session: Session, job_id: str) -> int | None:
     return session.scalar(select(JobRow.project_id).where(JobRow.id == job_id))
 

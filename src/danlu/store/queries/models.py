@@ -175,10 +175,11 @@ def of_artifact(session: Session, artifact_id: str) -> Sequence[tuple[ModelVersi
     return [(row[0], row[1]) for row in found]
 
 
-def copies_around(session: Session, path: StorePath) -> Sequence[ModelVersionRow]:
+def copies_around(session: Session, path: StorePath, bucket_id: str) -> Sequence[ModelVersionRow]:
     """Versions with files of their own at a path or at a folder above it: whoever reads there reads the model."""
     query = select(ModelVersionRow).where(
         ModelVersionRow.bucket == path.bucket,
+        ModelVersionRow.bucket_id == bucket_id,
         ModelVersionRow.is_copied.is_(True),
         ModelVersionRow.key.in_([*above(path.key), *forms(path.key)]),
     )
@@ -190,6 +191,7 @@ def others_at(session: Session, row: ModelVersionRow) -> Sequence[ModelVersionRo
     bare = row.key.rstrip("/")
     query = select(ModelVersionRow).where(
         ModelVersionRow.bucket == row.bucket,
+        ModelVersionRow.bucket_id == row.bucket_id,
         ModelVersionRow.number != row.number,
         or_(
             ModelVersionRow.key.in_(["", *above(row.key), *forms(row.key)]),

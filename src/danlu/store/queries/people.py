@@ -1,4 +1,4 @@
-"""Users, keys, sessions, sign-in links, projects and buckets in SQL."""
+"""Users, keys, sessions, sign-in links and projects in SQL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from danlu.store.queries import used_names
 from danlu.store.sql.database import num_changed
 from danlu.store.sql.tables import (
     ApiKeyRow,
-    BucketRow,
     MemberRow,
     ProjectRow,
     SessionRow,
@@ -20,11 +20,19 @@ from danlu.store.sql.tables import (
 )
 
 
-def add_user(session: Session, name: str, *, is_admin: bool, at: datetime) -> UserRow:
-    user = UserRow(name=name, is_admin=is_admin, created_at=at)
+def add_user(
+    session: Session, name: str, *, is_admin: bool, at: datetime, full_name: str = "", email: str = ""
+) -> UserRow:
+    user = UserRow(name=name, is_admin=is_admin, created_at=at, full_name=full_name, email=email)
     session.add(user)
     session.flush()
     return user
+
+
+def change_user(session: Session, user: UserRow, **values: str | bool) -> None:
+    for name, value in values.items():
+        setattr(user, name, value)
+    session.flush()
 
 
 def any_user(session: Session) -> bool:
@@ -59,6 +67,11 @@ def first_active_admin(session: Session) -> UserRow | None:
     return session.scalar(select(UserRow).where(UserRow.is_admin, UserRow.is_active).order_by(UserRow.id).limit(1))
 
 
+def set_default_project(session: Session, user: UserRow, project_id: int) -> None:
+    user.default_project_id = project_id
+    session.flush()
+
+
 def set_password(session: Session, user_id: int, password_hash: str) -> None:
     session.execute(update(UserRow).where(UserRow.id == user_id).values(password_hash=password_hash))
 
@@ -68,13 +81,9 @@ def roles_of(session: Session, user_id: int) -> dict[int, str]:
     return dict(rows.all())
 
 
-def add_key(
-    session: Session, user_id: int, *, key_id: str, name: str, digest: str, at: datetime, expires_at: datetime | None
-) -> ApiKeyRow:
-    row = ApiKeyRow(id=key_id, user_id=user_id, name=name, digest=digest, created_at=at, expires_at=expires_at)
+def add_key(session: Session, row: ApiKeyRow) -> None:
     session.add(row)
     session.flush()
-    return row
 
 
 def get_key(session: Session, key_id: str) -> tuple[ApiKeyRow, UserRow] | None:
@@ -159,13 +168,13 @@ def delete_session(session: Session, digest: str) -> bool:
 
 def add_project(session: Session, name: str, *, description: str = "", at: datetime | None = None) -> ProjectRow:
     project = ProjectRow(name=name, description=description, created_at=at)
+    if session.get_bind().dialect.name == "sqlite":
+        # SQLite would give the largest id again once its project is deleted; much hangs on ids
+        largest = session.scalar(select(func.max(ProjectRow.id))) or 0
+        project.id = max(largest, used_names.largest_project_id(session)) + 1
     session.add(project)
     session.flush()
     return project
-
-
-def add_member(session: Session, project_id: int, user_id: int, role: str) -> None:
-    session.add(MemberRow(project_id=project_id, user_id=user_id, role=role))
 
 
 def projects_by_id(session: Session) -> dict[int, str]:
@@ -174,28 +183,3 @@ def projects_by_id(session: Session) -> dict[int, str]:
 
 def names_of_users(session: Session, ids: set[int]) -> dict[int, str]:
     return {row.id: row.name for row in session.scalars(select(UserRow).where(UserRow.id.in_(ids)))}
-
-
-def add_bucket(session: Session, name: str, project_id: int, at: datetime) -> BucketRow:
-    row = BucketRow(name=name, project_id=project_id, created_at=at)
-    session.add(row)
-    session.flush()
-    return row
-
-
-def get_bucket(session: Session, name: str) -> BucketRow | None:
-    return session.get(BucketRow, name)
-
-
-def first_bucket(session: Session, project_id: int) -> BucketRow | None:
-    """The project's oldest bucket."""
-    query = select(BucketRow).where(BucketRow.project_id == project_id)
-    return session.scalar(query.order_by(BucketRow.created_at, BucketRow.name).limit(1))
-
-
-def list_buckets(session: Session, project_ids: Sequence[int] | None) -> Sequence[BucketRow]:
-    """Of these projects, or of all."""
-    query = select(BucketRow).order_by(BucketRow.name)
-    if project_ids is not None:
-        query = query.where(BucketRow.project_id.in_(project_ids))
-    return session.scalars(query).all()

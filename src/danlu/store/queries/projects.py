@@ -1,16 +1,21 @@
-"""Projects, their members and buckets in SQL; the plainest of it is in `people`."""
+"""Projects and their members in SQL; the plainest of it is in `people`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.states import JobState, is_over
+from danlu.store.queries import used_names
+from danlu.store.queries.used_names import UsedKind
+from danlu.store.sql.audit_tables import AuditRow
 from danlu.store.sql.database import num_changed
-from danlu.store.sql.tables import AuditRow, BlobOwnerRow, BucketRow, JobRow, MemberRow, ProjectRow, UserRow
+from danlu.store.sql.run_tables import RunRow
+from danlu.store.sql.tables import BlobOwnerRow, JobRow, MemberRow, ProjectRow, UserRow
 
 _OPEN = [state.value for state in JobState if not is_over(state)]
 
@@ -45,15 +50,20 @@ def archived_ids(session: Session) -> frozenset[int]:
     return frozenset(session.scalars(select(ProjectRow.id).where(ProjectRow.archived_at.is_not(None))))
 
 
-def delete_project(session: Session, project_id: int) -> None:
-    """Members and what is known of sent bytes go with it; its story stays, for admins.
+def change_project(session: Session, row: ProjectRow, **values: Any) -> None:
+    """Raise IntegrityError when the name is taken."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    session.flush()
 
-    SQLite may give the number to another project later, whose owners must not read that story.
-    """
-    session.execute(update(AuditRow).where(AuditRow.project_id == project_id).values(project_id=None))
-    session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id))
-    session.execute(delete(MemberRow).where(MemberRow.project_id == project_id))
-    session.execute(delete(ProjectRow).where(ProjectRow.id == project_id))
+
+def delete_project(session: Session, row: ProjectRow, *, at: datetime) -> None:
+    """Members and what is known of sent bytes go with it; its story stays, for admins. Its name and id stay used."""
+    used_names.remember(session, UsedKind.PROJECT, row.name, project_id=row.id, at=at)
+    session.execute(update(AuditRow).where(AuditRow.project_id == row.id).values(project_id=None))
+    session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == row.id))
+    session.execute(delete(MemberRow).where(MemberRow.project_id == row.id))
+    session.execute(delete(ProjectRow).where(ProjectRow.id == row.id))
 
 
 def members(session: Session, project_id: int) -> list[Member]:
@@ -83,6 +93,11 @@ def roles_by_name(session: Session, user_id: int) -> dict[str, str]:
     return dict(session.execute(query.where(MemberRow.user_id == user_id)).all())
 
 
+def num_runs(session: Session, project_id: int) -> int:
+    """Those in the bin as well."""
+    return session.scalar(select(func.count()).where(RunRow.project_id == project_id)) or 0
+
+
 def num_jobs(session: Session, project_id: int, *, is_open: bool = False) -> int:
     query = select(func.count()).select_from(JobRow).where(JobRow.project_id == project_id)
     if is_open:
@@ -98,11 +113,3 @@ def open_jobs_of(session: Session, user_id: int) -> Sequence[JobRow]:
 def open_jobs_writing_to(session: Session, bucket: str) -> Sequence[str]:
     query = select(JobRow.id).where(JobRow.state.in_(_OPEN), JobRow.output.startswith(f"store://{bucket}/"))
     return session.scalars(query.order_by(JobRow.id).limit(10)).all()
-
-
-def move_bucket(session: Session, name: str, project_id: int) -> None:
-    session.execute(update(BucketRow).where(BucketRow.name == name).values(project_id=project_id))
-
-
-def delete_bucket(session: Session, name: str) -> None:
-    session.execute(delete(BucketRow).where(BucketRow.name == name))

@@ -48,6 +48,8 @@ class Database:
         # wait sleep in growing steps
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[object] = threading.Lock() if self.is_sqlite else nullcontext()
+        self.on_commit: set[Callable[[], None]] = set()
+        """Called after each commit of this process, in the thread that wrote; must return at once and not raise."""
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -65,6 +67,8 @@ class Database:
                 session.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
             yield session
             session.commit()
+        for tell in tuple(self.on_commit):
+            tell()
 
     def read(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         with self.reading() as session:

@@ -51,6 +51,8 @@ class ModelVersionRow(Base):
     bucket: Mapped[str | None] = mapped_column(String(63))
     """Where its files are, with `key`; None when they are those of an artifact."""
 
+    bucket_id: Mapped[str] = mapped_column(String(32), default="", server_default="")
+
     key: Mapped[str] = mapped_column(Text, default="")
     is_copied: Mapped[bool] = mapped_column(default=False)
     """Whether the files there are its own."""

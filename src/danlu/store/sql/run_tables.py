@@ -110,18 +110,18 @@ class JournalRow(Base):
     offset: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes that are durable."""
 
-    noted: Mapped[int] = mapped_column(BigInteger, default=0)
-    """Bytes that are counted in the series and the run."""
+    ingested: Mapped[int] = mapped_column("noted", BigInteger, default=0)
+    """Bytes that the series and the run hold; the column keeps its first name."""
 
     built: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes whose points are in packs."""
 
-    noted_branch: Mapped[int] = mapped_column(default=1)
-    """Branch of the points that come next, at `noted`."""
+    ingested_branch: Mapped[int] = mapped_column("noted_branch", default=1)
+    """Branch of the points that come next, at `ingested`."""
 
     built_branch: Mapped[int] = mapped_column(default=1)
     layouts: Mapped[dict[str, Any]]
-    """Number -> [type, names], of all rows before `noted`."""
+    """Number -> [type, names], of all rows before `ingested`."""
 
     branch: Mapped[int] = mapped_column(default=1)
     """The one it began with."""

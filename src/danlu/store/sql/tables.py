@@ -46,6 +46,10 @@ class UserRow(Base):
     signed_in_at: Mapped[datetime | None]
     """The last time; None for somebody who was invited and has not come yet."""
 
+    default_project_id: Mapped[int | None]
+    """Where jobs go that name no project: the first one that somebody joins, until they choose another. No foreign
+    key: ids of projects are not given twice, and one that is gone is told when it is used."""
+
 
 class RegistrationRow(Base):
     """Somebody who asks to be let in. Names may be asked for twice: who decides sees it, who asks learns nothing."""
@@ -94,32 +98,6 @@ class FamiliarRow(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     address: Mapped[str] = mapped_column(String(64), primary_key=True)
     last_at: Mapped[datetime]
-
-
-class AuditRow(Base):
-    """Who changed what, when and from where. Rows refer to nothing: they outlive what they tell of."""
-
-    __tablename__ = "audit_events"
-    __table_args__ = (
-        Index("audit_by_actor", "actor", "id"),
-        Index("audit_by_object", "object", "id"),
-        Index("audit_by_project", "project_id", "id"),
-        Index("audit_by_time", "at", "id"),
-    )
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    at: Mapped[datetime]
-    actor: Mapped[str] = mapped_column(String(100))
-    """A person's name, a job's id, or nothing for somebody who is not signed in."""
-
-    action: Mapped[str] = mapped_column(String(40))
-    object: Mapped[str] = mapped_column(String(200))
-    project_id: Mapped[int | None]
-    address: Mapped[str] = mapped_column(String(64))
-    via: Mapped[str] = mapped_column(String(60))
-    details: Mapped[dict[str, Any]]
-    count: Mapped[int] = mapped_column(default=1)
-    """How many of the same kind in a row this stands for."""
 
 
 class ApiKeyRow(Base):
@@ -193,6 +171,12 @@ class BucketRow(Base):
     __tablename__ = "buckets"
 
     name: Mapped[str] = mapped_column(String(63), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), default="", server_default="")
+    """Random, and never given twice: rights to a bucket do not pass to another one of its name."""
+
+    place: Mapped[str] = mapped_column(String(63), default="", server_default="")
+    """Where its objects lie in the object store: its name, or another word when that place was used before."""
+
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
     created_at: Mapped[datetime]
 
@@ -207,6 +191,10 @@ class UploadRow(Base):
     """Who may go on with it: a user or an attempt."""
 
     bucket: Mapped[str] = mapped_column(String(63))
+    bucket_id: Mapped[str] = mapped_column(String(32), default="", server_default="")
+    place: Mapped[str] = mapped_column(String(63), default="", server_default="")
+    """Of the bucket, as `bucket_id`, when the upload began."""
+
     key: Mapped[str] = mapped_column(Text)
     size: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
@@ -261,6 +249,9 @@ class JobRow(Base):
 
     sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
     output: Mapped[str] = mapped_column(Text)
+    bucket_ids: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Name -> id of the buckets that it reads and writes, as they were when its owner's rights were checked."""
+
     state: Mapped[str] = mapped_column(String(20))
     desired: Mapped[str] = mapped_column(String(20))
     reason_code: Mapped[str] = mapped_column(String(40))

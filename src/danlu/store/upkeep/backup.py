@@ -20,18 +20,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
-
 from danlu import __version__
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath
 from danlu.store.metrics.packs import BUCKET as METRICS
 from danlu.store.objects.base import ObjectInfo, Objects
 from danlu.store.objects.blobs import BUCKET as BLOBS
+from danlu.store.queries import buckets
 from danlu.store.queries.facts import restate
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
-from danlu.store.sql.tables import BucketRow
 from danlu.store.upkeep import dump
 
 FORMAT = 1
@@ -137,9 +135,10 @@ def all_objects(objects: Objects, bucket: str) -> Iterator[ObjectInfo]:
         after = page.next
 
 
-def bucket_names(database: Database) -> Sequence[str]:
+def bucket_places(database: Database) -> Sequence[str]:
+    """Where the objects of all buckets lie in the object store."""
     with database.reading() as session:
-        return session.scalars(select(BucketRow.name).order_by(BucketRow.name)).all()
+        return [buckets.place_of(row) for row in buckets.list_buckets(session, None)]
 
 
 def _write(
@@ -158,7 +157,7 @@ def _write(
     num_objects = num_bytes = 0
     with archive.open("objects.jsonl", "w", force_zip64=True) as file:
         for home, objects, bucket in (
-            *(("store", stores.objects, name) for name in bucket_names(database)),
+            *(("store", stores.objects, name) for name in bucket_places(database)),
             *(("server", stores.inner, name) for name in INNER_BUCKETS),
         ):
             for info in all_objects(objects, bucket):

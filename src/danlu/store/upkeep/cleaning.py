@@ -27,6 +27,7 @@ from danlu.store.objects.blobs import BUCKET, GOING, TOUCH, Blobs
 from danlu.store.objects.uploads import Uploads
 from danlu.store.queries import artifacts, attempts, jobs
 from danlu.store.sql.database import Database
+from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
 from danlu.store.sql.template_tables import TemplateRow
 
@@ -226,6 +227,7 @@ def finish_removal(places: Places, digest: str) -> None:
             _keep(rows)
             return
         session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.digest == digest))
+        session.execute(delete(TreeRow).where(TreeRow.digest == digest))
         session.flush()
         places.inner.delete(StorePath(BUCKET, f"{digest[:2]}/{digest}"))
 

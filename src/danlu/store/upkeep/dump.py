@@ -16,17 +16,9 @@ from sqlalchemy import Column, LargeBinary, Table, bindparam, func, inspect, sel
 from sqlalchemy.orm import Session
 
 from danlu.errors import Conflict, InvalidInput
-from danlu.store.sql import (  # noqa: F401  their tables are part of the whole
-    artifact_tables,
-    catalog_tables,
-    flow_tables,
-    model_tables,
-    node_tables,
-    run_tables,
-    template_tables,
-)
 from danlu.store.sql.database import Database
-from danlu.store.sql.tables import Base, UtcDateTime
+from danlu.store.sql.schema import METADATA
+from danlu.store.sql.tables import UtcDateTime
 
 BATCH = 500
 VERSION_TABLE = "alembic_version"
@@ -46,10 +38,10 @@ def revision(session: Session) -> str:
 def dump(session: Session) -> Iterator[TableDump]:
     """All tables, those that others refer to first. Each one's rows must be read before the next is asked for."""
     there = set(inspect(session.connection()).get_table_names()) - {VERSION_TABLE}
-    unknown = sorted(there - set(Base.metadata.tables))
+    unknown = sorted(there - set(METADATA.tables))
     if unknown:  # rows that are left out without a word would be missed only when it is too late
         raise InvalidInput(f"this version of Danlu does not know the table {unknown[0]!r}; use a newer one")
-    for table in Base.metadata.sorted_tables:
+    for table in METADATA.sorted_tables:
         yield TableDump(table.name, [column.name for column in table.columns], _rows(session, table))
 
 
@@ -57,7 +49,7 @@ def load(session: Session, tables: Iterable[TableDump]) -> dict[str, int]:
     """Write rows into tables that have none; return how many each got."""
     counts = {}
     for found in tables:
-        table = Base.metadata.tables.get(found.name)
+        table = METADATA.tables.get(found.name)
         if table is None:
             raise InvalidInput(f"this version of Danlu has no table {found.name!r}; use the version that wrote it")
         counts[found.name] = _insert(session, table, found)
@@ -69,7 +61,7 @@ def check_empty(database: Database) -> None:
     """Raise Conflict when there is anything that rows could clash with."""
     known = set(inspect(database.engine).get_table_names())
     with database.reading() as session:
-        for table in Base.metadata.sorted_tables:
+        for table in METADATA.sorted_tables:
             if table.name in known and session.scalar(select(func.count()).select_from(table)):
                 raise Conflict(f"the database has rows in {table.name!r} already; give an empty one")
 

@@ -14,7 +14,7 @@ from danlu.store.queries.facts import MOVED, restate
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
 from danlu.store.upkeep import dump
-from danlu.store.upkeep.backup import INNER_BUCKETS, Stores, all_objects, bucket_names
+from danlu.store.upkeep.backup import INNER_BUCKETS, Stores, all_objects, bucket_places
 
 NUM_PARALLEL = 8
 
@@ -31,7 +31,7 @@ class CopyReport:
 def copy_objects(database: Database, source: Stores, target: Stores, said: Callable[[int], None]) -> CopyReport:
     """Copy all objects and blobs that the target has not got. Broken off, it goes on the next time."""
     num_copied = num_there = num_bytes = 0
-    moves = [(source.objects, target.objects, name) for name in bucket_names(database)]
+    moves = [(source.objects, target.objects, name) for name in bucket_places(database)]
     moves += [(source.inner, target.inner, name) for name in INNER_BUCKETS]
     with ThreadPoolExecutor(NUM_PARALLEL) as pool:
         for here, there, bucket in moves:

@@ -9,6 +9,7 @@ import {
 } from "@/api/flavors";
 import { Button } from "@/parts/Button";
 import type { Column } from "@/parts/DataTable";
+import { ProblemLine } from "@/parts/Empty";
 import { shapeOf } from "@/parts/flavor";
 import { useMessages } from "@/parts/Messages";
 import { PerHour } from "@/parts/money";
@@ -42,8 +43,9 @@ export function FlavorsTab() {
 function AddSuggested() {
   const { flavors: texts } = useTexts();
   const { say, complain } = useMessages();
-  const { data } = useQuery(suggestionsQuery);
+  const { data, error, refetch } = useQuery(suggestionsQuery);
   const make = useMakeFlavors();
+  if (error) return <ProblemLine error={error} onRetry={() => void refetch()} />;
   if (!data?.length) return null;
   return (
     <Button

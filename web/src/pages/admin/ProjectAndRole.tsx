@@ -1,16 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { ROLES } from "@/api/people";
-import { projectsQuery } from "@/frame/ProjectPicker";
+import { projectsQuery, ROLES } from "@/api/people";
+import { ProblemLine } from "@/parts/Empty";
 import { SelectField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
 
 /** Which project somebody comes into, and as what: the fields `project` and `role` of a form. */
 export function ProjectAndRole(props: { wrong?: string }) {
   const { admin: texts } = useTexts();
-  const { data } = useQuery(projectsQuery);
-  const names = (data?.items ?? []).filter((one) => !one.is_archived).map((one) => one.name);
+  const { data, error, refetch } = useQuery(projectsQuery);
+  const names = (data ?? []).filter((one) => !one.is_archived).map((one) => one.name);
   return (
     <>
+      {error && <ProblemLine error={error} onRetry={() => void refetch()} />}
       <SelectField
         label={texts.project}
         name="project"

@@ -9,6 +9,7 @@ import {
 } from "@/api/people";
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
+import { Description } from "@/parts/Description";
 import { Confirm, FormDialog } from "@/parts/Dialog";
 import { TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
@@ -45,7 +46,7 @@ export function Registrations() {
                         {[one.full_name, one.email].filter(Boolean).join(" · ")}
                       </span>
                     </p>
-                    {one.note && <p className="wrap">{one.note}</p>}
+                    <Description text={one.note} />
                     <p className="faint small">
                       <Ago at={one.created_at} /> · {texts.from} {one.issuer ?? one.address}
                     </p>

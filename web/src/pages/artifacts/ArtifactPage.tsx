@@ -11,6 +11,7 @@ import {
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
+import { Description } from "@/parts/Description";
 import { Confirm, FormDialog } from "@/parts/Dialog";
 import { Loading, Problem } from "@/parts/Empty";
 import { AreaField, TextField } from "@/parts/Field";
@@ -65,7 +66,7 @@ export function ArtifactPage() {
           version.labels?.length && [texts.labels, version.labels.join(", ")],
         ]}
       />
-      {version.description && <p className="wrap">{version.description}</p>}
+      <Description text={version.description} />
       <Tabs
         label={version.name}
         tabs={[
@@ -84,13 +85,15 @@ export function ArtifactPage() {
 
 function Versions(props: { version: Version }) {
   const { artifacts: texts } = useTexts();
-  const { data, error } = useQuery(versionsQuery(props.version.name, props.version.project));
-  if (error) return <Problem error={error} />;
+  const { data, error, refetch } = useQuery(
+    versionsQuery(props.version.name, props.version.project),
+  );
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <DataTable
       label={texts.versions}
-      rows={data.items}
+      rows={data}
       rowId={(row) => row.id}
       columns={[
         {

@@ -9,14 +9,9 @@ import { Empty } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
 import { Found, More } from "@/parts/Found";
 import { showBytes } from "@/parts/numbers";
+import { KEEP_ARTIFACT } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
-
-const EXAMPLE = `run = track.start("mnist")
-model = track.artifact("mnist-model")
-model.add_file("model.pt")
-run.mark_output(model)
-run.finish()`;
 
 export function ArtifactsPage() {
   const all = useTexts();
@@ -58,7 +53,7 @@ export function ArtifactsPage() {
               {search.q === undefined ? (
                 <Empty icon="file" title={texts.emptyTitle}>
                   <p>{texts.emptyText}</p>
-                  <Code text={EXAMPLE} />
+                  <Code text={KEEP_ARTIFACT} />
                 </Empty>
               ) : (
                 <Empty icon="filter" title={texts.noMatch} />

@@ -10,6 +10,8 @@ import { SearchField } from "@/parts/Field";
 import { FilePreview } from "@/parts/FilePreview";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
+import { downloadArtifact } from "@/parts/snippets";
+import { saveAs } from "@/parts/saving";
 import { useTexts } from "@/texts/language";
 
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -104,10 +106,7 @@ export function Files(props: { version: Version }) {
       )}
       <section>
         <h3>{texts.fetch}</h3>
-        <Code
-          text={`danlu artifacts download ${version.name}:${String(version.version)}`}
-          label={texts.fetch}
-        />
+        <Code text={downloadArtifact(version)} label={texts.fetch} />
       </section>
       {shown && (
         <FileDialog
@@ -130,14 +129,7 @@ function FileDialog(props: { version: Version; file: ManifestFile; onClose: () =
   const save = async () => {
     setIsBusy(true);
     try {
-      const address = URL.createObjectURL(new Blob([await readFile(version.id, file)]));
-      const link = document.createElement("a");
-      link.href = address;
-      link.download = file.path.slice(file.path.lastIndexOf("/") + 1);
-      link.click();
-      setTimeout(() => {
-        URL.revokeObjectURL(address);
-      }, 10_000);
+      saveAs(new Blob([await readFile(version.id, file)]), file.path);
     } catch (error) {
       complain(error);
     }
@@ -154,7 +146,7 @@ function FileDialog(props: { version: Version; file: ManifestFile; onClose: () =
       {file.size > MOST_BYTES && (
         <>
           <p className="muted">{texts.tooLarge}</p>
-          <Code text={`danlu artifacts download ${version.name}:${String(version.version)}`} />
+          <Code text={downloadArtifact(version)} />
         </>
       )}
       <div className="actions">

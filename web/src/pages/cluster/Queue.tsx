@@ -4,7 +4,7 @@ import { api, ok, type Schemas } from "@/api/client";
 import { useJobs, type JobSummary } from "@/api/jobs";
 import { useProject } from "@/frame/ProjectPicker";
 import { DataTable, type Column } from "@/parts/DataTable";
-import { Found } from "@/parts/Found";
+import { Found, Incomplete } from "@/parts/Found";
 import { Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { inOrder } from "./order";
@@ -74,6 +74,7 @@ export function Queue() {
         <h2>{texts.queue}</h2>
         <span className="muted small">{texts.queueText}</span>
       </div>
+      <Incomplete rest={found.rest} count={found.data?.items.length ?? 0} />
       <Found of={found} lines={3}>
         {() =>
           rows.length ? (
@@ -108,6 +109,7 @@ export function Running() {
       <div className="panel-head">
         <h2>{texts.running}</h2>
       </div>
+      <Incomplete rest={found.rest} count={found.data?.items.length ?? 0} />
       <Found of={found} lines={3}>
         {() =>
           rows.length ? (

@@ -7,6 +7,7 @@ import { Notice } from "@/parts/Empty";
 import { Found } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Listing } from "@/parts/Listing";
+import { runExample } from "@/parts/snippets";
 import { useSpeech, useTexts } from "@/texts/language";
 import { Fitness } from "./Fitness";
 import { tagName } from "./tags";
@@ -78,7 +79,11 @@ function Shown(props: { example: Example }) {
               <h2>{texts.fromShell}</h2>
             </div>
             <div className="panel-body">
-              <Code text={shellLines(example)} isWrapped label={texts.fromShell} />
+              <Code
+                text={runExample(example.name, example.is_job)}
+                isWrapped
+                label={texts.fromShell}
+              />
             </div>
           </section>
         </aside>
@@ -153,9 +158,4 @@ function Files(props: { example: Example }) {
 function firstOf(files: Example["files"]): Example["files"][number] | undefined {
   const order = [/train\.py$/, /\.py$/, /\.sh$/, /./];
   return order.map((one) => files.find((file) => one.test(file.path))).find((file) => file);
-}
-
-function shellLines({ name, is_job }: Example): string {
-  const copy = `danlu examples copy ${name} my-${name.replaceAll("_", "-")}`;
-  return is_job ? `danlu examples run ${name}\n${copy}` : copy;
 }

@@ -6,8 +6,9 @@ import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { DataTable, sorted, sortOf, sortText } from "@/parts/DataTable";
 import { Empty, Notice } from "@/parts/Empty";
-import { Found } from "@/parts/Found";
+import { Found, Incomplete } from "@/parts/Found";
 import { Live } from "@/parts/Live";
+import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import { ColumnPicker } from "./ColumnPicker";
 import { ownColumns, usualColumns, valueColumn } from "./columns";
@@ -17,10 +18,6 @@ import { FolderTree } from "./FolderTree";
 import { RunActions } from "./RunActions";
 import styles from "./experiments.module.css";
 
-const EXAMPLE = `from danlu import track
-
-run = track.start("mnist", hparams={"lr": 0.1})
-run.log("train", {"loss": 0.5}, step=1)`;
 const NONE: readonly RunSummary[] = [];
 
 export function ExperimentsPage() {
@@ -59,6 +56,8 @@ export function ExperimentsPage() {
   const selected = rows.filter((run) => chosen.has(run.id));
   const isBin = search.bin ?? false;
   const isWrong = found.error !== null && isFilterProblem(found.error);
+  const { rest } = found;
+  const isLoadingRest = found.data && !isWrong && !rest.isComplete && !rest.isFull && !rest.error;
 
   return (
     <div className="page">
@@ -66,7 +65,7 @@ export function ExperimentsPage() {
         <h1>{texts.title}</h1>
         <span className="muted number">
           {found.data && !found.error && texts.count(rows.length)}
-          {found.data && !found.isComplete && !isWrong && ` · ${common.loadingMore}`}
+          {isLoadingRest && ` · ${common.loadingMore}`}
         </span>
         {!isWrong && <Live state={found.stream} />}
       </div>
@@ -99,6 +98,7 @@ export function ExperimentsPage() {
               />
             )}
           </div>
+          <Incomplete rest={rest} count={items.length} />
           {isWrong && <FilterProblem error={found.error} />}
           {!isWrong && (
             <Found of={found} lines={10}>
@@ -153,7 +153,7 @@ function NoRuns(props: { isFiltered: boolean; isBin: boolean; onClear: () => voi
   return (
     <Empty icon="experiments" title={texts.emptyTitle}>
       <p>{texts.emptyText}</p>
-      <Code text={EXAMPLE} />
+      <Code text={LOG_METRICS} />
     </Empty>
   );
 }

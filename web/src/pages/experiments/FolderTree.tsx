@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { foldersQuery } from "@/api/runs";
 import { useProject } from "@/frame/ProjectPicker";
+import { ProblemLine } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { useTexts } from "@/texts/language";
 import { folderTree, shownNodes } from "./folders";
@@ -12,7 +13,7 @@ import styles from "./experiments.module.css";
 export function FolderTree(props: { folder: string | undefined; isBin: boolean }) {
   const { runs: texts, common } = useTexts();
   const project = useProject();
-  const { data } = useQuery(foldersQuery);
+  const { data, error, refetch } = useQuery(foldersQuery);
   const root = useMemo(() => folderTree(data ?? [], project), [data, project]);
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const isOpen = (path: string) =>
@@ -26,6 +27,7 @@ export function FolderTree(props: { folder: string | undefined; isBin: boolean }
         isChosen={props.folder === undefined && !props.isBin}
         count={root.numRuns}
       />
+      {error && <ProblemLine error={error} onRetry={() => void refetch()} />}
       {shownNodes(root, isOpen).map(({ node, depth }) => (
         <div
           key={node.path}

@@ -7,6 +7,7 @@ import { Live } from "@/parts/Live";
 import { Cost, PerHour } from "@/parts/money";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
+import { visibleLine } from "@/foreign/visible";
 import { useTexts } from "@/texts/language";
 import { JobActions } from "./JobActions";
 import styles from "./job.module.css";
@@ -17,7 +18,7 @@ export function JobPage() {
   const name = job?.name;
   useEffect(() => {
     if (name === undefined) return undefined;
-    document.title = `${name} · Danlu`;
+    document.title = `${visibleLine(name)} · Danlu`;
     return () => {
       document.title = "Danlu";
     };

@@ -4,20 +4,18 @@ import { useRuns, type RunSummary } from "@/api/runs";
 import { SYSTEM } from "@/parts/chart/groups";
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { Code } from "@/parts/Code";
-import { Empty, Loading, Problem } from "@/parts/Empty";
+import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { Incomplete } from "@/parts/Found";
+import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import { useLoadedJob } from "./loaded";
 
 const MOST_RUNS = 50;
-const EXAMPLE = `from danlu import track
-
-run = track.start()
-run.log("train", {"loss": loss}, step=step)`;
 
 /** The metrics of the runs that the job has made. */
 export function MetricsTab() {
   const job = useLoadedJob();
-  const { job: texts } = useTexts();
+  const { job: texts, common } = useTexts();
   const view = useSearch({ from: "/inside/jobs/$id/metrics" });
   const navigate = useNavigate({ from: "/jobs/$id/metrics" });
   const found = useRuns({ job: job.id });
@@ -30,7 +28,7 @@ export function MetricsTab() {
       <div className="panel">
         <Empty icon="chart" title={texts.noMetricsTitle}>
           <p>{texts.noMetrics}</p>
-          <Code text={EXAMPLE} />
+          <Code text={LOG_METRICS} />
         </Empty>
       </div>
     );
@@ -40,6 +38,8 @@ export function MetricsTab() {
     .reduce((sum, metric) => sum + metric.num_points, 0);
   return (
     <>
+      <Incomplete rest={found.rest} count={found.data.items.length} />
+      {found.data.items.length > MOST_RUNS && <Notice>{common.newestOnly(MOST_RUNS)}</Notice>}
       <div className="toolbar">
         {runs.slice(0, 5).map((run) => (
           <Link key={run.id} to="/experiments/$id" params={{ id: run.id }}>

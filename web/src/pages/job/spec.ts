@@ -1,3 +1,4 @@
+import { hiddenIn, withoutHidden } from "@/foreign/visible";
 import { shellLine } from "@/parts/shell";
 
 /** The command in words, of one that is a list as well. */
@@ -68,11 +69,17 @@ const WORDS = /^(true|false|null|yes|no|on|off|y|n|~)$/i;
 
 function scalar(value: Plain, indent: string): string {
   if (typeof value !== "string") return JSON.stringify(value);
-  if (value.includes("\n") && !/^\s|[^\S\n]\n|\t/.test(value)) {
+  const isPrintable = !hiddenIn(value).length;
+  if (isPrintable && value.includes("\n") && !/^\s|[^\S\n](\n|$)|\t/.test(value)) {
     const lines = value.replace(/\n$/, "").split("\n");
-    const head = value.endsWith("\n") ? "|" : "|-";
+    const head = value.endsWith("\n\n") ? "|+" : value.endsWith("\n") ? "|" : "|-";
     return [head, ...lines.map((line) => (line ? `${indent}  ${line}` : ""))].join("\n");
   }
   if (PLAIN.test(value) && !WORDS.test(value) && !value.endsWith(" ")) return value;
-  return JSON.stringify(value);
+  return withoutHidden(JSON.stringify(value), asYamlEscape);
+}
+
+function asYamlEscape(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
 }

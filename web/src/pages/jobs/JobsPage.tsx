@@ -8,10 +8,11 @@ import { Code } from "@/parts/Code";
 import { DataTable, sorted, sortOf, sortText, type Sort } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { CheckField, SearchField } from "@/parts/Field";
-import { Found } from "@/parts/Found";
+import { Found, Incomplete } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Menu } from "@/parts/Menu";
+import { RUN_COMMAND } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import { BulkActions } from "./BulkActions";
 import { jobColumns, SHOWN_AT_FIRST } from "./columns";
@@ -47,6 +48,8 @@ export function JobsPage() {
   };
   const isFiltered = Boolean(search.state ?? search.q ?? search.owner ?? project);
   const total = found.data?.items.length ?? 0;
+  const { rest } = found;
+  const isLoadingRest = found.data && !rest.isComplete && !rest.isFull && !rest.error;
   const selected = rows.filter((row) => chosen.has(row.id));
 
   return (
@@ -57,7 +60,7 @@ export function JobsPage() {
         <span className="muted number">
           {found.data &&
             (rows.length === total ? texts.count(total) : texts.countOf(rows.length, total))}
-          {found.data && !found.isComplete && ` · ${common.loadingMore}`}
+          {isLoadingRest && ` · ${common.loadingMore}`}
         </span>
         <div className="actions">
           <Link to="/submit" className={buttonClass("primary")}>
@@ -131,6 +134,7 @@ export function JobsPage() {
           />
         )}
       </div>
+      <Incomplete rest={rest} count={total} />
       <Found of={found} lines={10}>
         {() =>
           rows.length ? (
@@ -176,7 +180,7 @@ export function JobsPage() {
                 }
               >
                 <p>{texts.emptyText}</p>
-                <Code text="danlu run -- python train.py" />
+                <Code text={RUN_COMMAND} />
               </Empty>
             </div>
           )

@@ -4,8 +4,10 @@ import { useState } from "react";
 import { modelQuery, modelVersionsQuery, type Model, type ModelVersion } from "@/api/models";
 import { Button } from "@/parts/Button";
 import { DataTable, type Column } from "@/parts/DataTable";
+import { Description } from "@/parts/Description";
 import { Loading, Problem } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
+import { Found } from "@/parts/Found";
 import { Flow } from "@/parts/flow/Flow";
 import { showBytes, showNumber } from "@/parts/numbers";
 import { RegisterModel } from "@/parts/RegisterModel";
@@ -22,10 +24,10 @@ export function ModelPage() {
   const { models: texts } = useTexts();
   const key = { model: name, project };
   const { data: model, error, refetch } = useQuery(modelQuery(key));
-  const { data: versions } = useQuery(modelVersionsQuery(key));
+  const listed = useQuery(modelVersionsQuery(key));
   const [isRegistering, setIsRegistering] = useState(false);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
-  if (!model || !versions) return <Loading lines={6} />;
+  if (!model) return <Loading lines={6} />;
   return (
     <div className="page">
       <div className="page-head">
@@ -53,12 +55,16 @@ export function ModelPage() {
           ...Object.entries(model.tags ?? {}),
         ]}
       />
-      {model.description && <p className="wrap">{model.description}</p>}
-      {versions.items.length ? (
-        <Parts model={model} versions={versions.items} />
-      ) : (
-        <p className="muted">{texts.none}</p>
-      )}
+      <Description text={model.description} />
+      <Found of={listed} lines={6}>
+        {(versions) =>
+          versions.length ? (
+            <Parts model={model} versions={versions} />
+          ) : (
+            <p className="muted">{texts.none}</p>
+          )
+        }
+      </Found>
       {isRegistering && (
         <RegisterModel
           name={model.name}

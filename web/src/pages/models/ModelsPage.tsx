@@ -10,6 +10,7 @@ import { Empty } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
 import { Found, More } from "@/parts/Found";
 import { RegisterModel } from "@/parts/RegisterModel";
+import { REGISTER_MODEL } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
 
@@ -65,7 +66,7 @@ export function ModelsPage() {
               {search.q === undefined ? (
                 <Empty icon="models" title={texts.emptyTitle}>
                   <p>{texts.emptyText}</p>
-                  <Code text="danlu models register mnist --job train-…" />
+                  <Code text={REGISTER_MODEL} />
                 </Empty>
               ) : (
                 <Empty icon="filter" title={texts.noMatch} />

@@ -2,9 +2,11 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { ModelVersion } from "@/api/models";
 import { Code } from "@/parts/Code";
+import { Description } from "@/parts/Description";
 import { Facts } from "@/parts/Facts";
 import { storePlace } from "@/parts/flow/links";
 import { flatten, showBytes, showValue } from "@/parts/numbers";
+import { downloadModel } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import styles from "./models.module.css";
@@ -51,7 +53,7 @@ export function VersionDetails(props: { version: ModelVersion }) {
         ]}
       />
       <p className="muted">{version.is_copied ? texts.copied : texts.notCopied}</p>
-      {version.description && <p className="wrap">{version.description}</p>}
+      <Description text={version.description} />
       <div className={styles.columns}>
         <Values title={texts.metrics} values={version.metrics ?? {}} />
         <Values title={texts.hparams} values={flatten(version.hparams ?? {})} />
@@ -68,10 +70,7 @@ export function VersionDetails(props: { version: ModelVersion }) {
       </div>
       <section>
         <h3>{texts.use}</h3>
-        <Code
-          text={`danlu models download ${version.model}:${String(version.version)}`}
-          label={texts.use}
-        />
+        <Code text={downloadModel(version)} label={texts.use} />
       </section>
     </>
   );

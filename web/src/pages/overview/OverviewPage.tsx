@@ -5,10 +5,11 @@ import { useProject } from "@/frame/ProjectPicker";
 import { buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Empty } from "@/parts/Empty";
-import { Found } from "@/parts/Found";
+import { Found, Incomplete } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Reason } from "@/parts/Reason";
+import { RUN_COMMAND } from "@/parts/snippets";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
@@ -47,6 +48,7 @@ export function OverviewPage() {
               <h2>{texts.mine}</h2>
               <Link to="/jobs">{texts.allJobs}</Link>
             </div>
+            <Incomplete rest={found.rest} count={found.data?.items.length ?? 0} />
             <Found of={found}>
               {() => (open.length ? <JobLines jobs={open.slice(0, MOST_OPEN)} /> : <NoJobs />)}
             </Found>
@@ -132,7 +134,7 @@ function NoJobs() {
       }
     >
       <p>{texts.noneText}</p>
-      <Code text="danlu run -- python train.py" />
+      <Code text={RUN_COMMAND} />
     </Empty>
   );
 }

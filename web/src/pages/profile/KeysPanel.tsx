@@ -9,6 +9,7 @@ import { Notice } from "@/parts/Empty";
 import { TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
+import { exportKey } from "@/parts/snippets";
 import { Ago, Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 
@@ -130,10 +131,7 @@ function MakeKey(props: { onClose: () => void }) {
         <Notice kind="wait">{texts.madeText}</Notice>
         <Code text={make.data.api_key} isWrapped label={texts.madeTitle} />
         <p>{texts.madeUse}</p>
-        <Code
-          text={`export DANLU_URL=${location.origin}\nexport DANLU_API_KEY=${make.data.api_key}`}
-          label={texts.madeUse}
-        />
+        <Code text={exportKey(location.origin, make.data.api_key)} label={texts.madeUse} />
         <div className="actions">
           <Button kind="primary" onClick={props.onClose}>
             {common.close}

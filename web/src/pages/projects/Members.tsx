@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import type { Schemas } from "@/api/client";
+import { useInviteMember } from "@/api/invitations";
 import { ROLES, usersQuery, useRemoveMember, useSetMember, type Role } from "@/api/people";
 import { useMe } from "@/api/session";
 import { Button } from "@/parts/Button";
@@ -8,6 +9,7 @@ import { DataTable } from "@/parts/DataTable";
 import { Confirm } from "@/parts/Dialog";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
+import { Invited } from "./Invitations";
 
 type Project = Schemas["ProjectOut"];
 
@@ -23,6 +25,7 @@ export function Members(props: { project: Project; isOwner: boolean }) {
   return (
     <>
       {isOwner && <AddMember project={project} />}
+      {isOwner && <Invited project={project.name} />}
       <DataTable
         label={texts.members}
         rows={project.members}
@@ -122,18 +125,22 @@ function AddMember(props: { project: Project }) {
   const { admin: texts } = useTexts();
   const { say, complain } = useMessages();
   const { data: users } = useQuery(usersQuery);
+  const { is_admin: isAdmin } = useMe();
   const set = useSetMember();
+  const invite = useInviteMember();
   const known = new Set(props.project.members.map((member) => member.name));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     const data = new FormData(form);
     const user = String(data.get("user")).trim();
-    set.mutate(
+    // an admin adds people; owners ask them, and are not told whether there is such a person
+    const change = isAdmin ? set : invite;
+    change.mutate(
       { project: props.project.name, user, role: String(data.get("role")) as Role },
       {
         onSuccess: () => {
-          say(texts.added(user));
+          say(isAdmin ? texts.added(user) : texts.invitationSent(user));
           form.reset();
         },
         onError: complain,
@@ -168,8 +175,8 @@ function AddMember(props: { project: Project }) {
           </option>
         ))}
       </select>
-      <Button type="submit" icon="plus" isBusy={set.isPending}>
-        {texts.addMember}
+      <Button type="submit" icon="plus" isBusy={set.isPending || invite.isPending}>
+        {isAdmin ? texts.addMember : texts.inviteMember}
       </Button>
     </form>
   );

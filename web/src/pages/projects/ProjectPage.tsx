@@ -4,6 +4,7 @@ import { useState } from "react";
 import { projectQuery, useChangeProject, useDeleteProject } from "@/api/people";
 import { useMe } from "@/api/session";
 import { Button } from "@/parts/Button";
+import { Description } from "@/parts/Description";
 import { Confirm } from "@/parts/Dialog";
 import { Loading, Problem } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
@@ -30,7 +31,7 @@ export function ProjectPage() {
         {project.is_archived && <span className="tag">{texts.archived}</span>}
         {isOwner && <ProjectActions name={project.name} isArchived={project.is_archived} />}
       </div>
-      {project.description && <p className="wrap">{project.description}</p>}
+      <Description text={project.description} />
       <Facts
         items={[
           [texts.projectJobs, texts.jobs(project.num_jobs, project.num_open_jobs)],

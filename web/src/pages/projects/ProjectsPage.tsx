@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState, type FormEvent } from "react";
-import { useMakeProject } from "@/api/people";
+import { useSetDefaultProject } from "@/api/invitations";
+import { projectsQuery, useMakeProject } from "@/api/people";
 import { asProblem } from "@/api/problem";
 import { useMe } from "@/api/session";
-import { projectsQuery } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
 import { FormDialog } from "@/parts/Dialog";
@@ -14,11 +14,14 @@ import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { MyInvitations } from "./Invitations";
 
 export function ProjectsPage() {
   const { admin: texts } = useTexts();
   const me = useMe();
   const found = useQuery(projectsQuery);
+  const { complain } = useMessages();
+  const setDefault = useSetDefaultProject();
   const [isMaking, setIsMaking] = useState(false);
   return (
     <div className="page">
@@ -38,12 +41,13 @@ export function ProjectsPage() {
           </div>
         )}
       </div>
+      <MyInvitations />
       <Found of={found}>
         {(data) =>
-          data.items.length ? (
+          data.length ? (
             <DataTable
               label={texts.projectsTitle}
-              rows={data.items}
+              rows={data}
               rowId={(row) => row.name}
               columns={[
                 {
@@ -69,6 +73,9 @@ export function ProjectsPage() {
                     <>
                       {row.role ? texts.roles[row.role] : "–"}{" "}
                       {row.is_archived && <span className="tag">{texts.archived}</span>}
+                      {row.name === me.default_project && (
+                        <span className="tag">{texts.isDefault}</span>
+                      )}
                     </>
                   ),
                 },
@@ -77,6 +84,24 @@ export function ProjectsPage() {
                   title: texts.at,
                   isWideOnly: true,
                   cell: (row) => <Ago at={row.created_at} />,
+                },
+                {
+                  id: "actions",
+                  title: "",
+                  isEnd: true,
+                  cell: (row) =>
+                    row.name !== me.default_project &&
+                    !row.is_archived &&
+                    (row.role === "owner" || row.role === "member") && (
+                      <Button
+                        isSmall
+                        onClick={() => {
+                          setDefault.mutate(row.name, { onError: complain });
+                        }}
+                      >
+                        {texts.makeDefault}
+                      </Button>
+                    ),
                 },
               ]}
             />

@@ -4,6 +4,7 @@ import { mediaQuery, readMedia, type Media } from "@/api/runs";
 import { Code } from "@/parts/Code";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { showNumber } from "@/parts/numbers";
+import { LOG_TEXT } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import styles from "./run.module.css";
 
@@ -13,19 +14,19 @@ const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** Images, texts and histograms, the newest first. */
 export function MediaGallery(props: { run: string }) {
   const { runs: texts } = useTexts();
-  const { data, error } = useQuery(mediaQuery(props.run));
-  if (error) return <Problem error={error} />;
+  const { data, error, refetch } = useQuery(mediaQuery(props.run));
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
-  if (!data.items.length)
+  if (!data.length)
     return (
       <div className="panel">
         <Empty icon="file" title={texts.noMedia}>
           <p>{texts.noMediaText}</p>
-          <Code text={'run.log_image("input", images[0], step=step)'} />
+          <Code text={LOG_TEXT} />
         </Empty>
       </div>
     );
-  const newest = [...data.items].sort((a, b) => b.time - a.time).slice(0, SHOWN);
+  const newest = [...data].sort((a, b) => b.time - a.time).slice(0, SHOWN);
   return (
     <div className={styles.media}>
       {newest.map((media) => (
@@ -39,7 +40,7 @@ function Medium(props: { run: string; media: Media }) {
   const { media, run } = props;
   const { runs: texts } = useTexts();
   const name = [media.type, media.name].filter(Boolean).join("/");
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["medium", run, media.id],
     queryFn: () => readMedia(run, media.id),
     staleTime: Infinity,
@@ -56,7 +57,7 @@ function Medium(props: { run: string; media: Media }) {
         )}
       </figcaption>
       {error ? (
-        <Problem error={error} />
+        <Problem error={error} onRetry={() => void refetch()} />
       ) : !data ? (
         <Loading lines={2} />
       ) : IMAGES.includes(media.format) ? (

@@ -19,7 +19,7 @@ export function Output(props: { run: Run }) {
   });
   if (!journals.length) return <p className="muted">{texts.noOutput}</p>;
   return journals.map((journal, index) => {
-    const { data, error } = found[index] ?? {};
+    const { data, error, refetch } = found[index] ?? {};
     return (
       <section key={journal.name} className="panel">
         <div className="panel-head">
@@ -27,7 +27,7 @@ export function Output(props: { run: Run }) {
           {(data?.length ?? 0) > MOST_CHARS && <span className="muted">{texts.outputCut}</span>}
         </div>
         {error ? (
-          <Problem error={error} />
+          <Problem error={error} onRetry={() => void refetch?.()} />
         ) : data === undefined ? (
           <Loading />
         ) : (

@@ -5,7 +5,8 @@ import { mediaQuery, seriesQuery, useRun, type Metric, type Run } from "@/api/ru
 import { MetricCharts } from "@/parts/chart/MetricCharts";
 import { SYSTEM } from "@/parts/chart/groups";
 import type { ChartView } from "@/parts/chart/view";
-import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
+import { Description } from "@/parts/Description";
+import { Empty, Loading, Notice, Problem, ProblemLine } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
 import { Flow } from "@/parts/flow/Flow";
 import { Live } from "@/parts/Live";
@@ -38,7 +39,7 @@ export function RunPage() {
       {run.deleted_at && <Notice icon="trash">{texts.inBin}</Notice>}
       <RunFacts run={run} />
       {run.reason && run.state !== "finished" && <Notice kind="bad">{run.reason}</Notice>}
-      {run.description && <p className="wrap">{run.description}</p>}
+      <Description text={run.description} />
       <Parts run={run} />
     </div>
   );
@@ -50,8 +51,9 @@ function Parts(props: { run: Run }) {
   const search = useSearch({ from: "/inside/experiments/$id" });
   const navigate = useNavigate({ from: "/experiments/$id" });
   // rolled up anew whenever more was counted
-  const { data } = useQuery({ ...seriesQuery(run.id), staleTime: Infinity });
-  const { data: media } = useQuery(mediaQuery(run.id));
+  const listed = useQuery({ ...seriesQuery(run.id), staleTime: Infinity });
+  const media = useQuery(mediaQuery(run.id));
+  const { data } = listed;
   const series = useMemo(() => known(data?.items ?? NO_SERIES, run), [data, run]);
   const system = series.filter((one) => one.type === SYSTEM);
   const output = (run.journals ?? []).filter((journal) => journal.output_bytes > 0);
@@ -60,7 +62,7 @@ function Parts(props: { run: Run }) {
     ["details", texts.tabs.details],
     ...(system.length ? [["system", texts.tabs.system] as const] : []),
     ...(output.length ? [["output", texts.tabs.output] as const] : []),
-    ...(media?.items.length ? [["media", texts.tabs.media] as const] : []),
+    ...(media.error || media.data?.length ? [["media", texts.tabs.media] as const] : []),
     ["flow", flow.title],
   ] as const;
   const tab = search.tab ?? "charts";
@@ -76,6 +78,7 @@ function Parts(props: { run: Run }) {
   return (
     <>
       <Tabs label={run.name} tabs={tabs} shown={tab} />
+      {listed.error && <ProblemLine error={listed.error} onRetry={() => void listed.refetch()} />}
       {tab === "charts" && (
         <MetricCharts
           {...shared}

@@ -19,7 +19,9 @@ import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { droppedFrom, pickedFrom, type Picked } from "@/parts/picked";
+import { copyToStore } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
+import { fileName } from "@/parts/saving";
 import { useTexts } from "@/texts/language";
 import { Crumbs } from "./Crumbs";
 import { useUploads } from "./uploads";
@@ -126,7 +128,7 @@ export function Browser(props: { bucket: string }) {
       onDrop={(event) => {
         event.preventDefault();
         setIsOver(false);
-        void droppedFrom(event.dataTransfer.items).then(upload);
+        droppedFrom(event.dataTransfer.items).then(upload).catch(complain);
       }}
     >
       <div className="page-head">
@@ -248,7 +250,7 @@ export function Browser(props: { bucket: string }) {
             <a
               className={buttonClass("primary")}
               href={objectAddress(bucket, shown.key)}
-              download={shown.name}
+              download={fileName(shown.name)}
             >
               <Icon name="download" />
               {texts.download}
@@ -327,7 +329,7 @@ function EmptyFolder(props: { bucket: string; prefix: string }) {
       }
     >
       <p>{texts.emptyText}</p>
-      <Code text={`danlu store cp -r data store://${props.bucket}/${props.prefix}`} />
+      <Code text={copyToStore(props.bucket, props.prefix)} />
     </Empty>
   );
 }

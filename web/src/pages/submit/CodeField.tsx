@@ -47,7 +47,7 @@ export function CodeField(props: {
         // a look at what lies in the dropped folder: its own name does not count
         const isOut = (folder: string) =>
           folder.includes("/") && isDefaultOut(`${folder.slice(folder.indexOf("/") + 1)}/.`);
-        void droppedFrom(event.dataTransfer.items, isOut).then(upload.start);
+        droppedFrom(event.dataTransfer.items, isOut).then(upload.start, upload.fail);
       }}
     >
       {isTree ? (

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { frameworksQuery, type Framework } from "@/api/flavors";
+import { ProblemLine } from "@/parts/Empty";
 import { SelectField, TextField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
 import type { Part } from "./SubmitForm";
@@ -13,7 +14,7 @@ const IMAGE = ":image"; // no name begins so
 export function EnvironmentField(props: { part: Part }) {
   const { submit, flavors: texts } = useTexts();
   const { form, wrong, set } = props.part;
-  const { data } = useQuery(frameworksQuery);
+  const { data, error, refetch } = useQuery(frameworksQuery);
   const [wantsImage, setWantsImage] = useState(form.image !== "");
   const offered = (data ?? []).filter((one) => one.is_enabled);
   const chosen = offered.find((one) => one.name === form.framework);
@@ -29,10 +30,18 @@ export function EnvironmentField(props: { part: Part }) {
       }}
     />
   );
-  if (!offered.length && !form.framework) return image;
+  const problem = error && <ProblemLine error={error} onRetry={() => void refetch()} />;
+  if (!offered.length && !form.framework)
+    return (
+      <>
+        {problem}
+        {image}
+      </>
+    );
   const isGone = form.framework !== "" && data !== undefined && !chosen;
   return (
     <div className={styles.fields}>
+      {problem}
       <SelectField
         label={texts.environment}
         hint={chosen ? aboutOf(chosen, texts.ownChoice) : texts.environmentHint}

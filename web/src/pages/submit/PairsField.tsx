@@ -1,3 +1,4 @@
+import { hiddenIn } from "@/foreign/visible";
 import { Button } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
 import { useTexts } from "@/texts/language";
@@ -17,6 +18,7 @@ export function PairsField(props: {
   onChange: (pairs: Pair[]) => void;
 }) {
   const { common } = useTexts();
+  const hidden = hiddenIn(props.pairs.map((pair) => pair.key + pair.value).join(""));
   const change = (at: number, to: Partial<Pair>) => {
     props.onChange(props.pairs.map((pair, index) => (index === at ? { ...pair, ...to } : pair)));
   };
@@ -59,6 +61,12 @@ export function PairsField(props: {
           />
         </div>
       ))}
+      {hidden.length > 0 && (
+        <p className="wrong" role="status">
+          <Icon name="warning" />
+          <span>{common.hidden(hidden.join(", "))}</span>
+        </p>
+      )}
       {props.wrong !== undefined && (
         <p className="wrong" role="alert">
           <Icon name="warning" />

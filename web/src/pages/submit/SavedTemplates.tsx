@@ -5,6 +5,7 @@ import { useMe } from "@/api/session";
 import { templatesQuery, useDeleteTemplate, useSaveTemplate, type Template } from "@/api/templates";
 import { Button } from "@/parts/Button";
 import { Confirm, FormDialog } from "@/parts/Dialog";
+import { ProblemLine } from "@/parts/Empty";
 import { CheckField, TextField } from "@/parts/Field";
 import { Menu } from "@/parts/Menu";
 import { useMessages } from "@/parts/Messages";
@@ -18,11 +19,12 @@ export function SavedTemplates(props: {
 }) {
   const { submit: texts } = useTexts();
   const me = useMe();
-  const { data } = useQuery(templatesQuery);
+  const { data, error, refetch } = useQuery(templatesQuery);
   const isMine = (one: Template) => one.owner === me.name;
   const found = [...(data ?? [])].sort(
     (a, b) => Number(isMine(b)) - Number(isMine(a)) || a.name.localeCompare(b.name),
   );
+  if (error) return <ProblemLine error={error} onRetry={() => void refetch()} />;
   if (!found.length) return null;
   return (
     <Menu label={texts.saved} icon="folder" shown={texts.saved}>

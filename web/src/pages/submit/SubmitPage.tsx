@@ -22,8 +22,8 @@ export function SubmitPage() {
   const usable = me.projects.filter((name) => me.is_admin || me.roles[name] !== "viewer");
   const chosen = project !== undefined && usable.includes(project) ? project : (usable[0] ?? "");
 
-  const error = job.error ?? used.error;
-  if (error) return <Problem error={error} />;
+  if (job.error) return <Problem error={job.error} onRetry={() => void job.refetch()} />;
+  if (used.error) return <Problem error={used.error} onRetry={() => void used.refetch()} />;
   if (offered.isPending) return <Loading lines={8} />;
   let initial: Form = { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) };
   let told: string | undefined;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { flavorsQuery, type Flavor } from "@/api/flavors";
 import { devicesOf, nodesQuery } from "@/api/nodes";
+import { ProblemLine } from "@/parts/Empty";
 import { CheckField, Segments, SelectField, TextField } from "@/parts/Field";
 import { showPrice } from "@/parts/money";
 import { useLocale, useTexts } from "@/texts/language";
@@ -22,7 +23,8 @@ const FIRST_ROLES: readonly RoleForm[] = [
 export function WhereSection(props: { part: Part }) {
   const { submit: texts, flavors: named } = useTexts();
   const { form, wrong, set } = props.part;
-  const { data } = useQuery(flavorsQuery);
+  const { data, error, refetch } = useQuery(flavorsQuery);
+  const nodes = useQuery(nodesQuery);
   const offered = (data ?? []).filter((one) => one.is_enabled);
   const flavor = offered.find((one) => one.name === form.flavor);
   const isByFlavor = form.flavor !== "";
@@ -38,6 +40,8 @@ export function WhereSection(props: { part: Part }) {
         <Total form={form} flavor={flavor} />
       </div>
       <div className={`panel-body ${styles.fields ?? ""}`}>
+        {error && <ProblemLine error={error} onRetry={() => void refetch()} />}
+        {nodes.error && <ProblemLine error={nodes.error} onRetry={() => void nodes.refetch()} />}
         <div className="field">
           <span className="label">{texts.kind}</span>
           <div>

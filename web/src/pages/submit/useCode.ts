@@ -10,6 +10,8 @@ export type CodeUpload = {
   /** The last folder that was brought. */
   brought: Brought | undefined;
   start: (picked: readonly Picked[]) => void;
+  /** What was dropped could not be read. */
+  fail: (problem: unknown) => void;
   stop: () => void;
 };
 
@@ -52,5 +54,5 @@ export function useCode(onDone: (digest: string) => void): CodeUpload {
     under.current?.abort();
     setProgress(undefined);
   };
-  return { progress, problem, brought, start, stop };
+  return { progress, problem, brought, start, fail: setProblem, stop };
 }

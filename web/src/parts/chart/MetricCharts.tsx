@@ -4,14 +4,13 @@ import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Empty } from "@/parts/Empty";
 import { CheckField, SearchField, Segments } from "@/parts/Field";
+import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import { groupSeries, type SeriesKey } from "./groups";
 import { MetricChart } from "./MetricChart";
 import type { ChartView } from "./view";
 
 const SHOWN_AT_FIRST = 24;
-const EXAMPLE = 'run.log("train", {"loss": loss}, step=step)';
-
 export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & { color?: string };
 
 export type MetricChartsProps = {
@@ -50,7 +49,7 @@ export function MetricCharts(props: MetricChartsProps) {
       <div className="panel">
         <Empty icon="chart" title={texts.none}>
           <p>{texts.noneText}</p>
-          <Code text={EXAMPLE} />
+          <Code text={LOG_METRICS} />
         </Empty>
       </div>
     );

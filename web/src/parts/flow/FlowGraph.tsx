@@ -57,7 +57,8 @@ export function FlowGraph(props: FlowGraphProps) {
       })),
     };
   }, [pages, isNarrow, texts]);
-  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.error && !pages)
+    return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (!pages) return <Loading lines={6} />;
   if (nodes.length < 2)
     return (

@@ -1,4 +1,5 @@
 export const log = {
+  missing: "Part of the log could not be loaded.",
   attempt: "Attempt",
   attemptNumber: (number: number) => `Attempt ${String(number)}`,
   rank: "Rank",

@@ -2,6 +2,7 @@ import type { Same } from "../shape";
 import type { log as en } from "../en/log";
 
 export const log: Same<typeof en> = {
+  missing: "部分日志未能加载。",
   attempt: "尝试",
   attemptNumber: (number) => `第 ${String(number)} 次尝试`,
   rank: "Rank",

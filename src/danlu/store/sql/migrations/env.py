@@ -2,12 +2,11 @@
 
 from alembic import context
 
-from danlu.store.sql import artifact_tables, flow_tables, model_tables, run_tables  # noqa: F401  their tables belong to the schema
-from danlu.store.sql.tables import Base
+from danlu.store.sql.schema import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
+    target_metadata=METADATA,
     render_as_batch=True,
 )
 context.run_migrations()

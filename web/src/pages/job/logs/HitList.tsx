@@ -28,6 +28,7 @@ export function HitList(props: {
           <li key={index} data-chosen={hit === props.chosen}>
             <button
               type="button"
+              data-lines
               onClick={() => {
                 props.onChoose(hit);
               }}

@@ -134,14 +134,28 @@ export function LogView(props: {
 /** A line as text, with what was searched for marked. */
 function Marked(props: { text: string; words: RegExp | undefined }) {
   const { text, words } = props;
-  if (!words) return <span className={styles.text}>{text}</span>;
+  if (!words)
+    return (
+      <span className={styles.text} data-lines>
+        {text}
+      </span>
+    );
   const parts = [];
   let at = 0;
   for (const found of text.matchAll(words)) {
     if (!found[0]) break;
-    parts.push(text.slice(at, found.index), <mark key={found.index}>{found[0]}</mark>);
+    parts.push(
+      text.slice(at, found.index),
+      <mark key={found.index} data-lines>
+        {found[0]}
+      </mark>,
+    );
     at = found.index + found[0].length;
   }
   parts.push(text.slice(at));
-  return <span className={styles.text}>{parts}</span>;
+  return (
+    <span className={styles.text} data-lines>
+      {parts}
+    </span>
+  );
 }

@@ -5,7 +5,7 @@ import { isOver } from "@/api/jobs";
 import { downloadAddress, followAddress, readLog, type LogChunk, type LogSource } from "@/api/logs";
 import { useStream } from "@/api/stream";
 import { Button } from "@/parts/Button";
-import { Empty, Notice } from "@/parts/Empty";
+import { Empty, ProblemLine } from "@/parts/Empty";
 import { CheckField, SearchField } from "@/parts/Field";
 import { Live } from "@/parts/Live";
 import { useMessages } from "@/parts/Messages";
@@ -53,7 +53,7 @@ export function LogsTab() {
 function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunning: boolean }) {
   const { job, source, isRunning } = props;
   const { log: texts } = useTexts();
-  const { complain } = useMessages();
+  const { say, complain } = useMessages();
   const address = useSearch({ from: "/inside/jobs/$id/logs" });
   const navigate = useNavigate({ from: "/jobs/$id/logs" });
   const [store] = useState(
@@ -104,16 +104,16 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
       clear();
       return;
     }
-    void run(isRegex ? q : literal(q)).then((hits) => goTo(hits[0]));
+    void run(isRegex ? q : literal(q)).then((hits) => goTo(hits?.[0]));
   };
   useEffect(() => {
-    if (pattern) void run(pattern).then((hits) => goTo(hits[0]));
+    if (pattern) void run(pattern).then((hits) => goTo(hits?.[0]));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- once, for a link that has a search in it
   }, []);
   const firstError = async () => {
-    const [hit] = await run(ERRORS, 1);
-    if (hit) await goTo(hit);
-    else complain(new Error(texts.noError));
+    const hits = await run(ERRORS, 1);
+    if (hits?.[0]) await goTo(hits[0]);
+    else if (hits) say(texts.noError);
   };
   const words = useMemo(() => (pattern ? markerOf(pattern) : undefined), [pattern]);
   const attempt = job.attempts.find((one) => one.number === source.attempt);
@@ -199,7 +199,17 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
         </Button>
         {isRunning && <Live state={stream} />}
       </div>
-      {search.problem && <Notice kind="bad">{search.problem.message}</Notice>}
+      {store.problem !== undefined && (
+        <ProblemLine about={texts.missing} error={store.problem} onRetry={store.retry} />
+      )}
+      {search.problem && (
+        <ProblemLine
+          error={search.problem}
+          onRetry={() => {
+            find(typed, address.regex ?? false);
+          }}
+        />
+      )}
       {address.q && !search.problem && (
         <HitList
           search={search}

@@ -1,3 +1,6 @@
+import { fetched } from "@/api/client";
+import { saveAs } from "@/parts/saving";
+
 const PART = 8 << 20;
 
 /** Save a log of any length as a file. */
@@ -8,18 +11,11 @@ export async function download(
 ): Promise<void> {
   const parts: Blob[] = [];
   for (let offset = 0; offset < total;) {
-    // eslint-disable-next-line no-restricted-globals -- bytes, not JSON
-    const response = await fetch(address(offset, PART));
-    if (!response.ok) throw new Error(response.statusText);
+    const response = await fetched(address(offset, PART));
     const next = Number(response.headers.get("X-Danlu-Next-Offset"));
     parts.push(await response.blob());
     if (next <= offset) break;
     offset = next;
   }
-  const url = URL.createObjectURL(new Blob(parts, { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveAs(new Blob(parts, { type: "text/plain" }), name);
 }

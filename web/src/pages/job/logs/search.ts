@@ -25,7 +25,8 @@ export function useLogSearch(source: LogSource) {
   const [search, setSearch] = useState<Search>(NOTHING);
   const running = useRef<AbortController>(undefined);
 
-  const run = async (pattern: string, most = MOST_HITS): Promise<Hit[]> => {
+  /** The hits; undefined when the search failed or another one took its place. */
+  const run = async (pattern: string, most = MOST_HITS): Promise<Hit[] | undefined> => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -53,7 +54,7 @@ export function useLogSearch(source: LogSource) {
       return kept;
     } catch (error) {
       if (!controller.signal.aborted) setSearch({ ...NOTHING, problem: asProblem(error) });
-      return [];
+      return undefined;
     }
   };
   const clear = () => {

@@ -5,6 +5,7 @@ export const PIECE_BYTES = 256 << 10;
 const BEYOND_BYTES = 16 << 10; // the end of a piece's last line; what is longer is cut
 const MOST_PIECES = 96;
 const FIRST_GUESS = 80; // bytes per line
+const AGAIN_MS = 3_000;
 const NEWLINE = 10;
 
 export type ReadRange = (offset: number, size: number, signal: AbortSignal) => Promise<Uint8Array>;
@@ -17,6 +18,8 @@ export class LogStore {
   private readonly pieces = new Map<number, Piece>();
   private readonly fetching = new Map<number, AbortController>();
   private readonly failed = new Set<number>();
+  /** Why the last piece that was asked for did not come; undefined when it did. */
+  problem: unknown;
   private readonly counts = new Map<number, number>();
   private bytesPerLine = FIRST_GUESS;
   private listeners = new Set<() => void>();
@@ -109,6 +112,13 @@ export class LogStore {
     for (const at of far.slice(0, this.pieces.size - MOST_PIECES)) this.pieces.delete(at);
   }
 
+  /** Ask again for what did not come. */
+  retry = (): void => {
+    if (!this.failed.size) return;
+    this.failed.clear();
+    this.changed();
+  };
+
   /** More of the log is there: with its bytes if they came along. */
   grow(offset: number, end: number, bytes?: Uint8Array): void {
     if (end <= this.total) return;
@@ -177,11 +187,15 @@ export class LogStore {
         PIECE_BYTES + BEYOND_BYTES + (at ? 1 : 0),
         controller.signal,
       );
-      if (!controller.signal.aborted) this.put(at, bytes);
-    } catch {
+      if (!controller.signal.aborted) {
+        this.put(at, bytes);
+        this.problem = undefined;
+      }
+    } catch (error) {
       if (!controller.signal.aborted) {
         this.failed.add(at);
-        setTimeout(() => this.failed.delete(at), 3_000);
+        this.problem = error;
+        setTimeout(this.retry, AGAIN_MS);
       }
     } finally {
       if (this.fetching.get(at) === controller) this.fetching.delete(at);

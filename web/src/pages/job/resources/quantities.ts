@@ -3,7 +3,7 @@ import type { Schemas } from "@/api/client";
 import { colorOf } from "@/parts/chart/colors";
 import type { ChartLine } from "@/parts/chart/lines";
 
-export type Resources = Schemas["ResourcesOut"];
+export type Resources = Schemas["UsageOut"];
 type Task = Resources["tasks"][number];
 
 export const QUANTITIES = [

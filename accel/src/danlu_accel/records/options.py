@@ -1,0 +1,67 @@
+"""What a user may choose about a RecordLoader, checked where it is declared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from danlu_accel.records.files import Name
+
+
+@dataclass(frozen=True)
+class LoaderOptions:
+    """The finer choices of a RecordLoader. Only the seed and the ranks change what comes; the rest changes how fast."""
+
+    seed: int = 0
+    """Chooses the shuffle and the random crops."""
+
+    rank: int = 0
+    world_size: int = 1
+    """This process gets the share of `rank` among `world_size` processes."""
+
+    drop_last: bool = False
+    """Leave out the last batches of an epoch if they are not whole on every rank."""
+
+    window_shards: int | None = None
+    """0: shuffle over everything. n: shuffle the shards, then records within n shards at a time. None: 0, or 4 for
+    shards that come over the network."""
+
+    threads: int | None = None
+    """Threads that make images; None: one per core."""
+
+    prefetch: int = 2
+    """Batches under way while the training loop works."""
+
+    read_ahead: int | None = None
+    """Threads that only read; None chooses by the kind of file system."""
+
+    channels_last: bool = False
+    """Order of the batch in memory; its shape is N, C, H, W either way."""
+
+    pin_memory: bool | None = None
+    """None: if there is CUDA."""
+
+    verify: bool = True
+    """Verify the checksum of every record."""
+
+    cache_dir: Name | None = None
+    """Where shards that come over the network are kept; None: below the user's cache folder."""
+
+    def __post_init__(self) -> None:
+        at_least("world_size", self.world_size, 1)
+        if not 0 <= self.rank < self.world_size:
+            raise ValueError(
+                f"rank: expected 0 to {self.world_size - 1} for world_size {self.world_size}, got {self.rank}"
+            )
+        at_least("prefetch", self.prefetch, 1)
+        for name, value, least in (
+            ("threads", self.threads, 1),
+            ("read_ahead", self.read_ahead, 0),
+            ("window_shards", self.window_shards, 0),
+        ):
+            if value is not None:
+                at_least(name, value, least)
+
+
+def at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ValueError(f"{name}: expected at least {least}, got {value}")

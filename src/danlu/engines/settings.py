@@ -1,0 +1,104 @@
+"""What an engine is set up with: one object, from the server's settings down to the code that starts tasks."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from danlu.spec.devices import DeviceRequest
+from danlu.spec.units import parse_device
+
+
+class EngineOptions(BaseModel):
+    """What an operator can set. Part of the server's settings; `docs/reference/settings.md` is made from it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sandbox: bool = True
+    """Run tasks in bubblewrap where it works. Without, jobs see the machine."""
+
+    own_network: bool = True
+    """Give every attempt a network of its own where that works."""
+
+    seccomp: bool = True
+    """Refuse system calls that jobs have no use for (mounts, namespaces, tracing). Off: debuggers work in jobs."""
+
+    max_processes: int = Field(default=16384, ge=16)
+    """Most processes and threads of a task."""
+
+    max_disk_bytes: int = Field(default=0, ge=0)
+    """Most bytes that a task may hold on the disk, inputs included; 0: nine tenths of what is free when it starts."""
+
+    simulate: tuple[str, ...] = ()
+    """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
+
+    homes_dir: Path | None = None
+    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
+    several machines it has to be a path that all of them mount."""
+
+    shared_dir: Path | None = None
+    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
+    out. With several machines it has to be a path that all of them mount."""
+
+    max_tasks: int = Field(default=0, ge=0)
+    """Most tasks at a time on this machine; 0: four per core, at least 16."""
+
+    use_seconds: float = Field(default=5.0, ge=0, le=3600)
+    """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
+
+    @field_validator("simulate")
+    @classmethod
+    def _are_devices(cls, simulate: tuple[str, ...]) -> tuple[str, ...]:
+        for text in simulate:
+            parse_device(text)
+        return simulate
+
+    @property
+    def simulated(self) -> tuple[DeviceRequest, ...]:
+        return tuple(parse_device(text) for text in self.simulate)
+
+
+class EngineSettings(EngineOptions):
+    """What an operator set, and what the server knows besides."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    work_dir: Path
+    """Folders of tasks: `<work_dir>/<job>/<attempt>/<rank>`. Hidden from all jobs but their own part of it."""
+
+    hide: tuple[Path, ...] = ()
+    """Further files and folders that no job may see, such as the database."""
+
+    server_id: str = "default"
+    """Tells this server's control groups from those of others on the machine. Letters, digits and dashes."""
+
+    node_name: str = Field(default_factory=socket.gethostname)
+    python: Path = Field(default_factory=lambda: Path(sys.executable))
+    """What runs the shims; its prefix is visible in jobs, and first in their PATH."""
+
+    show: tuple[Path, ...] = ()
+    """Folders below hidden ones (a home) that jobs may read, such as a Python installation."""
+
+    pass_env: tuple[str, ...] = ()
+    """Names of the server's variables that jobs get too. Others never leave the server."""
+
+    way_out: bool = True
+    """Whether jobs with a network of their own can make connections to other machines."""
+
+    own_uid: bool = True
+    """Whether a server that is root gives each person's jobs a user id without rights. Needs the sandbox."""
+
+    stage_in_patience_seconds: float = 600.0
+    """How long a task waits for an unreachable server before its start is given up."""
+
+    stage_out_patience_seconds: float = 3600.0
+
+    @property
+    def kept(self) -> Mapping[str, Path]:
+        """Kind of mount -> where its folders are; in the work folder when not set."""
+        work_dir = self.work_dir.absolute()
+        return {"home": self.homes_dir or work_dir / ".homes", "shared": self.shared_dir or work_dir / ".shared"}

@@ -1,0 +1,50 @@
+"""The processes of this machine, or of this PID namespace, as /proc has them."""
+
+from __future__ import annotations
+
+import os
+
+
+def descendants(ancestor: int, parents: dict[int, int]) -> list[int]:
+    """Return the processes below one, given (pid -> parent) of all."""
+    found, grew = {ancestor}, True
+    while grew:
+        more = {pid for pid, parent in parents.items() if parent in found and pid not in found}
+        found |= more
+        grew = bool(more)
+    return sorted(found - {ancestor})
+
+
+def processes() -> dict[int, int]:
+    """Return pid -> parent of the processes that have not ended."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state not in (b"Z", b"X"):
+            found[int(name)] = int(parent)
+    return found
+
+
+def process_name(pid: int) -> str:
+    """Return what `ps` calls a process; nothing when it is gone."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """Return the variables that a process began with; nothing when they may not be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if b"=" in pair]
+    except OSError:
+        return {}
+    return {name: value for name, _, value in pairs}

@@ -1,0 +1,95 @@
+"""Why a job waits, as a reason that is stored. It stays the same while nothing changes: each new one is a write.
+
+What is free, which jobs are ahead and when it may start is computed on request: see `why`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
+
+from danlu.scheduler.policy.cluster import Cluster
+from danlu.scheduler.policy.holdings import Limit
+from danlu.scheduler.policy.node_state import NodeState
+from danlu.scheduler.policy.shape import MEMORY, Need, Shape
+from danlu.spec.nodes import NodeInfo
+from danlu.spec.reasons import Reason, reason
+from danlu.spec.units import show_size
+
+MAX_SHOWN = 4
+
+
+def no_room(cluster: Cluster, shape: Shape) -> Reason:
+    """Why a job within its quota cannot be placed."""
+    if cluster.fits_when_empty(shape):
+        return no_capacity(shape, closed_nodes(cluster, shape))
+    if cluster.fits_when_empty(shape, with_drained=True):
+        return reason("drained", f"requests {shape}; {closed_nodes(cluster, shape)}")
+    return no_such_node(shape, (node.info for node in cluster.nodes.values()))
+
+
+@lru_cache(maxsize=10_000)
+def no_capacity(shape: Shape, drained: str = "") -> Reason:
+    apart = any(need.keeps_to_rings and need.devices > 1 for need in shape.needs)
+    told = f"requests {shape}, which is in use" + (" or free only in parts of different rings" if apart else "")
+    return reason("no_capacity", f"{told}; {drained}" if drained else told)
+
+
+def drained_node(node: NodeState) -> str:
+    assert node.drain is not None
+    return f"node {node.name} is drained: {node.drain.reason}"
+
+
+def closed_nodes(cluster: Cluster, shape: Shape) -> str:
+    """The drained nodes on which a task of the job would fit; empty when there is none."""
+    closed = [node for node in cluster.nodes.values() if node.drain is not None and node.fits_when_empty(shape)]
+    more = f"; and {len(closed) - MAX_SHOWN} more" if len(closed) > MAX_SHOWN else ""
+    return "; ".join(drained_node(node) for node in closed[:MAX_SHOWN]) + more
+
+
+def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:
+    every = list(infos)
+    shown = "; ".join(f"{_has(shape.needs, info)} on {info.name}" for info in islice(every, MAX_SHOWN))
+    more = f"; and {len(every) - MAX_SHOWN} more nodes" if len(every) > MAX_SHOWN else ""
+    return reason("no_such_node", f"requests {shape}, more than the nodes have even when empty: {shown}{more}")
+
+
+def over_quota(limit: Limit) -> Reason:
+    return _over_quota(limit.scope, limit.resource, limit.quota, limit.asked)
+
+
+@lru_cache(maxsize=10_000)
+def _over_quota(scope: str, resource: str, most: float, wanted: float) -> Reason:
+    whose = "the project" if scope == "project" else "the owner in this project"
+    quota, asked = amount(resource, most), amount(resource, wanted)
+    if wanted > most:
+        return reason(f"quota_{scope}", f"requests {asked}, more than the quota of {whose} ({quota})")
+    return reason(f"quota_{scope}", f"requests {asked}; the quota of {whose} ({quota}) is in use")
+
+
+def making_room(shape: Shape) -> Reason:
+    return reason("making_room", f"requests {shape}; preemptible jobs are being stopped for it")
+
+
+def reserved(shape: Shape) -> Reason:
+    return reason("reserved", f"requests {shape}; nodes are reserved for it as they become free")
+
+
+def amount(resource: str, value: float) -> str:
+    return f"{show_size(int(value))} memory" if resource == MEMORY else f"{value:g} {resource}"
+
+
+def _has(needs: tuple[Need, ...], info: NodeInfo) -> str:
+    amounts = []
+    for kind in dict.fromkeys(need.type for need in needs if need.devices):
+        count = sum(1 for device in info.devices if device.type == kind)
+        models = {need.model for need in needs if need.type == kind and need.model}
+        have = sorted({device.model or "" for device in info.devices if device.type == kind} - {""})
+        amounts.append(f"{count} {kind}" + (f" ({', '.join(have)})" if models and have else ""))
+    if any(need.cpus for need in needs):
+        amounts.append(f"{info.cpus:g} cpus")
+    if any(need.memory_bytes for need in needs):
+        amounts.append(show_size(info.memory_bytes))
+    amounts.append(f"{info.max_tasks} task slots")
+    return ", ".join(amounts)

@@ -1,0 +1,199 @@
+"""The way in: what every request passes, in this order.
+
+1. It waits for its person's turn, and it is found out who asks.
+2. Its body is read up to the limit of its route. Strangers are not let send more than a form needs.
+3. It waits for a turn once more if that took time, and the route answers. The turn ends when the answer begins.
+
+A body that goes to the disk is not read here: the route asks for its pieces, which are counted on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from danlu.auth.identity import Identity
+from danlu.errors import DanluError
+from danlu.server.admission.bodies import STRANGER_BYTES, UPLOAD_BYTES, BodyLimit, Memory, limit_of, too_large
+from danlu.server.admission.turns import Turn, Turns
+from danlu.server.failures import answer_to
+from danlu.server.identity import COOKIE, WHO, identify, person_of
+from danlu.server.state import ServerState
+
+MAX_KNOWN = 10_000
+END_TURN = "danlu.end_turn"
+"""Where the scope of a request has what ends its turn early: routes that wait for something call it first."""
+
+REFUSED_SECONDS = 1.0
+"""Whoever asks too often is told so after a moment: their next request comes no sooner."""
+
+
+class Admission:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+        self._app, self._state = app, state
+        self._turns = Turns()
+        self._memory = Memory(state.settings.max_uploads_per_person * UPLOAD_BYTES)
+        self._known: OrderedDict[str, str] = OrderedDict()
+        """Digest of credentials -> whose they were last."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = _Request(self, scope, receive, send)
+        try:
+            await request.run()
+        except DanluError as error:
+            if request.has_begun:
+                raise
+            if error.status == 429:
+                await asyncio.sleep(REFUSED_SECONDS)
+            await answer_to(error)(scope, receive, send)
+        except ClientDisconnect:
+            return
+        finally:
+            request.leave()
+
+
+class _Request:
+    """One request on its way in."""
+
+    def __init__(self, admission: Admission, scope: Scope, receive: Receive, send: Send) -> None:
+        self._admission, self._scope, self._receive, self._send = admission, scope, receive, send
+        self._headers = Headers(scope=scope)
+        self._turn: Turn | None = None
+        self._reserved: tuple[str, int] | None = None
+        self._num_received = 0
+        self._person = ""
+        self._limit = BodyLimit(0)
+        self.has_begun = False
+        """Whether the answer has."""
+
+    async def run(self) -> None:
+        who = await self._find_out()
+        is_stranger = who is None
+        settings = self._admission._state.settings
+        self._limit = limit_of(self._scope["method"], self._scope["path"], settings.max_body_bytes)
+        if is_stranger:
+            self._limit = BodyLimit(min(STRANGER_BYTES, self._limit.most_bytes), is_json=True)
+        receive = await self._prepared(is_stranger=is_stranger)
+        if self._turn is None and self._limit.is_json:
+            self._turn = await self._admission._turns.take(self._person)
+        self._scope[END_TURN] = self._end_turn
+        await self._admission._app(self._scope, receive, self._answer)
+
+    def leave(self) -> None:
+        """Give everything back."""
+        if self._turn is not None:
+            self._admission._turns.end(self._turn)
+            self._turn = None
+        if self._reserved is not None:
+            self._admission._memory.release(*self._reserved)
+            self._reserved = None
+
+    async def _find_out(self) -> Identity | None:
+        """Take a turn, and note who asks; a route that needs to know raises what kept us from knowing."""
+        client = self._scope.get("client")
+        address = f"address {client[0] if client else ''}"
+        given = self._headers.get("authorization") or HTTPConnection(self._scope).cookies.get(COOKIE)
+        known = self._admission._known
+        digest = hashlib.sha256(given.encode(errors="replace")).hexdigest() if given else ""
+        self._person = known.get(digest, address)
+        self._turn = await self._admission._turns.take(self._person)
+        if not given:
+            return None
+        try:
+            who = await run_in_threadpool(identify, self._admission._state, HTTPConnection(self._scope))
+        except DanluError as error:
+            self._scope[WHO] = error
+            known.pop(digest, None)
+            return None
+        self._scope[WHO] = who
+        self._person = known[digest] = person_of(who)
+        known.move_to_end(digest)
+        if len(known) > MAX_KNOWN:
+            known.popitem(last=False)
+        return who
+
+    async def _prepared(self, *, is_stranger: bool) -> Receive:
+        """What the route reads the body with."""
+        announced = _announced(self._headers)
+        if announced is not None and announced > self._limit.most_bytes:
+            raise self._too_large(is_stranger=is_stranger)
+        if announced == 0:
+            return self._receive
+        if not self._limit.is_json:
+            self._end_turn()  # the client decides how long it takes
+            await self._reserve(announced)
+            return self._counted
+        self._end_turn()
+        body = await self._whole(announced, is_stranger=is_stranger)
+        is_told = False
+
+        async def replay() -> Message:
+            nonlocal is_told
+            if is_told:
+                return await self._receive()
+            is_told = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return replay
+
+    async def _whole(self, announced: int | None, *, is_stranger: bool) -> bytes:
+        pieces: list[bytes] = []
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            pieces.append(message.get("body", b""))
+            self._num_received += len(pieces[-1])
+            if self._num_received > self._limit.most_bytes:
+                raise self._too_large(is_stranger=is_stranger)
+            if self._num_received > STRANGER_BYTES and self._reserved is None:
+                await self._reserve(announced)
+            if not message.get("more_body", False):
+                return b"".join(pieces)
+
+    async def _reserve(self, announced: int | None) -> None:
+        size = self._limit.in_memory(announced)
+        await self._admission._memory.reserve(self._person, size)
+        self._reserved = (self._person, size)
+
+    async def _counted(self) -> Message:
+        message = await self._receive()
+        self._num_received += len(message.get("body", b""))
+        if self._num_received > self._limit.most_bytes:
+            raise self._too_large(is_stranger=False)
+        return message
+
+    def _too_large(self, *, is_stranger: bool) -> DanluError:
+        """Whoever came with credentials that are not valid hears of those."""
+        told = self._scope.get(WHO)
+        return told if isinstance(told, DanluError) else too_large(self._limit.most_bytes, is_stranger=is_stranger)
+
+    async def _answer(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self._end_turn()
+        await self._send(message)
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._admission._turns.end(self._turn)
+            self._turn = None
+
+
+def _announced(headers: Headers) -> int | None:
+    """Content-Length; 0 without a body, None when its length is not announced."""
+    if "transfer-encoding" in headers:
+        return None
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() else 0

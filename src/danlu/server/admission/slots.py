@@ -1,0 +1,44 @@
+"""How many of a kind one person has open: streams, exports, shells, uploads."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from danlu.errors import TooManyRequests
+
+RETRY_SECONDS = 10
+
+
+class Slots:
+    """So many for each person. Safe from several threads."""
+
+    def __init__(self, what: str, most: int, *, retry_seconds: int = RETRY_SECONDS) -> None:
+        """`what`: in the plural, as people call them."""
+        self._what, self._most, self._retry_seconds = what, most, retry_seconds
+        self._open: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self, person: str) -> Iterator[None]:
+        """Raise TooManyRequests when this would be one too many."""
+        self.take(person)
+        try:
+            yield
+        finally:
+            self.give_back(person)
+
+    def take(self, person: str) -> None:
+        with self._lock:
+            if self._open[person] >= self._most:
+                told = f"you have {self._most} {self._what} open, and that is the most; close one first"
+                raise TooManyRequests(told, retry_after_seconds=self._retry_seconds)
+            self._open[person] += 1
+
+    def give_back(self, person: str) -> None:
+        with self._lock:
+            self._open[person] -= 1
+            if not self._open[person]:
+                del self._open[person]

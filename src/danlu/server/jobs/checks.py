@@ -1,0 +1,112 @@
+"""What a job may read and write, checked when it is submitted and when it is started again.
+
+The answer names rows: ids of buckets, the project that has the tree. The job's token is held against them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import DanluError, InvalidSpec
+from danlu.server.invalid import bad_spec
+from danlu.server.objects.located import bucket_named
+from danlu.server.scope import project_to_use
+from danlu.server.trees import service as trees
+from danlu.spec.job import JobSpec
+from danlu.spec.paths import StorePath, parse_store_path
+from danlu.store.queries import buckets
+
+DEFAULT_FOLDER = "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a job uses, in rows."""
+
+    output: str
+    """Folder of its results; at submit without the job's id."""
+
+    bucket_ids: dict[str, str]
+    """Name -> id of the buckets that it reads and writes."""
+
+    tree: str | None = None
+    """Its code."""
+
+    is_tree_here: bool = True
+    """Whether the job's own project has that; otherwise another project of its owner may."""
+
+
+def project_of(session: Session, who: UserIdentity, spec: JobSpec) -> int:
+    try:
+        return project_to_use(session, who, spec.project)
+    except DanluError as error:
+        raise error if spec.project is None else bad_spec("project", error.message) from error
+
+
+def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_id: int) -> Access:
+    """Refuse what the job may not use, before anything is stored."""
+    if spec.code is not None and spec.code.path is not None:
+        raise bad_spec("code.path", f"{spec.code.path!r} is a folder of the client; upload it and send code.tree")
+    output = output_folder(session, spec, project_id)
+    # without an output of its own the job writes to its project's bucket, which its members may
+    ids = _check_paths(session, who, spec, output if spec.output is not None else None)
+    bucket = parse_store_path(output).bucket
+    if bucket not in ids:
+        found = bucket_named(session, bucket)
+        ids[bucket] = "" if found is None else found.id
+    return Access(output, ids, *_check_tree(session, who, spec, project_id))
+
+
+def check_access_again(session: Session, who: UserIdentity, spec: JobSpec, *, output: str, project_id: int) -> Access:
+    """The same for a job that was stored a while ago: buckets move, are deleted and made anew, people leave."""
+    return Access(output, _check_paths(session, who, spec, output), *_check_tree(session, who, spec, project_id))
+
+
+def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
+    """Where results go, without the job's id: where the job says, or into the project's oldest bucket."""
+    if spec.output is not None:
+        return f"{spec.output.rstrip('/')}/"
+    bucket = buckets.first_bucket(session, project_id)
+    if bucket is None:
+        raise bad_spec("output", "the project has no bucket to put results in; make one with `danlu store mb`")
+    return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
+
+
+def _check_paths(session: Session, who: UserIdentity, spec: JobSpec, output: str | None) -> dict[str, str]:
+    """Name -> id of the buckets of its paths, each of which somebody may read or write."""
+    ids: dict[str, str] = {}
+    sources = [("data", path) for path in spec.data]
+    if spec.code is not None and spec.code.store:
+        sources.append(("code.store", spec.code.store))
+    checks = [(field, parse_store_path(path), rights.check_read_object) for field, path in sources]
+    if output is not None:
+        checks.append(("output", parse_store_path(output), rights.check_write_object))
+    for field, path, check in checks:
+        bucket = bucket_named(session, path.bucket)
+        try:
+            check(who, path, bucket)
+        except DanluError as error:
+            raise bad_spec(field, error.message) from error
+        assert bucket is not None  # nobody has a right to one that is not there
+        ids[path.bucket] = bucket.id
+    return ids
+
+
+def _check_tree(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> tuple[str | None, bool]:
+    """The digest of the job's code, and whether its project has that."""
+    tree = spec.code.tree if spec.code is not None else None
+    if tree is None:
+        return None, True
+    if trees.has_tree(session, project_id, tree):
+        return tree, True
+    if trees.find_tree(session, who, tree) is None and not trees.may_have_tree(session, who, tree):
+        raise not_uploaded(tree)
+    return tree, False
+
+
+def not_uploaded(tree: str) -> InvalidSpec:
+    return bad_spec("code.tree", f"{tree} is not uploaded; send it with POST /api/v1/trees first")

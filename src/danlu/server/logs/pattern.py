@@ -1,0 +1,48 @@
+"""Searching the lines of logs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import re2
+
+from danlu.errors import InvalidInput
+
+
+class _Compiled(Protocol):
+    def search(self, text: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What lines are searched for."""
+
+    in_line: _Compiled
+    in_text: _Compiled | None
+    """Finds something in every text that has a line which matches; None where there is no such pattern."""
+
+    def lines_of(self, text: str) -> str:
+        """The lines that match. Most of a log does not, and is passed over in one look."""
+        if self.in_text is not None and not self.in_text.search(text):
+            return ""
+        return "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if self.in_line.search(line))
+
+
+def compile_pattern(text: str | None) -> Pattern | None:
+    """RE2: its time grows with the text only. Python's own engine could be kept busy for ever by one pattern."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        if not text:
+            return None
+        in_line = cast("_Compiled", re2.compile(text, options))
+        # lines begin and end inside of a text; \A and the like, or flags that are taken back, would not see that
+        is_plain = re.search(r"\\[AzQ]|\(\?[a-zA-Z]*-", text) is None
+        in_text = cast("_Compiled", re2.compile(f"(?m){text}", options)) if is_plain else None
+        return Pattern(in_line, in_text)
+    except re2.error as error:
+        problem = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        told = f"{text!r} is not a regular expression: {problem}"
+        raise InvalidInput(f"grep: {told}", fields={"grep": told}) from error

@@ -1,0 +1,73 @@
+"""Journals, pushed metrics and points: files and several transactions, none of which is open while a file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from danlu.auth.identity import Identity, UserIdentity
+from danlu.errors import Unavailable
+from danlu.server.invalid import bad_field
+from danlu.server.runs import pushed, service
+from danlu.server.runs.points import PointsQuery, check_size, chosen_series
+from danlu.server.runs.view import run_out, series_out
+from danlu.server.state import ServerState
+from danlu.spec.runs import is_journal_name
+from danlu.store.sql.run_tables import RunRow
+from danlu.wire.runs import PointsOut, PushMetrics, RunOut, SeriesPoints
+
+TRIES = 50
+
+
+def journal_offset(state: ServerState, who: Identity, run: str, journal: str) -> int:
+    row = _to_write(state, who, run, journal)
+    return state.metrics.journals.offset(row.number, row.id, journal)
+
+
+def append_to_journal(state: ServerState, who: Identity, run: str, journal: str, *, offset: int, data: bytes) -> int:
+    """Append; return how many bytes are durable now."""
+    row = _to_write(state, who, run, journal)
+    return state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
+
+
+def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetrics]) -> RunOut:
+    """Append to the job's own run; durable when this returns. Others may push at the same time."""
+    row = state.database.write(pushed.own_run, state, who, job)
+    now = state.now().timestamp()
+    frames = pushed.frames(metrics, after_step=row.step, now=now)
+    for _ in range(TRIES):
+        offset = state.metrics.journals.offset(row.number, row.id, pushed.JOURNAL)
+        data = b"".join([*pushed.head(row, now, is_first=offset == 0), *frames])
+        end = state.metrics.append(row.number, row.id, pushed.JOURNAL, offset=offset, data=data, now=state.now())
+        if end == offset + len(data):
+            state.metrics.ingest_journal(row.number, row.id, pushed.JOURNAL)
+            with state.database.reading() as session:
+                return run_out(session, service.find(session, who, row.id))
+    raise Unavailable("too many push metrics to this job at once; try again")
+
+
+def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], query: PointsQuery) -> PointsOut:
+    """A transaction per run. What is durable can be read, even where the roll-ups are a moment behind."""
+    items: list[SeriesPoints] = []
+    for name in dict.fromkeys(wanted):
+        with state.database.reading() as session:
+            row = service.find(session, who, name)
+            chosen = chosen_series(session, row, query)
+            check_size(len(items) + len(chosen), query)
+            for series in chosen:
+                lines = state.metrics.reader.lines(
+                    session,
+                    row,
+                    series,
+                    axis=query.axis,
+                    max_points=query.max_points,
+                    with_hidden=query.with_hidden,
+                )
+                items.append(series_out(row.id, series, lines))
+    return PointsOut.model_construct(axis=query.axis.value, items=items)
+
+
+def _to_write(state: ServerState, who: Identity, run: str, journal: str) -> RunRow:
+    if not is_journal_name(journal):
+        raise bad_field("journal", f"expected letters, digits, - and _, got {journal[:80]!r}")
+    with state.database.reading() as session:
+        return service.find_to_change(session, who, run)

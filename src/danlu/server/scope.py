@@ -1,0 +1,75 @@
+"""Which projects a request is about: those that somebody sees, and the one that something new goes to.
+
+What a role allows is decided in `danlu.auth.rights`; here names become rows, and what is not visible does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotAllowed, NotFound
+from danlu.store.queries import people, projects
+from danlu.store.sql.tables import ProjectRow
+
+
+def visible_project_ids(who: UserIdentity) -> Sequence[int] | None:
+    """The projects that somebody sees; None for all."""
+    return None if who.is_admin else list(who.roles)
+
+
+def find_project(session: Session, who: UserIdentity, name: str) -> ProjectRow:
+    """The project of that name, if somebody sees it."""
+    row = projects.project_by_name(session, name)
+    if row is None or not rights.can_see_project(who, row.id):
+        raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
+    return row
+
+
+def find_project_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
+    """The project of that name, if somebody decides about it."""
+    row = find_project(session, who, name)
+    if not rights.can_own_project(who, row.id):
+        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
+    return row
+
+
+def project_to_use(session: Session, who: UserIdentity, name: str | None = None) -> int:
+    """The project that a job, a bucket, a run or a file goes to: the named one, or their default one.
+
+    When that cannot be used (any more) there is no other in its place: whoever could bring that about, by archiving a
+    project or removing a member, would decide where somebody's jobs go.
+    """
+    if name is not None:
+        return _named_to_use(session, who, name)
+    if who.default_project is None:
+        raise NotAllowed(f"you have no default project; {_choose(session, who)}")
+    row = projects.get_project(session, who.default_project)
+    if row is None or not rights.can_use_project(who, row.id):
+        told = (
+            "is gone"
+            if row is None or not rights.can_see_project(who, row.id)
+            else f"{row.name!r} is not for you to use"
+        )
+        raise NotAllowed(f"your default project {told}; {_choose(session, who)}")
+    return row.id
+
+
+def _choose(session: Session, who: UserIdentity) -> str:
+    usable = [project_id for project_id in who.roles if rights.can_use_project(who, project_id)]
+    if not usable:
+        return "you are a member of no project that you may add to; ask an owner of one to invite you"
+    names = sorted(name for project_id, name in people.projects_by_id(session).items() if project_id in usable)
+    return f"name one ({', '.join(names[:10])}), or choose one for good: danlu projects default {names[0]}"
+
+
+def _named_to_use(session: Session, who: UserIdentity, name: str) -> int:
+    row = find_project(session, who, name)
+    if row.id in who.archived:
+        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
+    if not rights.can_use_project(who, row.id):
+        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
+    return row.id

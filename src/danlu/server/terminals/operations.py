@@ -1,0 +1,43 @@
+"""Shells that are open: who may still be in them is asked again and again, in a transaction each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotAllowed
+from danlu.gateway.terminals import Guest, Terminal
+from danlu.server.jobs.service import find
+from danlu.server.state import ServerState
+from danlu.server.streams.audience import identity_now
+from danlu.store.queries import jobs
+from danlu.store.sql.database import Database
+
+
+def opened(state: ServerState, who: UserIdentity, job: str, name: str) -> Terminal:
+    """The shell that somebody opened, if they may still be in its job. Otherwise it is closed."""
+    with state.database.reading() as session:
+        row = find(session, who, job)
+    terminal = state.terminals.get(row.id, name, user_id=who.user_id)
+    if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+        state.terminals.close(name)
+        raise NotAllowed(f"{row.id} is not yours to change any more; the shell was closed")
+    return terminal
+
+
+def guard(database: Database, now: Callable[[], datetime]) -> Callable[[Guest, str], bool]:
+    """What `Terminals` asks of everybody who has a shell open."""
+
+    def may_stay(guest: Guest, job_id: str) -> bool:
+        with database.reading() as session:
+            who = identity_now(session, guest, now())
+            row = jobs.get_job(session, job_id)
+        return (
+            who is not None
+            and row is not None
+            and rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
+        )
+
+    return may_stay

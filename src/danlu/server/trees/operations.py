@@ -1,0 +1,164 @@
+"""Trees and blobs on their way in and out: bytes move while no transaction is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.content.packs import SMALL_BYTES, pack
+from danlu.errors import InvalidInput, NotAllowed, NotFound
+from danlu.server.packs import read_pack
+from danlu.server.scope import project_to_use
+from danlu.server.state import ServerState
+from danlu.server.trees import service
+from danlu.store.objects import blobs
+from danlu.store.objects.base import Writer
+from danlu.store.objects.blobs import Blobs
+from danlu.wire.batches import MAX_BATCH_BYTES
+from danlu.wire.store import Tree, TreeOut
+
+MAX_TREE_BYTES = 64 << 20
+"""A tree has at most 100,000 files."""
+
+NUM_READ = 64
+"""How many files are read before it is looked whether the answer is full."""
+
+
+class IncomingBlob(NamedTuple):
+    digest: str
+    project_id: int
+    writer: Writer
+
+
+def begin_blob(state: ServerState, who: UserIdentity, digest: str, *, project: str | None) -> IncomingBlob:
+    """Whose it will be is decided before the bytes come, and written when they are there."""
+    project_id = state.database.read(project_to_use, who, project)
+    return IncomingBlob(digest, project_id, state.blobs.put(digest))
+
+
+def finish_blob(state: ServerState, incoming: IncomingBlob) -> None:
+    state.database.write(service.own_blob, state, incoming.project_id, incoming.digest)
+
+
+def put_blobs(state: ServerState, who: UserIdentity, body: bytes, *, project: str | None) -> int:
+    """Store small files of trees, each by its digest, which is checked. Return how many."""
+    files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
+    with state.database.writing() as session:
+        project_id = project_to_use(session, who, project)
+        blobs.expect(session, project_id, files, state.now())
+    problems = state.blobs.put_many(list(files.items()))
+    stored = {digest: None for digest, problem in zip(files, problems, strict=True) if problem is None}
+    with state.database.writing() as session:
+        blobs.own_all(session, project_id, stored, state.now())
+    for problem in problems:
+        if problem is not None:
+            raise problem
+    return len(files)
+
+
+def read_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> bytes:
+    """A pack of small files: as many of them, from the first on, as a batch holds."""
+    check_readable_blobs(state, who, digests)
+    found: dict[str, bytes] = {}
+    total = 0
+    for first in range(0, len(digests), NUM_READ):
+        wanted = digests[first : first + NUM_READ]
+        for digest, data in zip(wanted, state.blobs.read_many(wanted, SMALL_BYTES), strict=True):
+            if data is None:
+                raise NotFound(f"no blob {digest} of up to {SMALL_BYTES} bytes")
+            found[digest] = data
+            total += len(data)
+        if total > MAX_BATCH_BYTES // 2:
+            break
+    return pack([{"sha256": digest, "size": len(data)} for digest, data in found.items()], found.values())
+
+
+def put_tree(state: ServerState, who: UserIdentity, tree: Tree, *, project: str | None) -> TreeOut:
+    """Say which files are missing; store the tree once none is."""
+    with state.database.writing() as session:
+        project_id = project_to_use(session, who, project)
+        missing = service.adopt_files(session, state, who, project_id, tree)
+    if missing:
+        return TreeOut(digest=tree.digest, missing=sorted(missing))
+    store_tree(state, project_id, tree)
+    return TreeOut(digest=tree.digest, missing=[])
+
+
+def store_tree(state: ServerState, project_id: int, tree: Tree) -> None:
+    """Keep a tree whose files the project has. Killed on the way, it is as if it had not been sent."""
+    _check_sizes(state, project_id, tree)
+    state.database.write(blobs.expect, project_id, [tree.digest], state.now())
+    state.blobs.put_bytes(tree.digest, tree.to_json())
+    state.database.write(service.add_tree, state, project_id, tree)
+
+
+def read_tree(state: ServerState, who: Identity, digest: str) -> Tree:
+    """A tree that one of their projects has."""
+    service.check_names_tree(who, digest)
+    _find(state, who, digest)
+    return _read(state.blobs, digest)
+
+
+def check_readable_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> None:
+    """Refuse bytes that are not of their projects; of a job, those that are not files of its code."""
+    if not isinstance(who, JobIdentity):
+        state.database.read(service.check_files_of_projects, service.projects_seen(who), digests)
+        return
+    refused = NotAllowed(f"{min(digests)[:80]} is not a file of the code of {who.job_id}")
+    if who.tree is None:
+        raise refused
+    project_id = _find(state, who, who.tree)
+    if not set(digests) <= _digests(state.blobs, who.tree):
+        raise refused
+    state.database.read(service.check_files_of_projects, [project_id], digests)
+
+
+def adopt_tree(state: ServerState, who: UserIdentity, digest: str, *, project_id: int) -> None:
+    """Make a tree the project's that another project of theirs has. Quiet when it is."""
+    if _find(state, who, digest) == project_id or state.database.read(service.has_tree, project_id, digest):
+        return
+    tree = _read(state.blobs, digest)
+    with state.database.writing() as session:
+        if service.adopt_files(session, state, who, project_id, tree):
+            raise NotFound(f"no tree {digest}")
+        service.add_tree(session, state, project_id, tree)
+
+
+def _find(state: ServerState, who: Identity, digest: str) -> int:
+    """The project of theirs that has a tree. Raise NotFound when none has."""
+    found = state.database.read(service.find_tree, who, digest)
+    if found is not None:
+        return found
+    for project_id in state.database.read(service.may_have_tree, who, digest):
+        tree = _read(state.blobs, digest)
+        if not state.database.read(service.missing_files, project_id, tree):
+            state.database.write(blobs.add_tree, project_id, digest, state.now())
+            return project_id
+    raise NotFound(f"no tree {digest[:80]}")
+
+
+def _read(stored: Blobs, digest: str) -> Tree:
+    if stored.size(digest) > MAX_TREE_BYTES:
+        raise NotFound(f"{digest[:80]} is a file, not a tree")
+    try:
+        return Tree.from_json(b"".join(stored.read(digest)))
+    except (ValueError, TypeError) as error:
+        raise NotFound(f"{digest[:80]} is a file, not a tree") from error
+
+
+@lru_cache(maxsize=64)
+def _digests(stored: Blobs, tree: str) -> frozenset[str]:
+    """The files of a tree. A digest's content never changes, so it is read once for all of a job's fetches."""
+    return frozenset(file.sha256 for file in _read(stored, tree).files)
+
+
+def _check_sizes(state: ServerState, project_id: int, tree: Tree) -> None:
+    known = state.database.read(blobs.sizes_of, project_id, {file.sha256 for file in tree.files})
+    for file in tree.files:
+        size = known.get(file.sha256)
+        if size is None:
+            size = state.blobs.size(file.sha256)
+        if size != file.size:
+            raise InvalidInput(f"{file.path}: {file.size} bytes announced, {size} bytes of that digest arrived")

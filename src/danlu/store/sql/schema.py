@@ -1,0 +1,18 @@
+"""All tables: whoever works on the whole database imports this, so that none is left out."""
+
+from __future__ import annotations
+
+from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metadata`
+    artifact_tables,
+    audit_tables,
+    catalog_tables,
+    flow_tables,
+    model_tables,
+    node_tables,
+    rights_tables,
+    run_tables,
+    template_tables,
+)
+from danlu.store.sql.tables import Base
+
+METADATA = Base.metadata

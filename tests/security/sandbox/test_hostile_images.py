@@ -1,0 +1,184 @@
+"""Images are archives that anybody can make. Root unpacks them, and lays folders of the task over their files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import stat
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from danlu.engines.local import LocalEngine
+from danlu.node.stage import image as image_script
+from danlu.node.task import TaskImage
+from danlu.spec.states import TaskState
+from danlu.testing.engines import Starter
+from danlu.testing.store_server import StoreServer
+
+NAME = "localhost/danlu-hostile:1"
+BUSYBOX = shutil.which("busybox")
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    path = tmp_path / "only-root"
+    path.mkdir(mode=0o755)
+    return path
+
+
+def add(archive: tarfile.TarFile, name: str, kind: bytes = tarfile.REGTYPE, **fields: object) -> None:
+    data = fields.pop("data", b"")
+    assert isinstance(data, bytes)
+    info = tarfile.TarInfo(name)
+    info.type, info.mode, info.size = kind, 0o755, len(data)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    archive.addfile(info, io.BytesIO(data))
+
+
+def hostile_archive(path: Path, victim: Path) -> None:
+    """Files of an image with a link, a device or a pipe at every path that something is laid over or read from."""
+    assert BUSYBOX is not None
+    with tarfile.open(path, "w") as archive:
+        add(archive, "bin", tarfile.DIRTYPE)
+        add(archive, "bin/busybox", data=Path(BUSYBOX).read_bytes(), mode=0o6755)
+        for name in ("sh", "cat", "ls", "id", "grep", "stat", "head"):
+            add(archive, f"bin/{name}", tarfile.SYMTYPE, linkname="busybox")
+        for name in ("data", "opt", "home", "srv", "tmp", "run", "var", "proc", "dev", "mnt"):
+            add(archive, name, tarfile.SYMTYPE, linkname=f"/oldroot{victim}")
+        add(archive, "workspace", tarfile.SYMTYPE, linkname="../../../../../../../.." + str(victim))
+        add(archive, "etc", tarfile.DIRTYPE)
+        add(archive, "etc/passwd", tarfile.CHRTYPE, devmajor=1, devminor=5)
+        add(archive, "etc/hosts", tarfile.SYMTYPE, linkname=f"{victim}/hosts")
+        add(archive, "disk", tarfile.BLKTYPE, devmajor=8, devminor=0, mode=0o666)
+        add(archive, "zero", tarfile.CHRTYPE, devmajor=1, devminor=5, mode=0o666)
+
+
+@pytest.fixture
+def image(engine: LocalEngine, tmp_path: Path, victim: Path) -> Iterator[str]:
+    (node,) = engine.nodes()
+    if not node.image_tool or BUSYBOX is None:
+        pytest.skip(node.image_problem or "no busybox-static; scripts/system-packages.sh tests installs it")
+    hostile_archive(tmp_path / "image.tar", victim)
+    subprocess.run([node.image_tool, "import", tmp_path / "image.tar", NAME], check=True, capture_output=True)
+    yield NAME
+    subprocess.run([node.image_tool, "rmi", "--force", NAME], check=False, capture_output=True)
+
+
+class TestForReal:
+    def test_no_link_of_it_leads_out(
+        self, starter: Starter, store: StoreServer, image: str, victim: Path, engine: LocalEngine
+    ) -> None:
+        store.objects.update({"data/a/one": b"1\n", "data/b": b"2\n", "data/c": b"3\n"})
+        job = starter.start(
+            "cat /data/x/one /srv/deep/b /workspace/c; id -u; ls /; ls -la /disk /zero; stat -c %a /bin/busybox;"
+            "grep Cap /proc/1/status; cat /etc/hosts | head -1; ls /opt/ml /proc/1/root; touch /tmp/x && ls /tmp",
+            image=image,
+            data={"store://data/a/": "/data/x", "store://data/b": "/srv/deep/b", "store://data/c": "/workspace/c"},
+        )
+        (seen,) = job.wait()
+        assert seen.state is not TaskState.LOST
+        assert list(victim.iterdir()) == []
+        log = job.log()
+        assert log.startswith("1\n2\n3\n"), (seen, log)
+        assert "1000000066" in log
+        assert "brw" not in log
+        assert "crw" not in log
+
+    def test_its_special_files_are_not_unpacked(
+        self, starter: Starter, image: str, victim: Path, engine: LocalEngine
+    ) -> None:
+        """Neither devices nor bits that give rights are on the disk afterwards."""
+        job = starter.start("id -u; id -un; cat /etc/passwd", image=image)
+        (seen,) = job.wait()
+        assert (seen.state, job.log().splitlines()[0]) == (TaskState.SUCCEEDED, "1000000066"), job.log()
+        (root,) = Path(engine.nodes()[0].work_dir, ".images").glob("*/rootfs")
+        modes = [path.lstat().st_mode for path in root.rglob("*")]
+        assert [mode for mode in modes if stat.S_ISBLK(mode) or stat.S_ISCHR(mode)] == []
+        assert [mode for mode in modes if not stat.S_ISLNK(mode) and mode & 0o6000] == []
+        assert stat.S_IMODE(root.parent.parent.stat().st_mode) == 0o700, "nobody else enters where images are"
+
+
+class TestUnpacking:
+    """With a program in the place of podman, whose archive is not made from files that were on a disk."""
+
+    TOOL = (
+        '#!/bin/sh\ncase "$1 $2" in\n'
+        "  'image inspect') case \"$4\" in *Config*) echo '{{}}' ;; *) echo sha256:abc ;; esac ;;\n"
+        "  create*) echo container ;;\n  export*) cat {archive} ;;\n  *) ;;\nesac\n"
+    )
+
+    def unpack(self, tmp_path: Path, archive: Path) -> Path:
+        tool = tmp_path / "podman"
+        tool.write_text(self.TOOL.format(archive=archive))
+        tool.chmod(0o755)
+        folder = tmp_path / "task"
+        (folder / "etc").mkdir(parents=True)
+        (folder / "etc" / "passwd").write_text("danlu:x:7:7::/home/danlu:/bin/sh\n")
+        image = TaskImage(name="x", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/")
+        image_script.fetch(str(folder), image, "")
+        return tmp_path / "cache" / "abc" / "rootfs"
+
+    @pytest.mark.parametrize("name", ["../../out", "/out", "a/../../../out", "link/out", "hard"])
+    def test_nothing_is_written_beside_it(self, tmp_path: Path, victim: Path, name: str) -> None:
+        archive = tmp_path / "image.tar"
+        (victim / "kept").write_text("of the machine")
+        with tarfile.open(archive, "w") as made:
+            add(made, "a", tarfile.DIRTYPE)
+            add(made, "link", tarfile.SYMTYPE, linkname=str(victim))
+            if name == "hard":
+                add(made, "hard", tarfile.LNKTYPE, linkname=str(victim / "kept"))
+                add(made, "hard", data=b"overwritten")
+            else:
+                add(made, name, data=b"evil")
+        with contextlib.suppress(image_script.ImageProblem):  # refused, or unpacked in its own folder
+            self.unpack(tmp_path, archive)
+        assert [path.name for path in victim.iterdir()] == ["kept"]
+        assert (victim / "kept").read_text() == "of the machine"
+        assert not Path("/out").exists()
+        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "cache" / "out").exists()
+
+    @pytest.mark.parametrize("kind", ["link", "pipe", "device", "folder link", "huge"])
+    def test_users_of_an_image_are_read_from_a_file_alone(self, tmp_path: Path, victim: Path, kind: str) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("making device files needs root")
+        (victim / "passwd").write_text("of-the-machine:x:0:0::/:/bin/sh\n")
+        archive = tmp_path / "image.tar"
+        with tarfile.open(archive, "w") as made:
+            if kind == "folder link":
+                add(made, "etc", tarfile.SYMTYPE, linkname=str(victim))
+            else:
+                add(made, "etc", tarfile.DIRTYPE)
+            if kind == "link":
+                add(made, "etc/passwd", tarfile.SYMTYPE, linkname=str(victim / "passwd"))
+            elif kind == "pipe":
+                add(made, "etc/passwd", tarfile.FIFOTYPE)
+            elif kind == "device":
+                add(made, "etc/passwd", tarfile.CHRTYPE, devmajor=1, devminor=5)
+            elif kind == "huge":
+                add(made, "etc/passwd", data=b"x:x:1:1::/:\n" * 1_000_000)
+        self.unpack(tmp_path, archive)
+        names = (tmp_path / "task" / "etc" / "passwd").read_text()
+        assert "of-the-machine" not in names
+        assert names.endswith("danlu:x:7:7::/home/danlu:/bin/sh\n")
+        assert len(names) < 2 << 20
+
+    def test_one_that_makes_its_tool_wait_for_ever_is_given_up(self) -> None:
+        """podman opens /etc/group of an image, which can be a pipe, and holds its lock meanwhile."""
+        source, silent = os.pipe()
+        target, written = os.pipe()
+        try:
+            os.write(silent, b"some")
+            with pytest.raises(TimeoutError, match="nothing more of its files came"):
+                image_script.copy(source, written, stall_seconds=0.1)
+            assert os.read(target, 100) == b"some"
+        finally:
+            for file in (source, silent, target, written):
+                os.close(file)
