@@ -1,4 +1,4 @@
-"""How fast objects move through Danlu to an S3 service, and how much memory that takes.
+"""How fast objects move through Danlu to an S3 service, to people and to jobs, and how much memory that takes.
 
 Beside it, in the same run, interleaved, against the same server (`rclone serve s3`) and with the same files: obstore by
 itself, boto3 and the aws command line, the latter two in virtual environments of their own. Run nothing else meanwhile.
@@ -26,6 +26,9 @@ from danlu.testing.s3 import BUCKET, running_rclone
 from danlu.testing.serving import RunningServer
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "objects"))
+from stage_in import compare  # noqa: E402
+
 PEERS = HERE.parent / ".bench"
 BOTO3, AWS = "boto3==1.44.0", "awscli==1.46.2"
 LARGE_BYTES = 1 << 30
@@ -46,7 +49,8 @@ def main() -> None:
             server.start()
             try:
                 figures = measure_small(server, s3.place, folder, rounds=rounds, options=options)
-                figures += measure_large(server, folder)
+                figures += measure_large(server, folder, options.large_mib << 20)
+                figures += measure_stage_in(server, s3.place, folder, rounds=max(3, rounds // 2))
             finally:
                 server.stop()
     finally:
@@ -60,6 +64,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--no-peers", action="store_true", help="leave boto3 and the aws command line out")
+    parser.add_argument("--large-mib", type=int, default=LARGE_BYTES >> 20, help="size of the large file")
     return parser.parse_args()
 
 
@@ -115,12 +120,12 @@ def measure_small(
     return figures
 
 
-def measure_large(server: RunningServer, folder: Path) -> list[dict[str, object]]:
+def measure_large(server: RunningServer, folder: Path, size: int) -> list[dict[str, object]]:
     """One large file up and down, each by a program of its own, whose memory is looked at, as is the server's."""
     file = folder / "large.bin"
     with file.open("wb") as out:
         block = random.Random(2).randbytes(MIB)
-        for number in range(LARGE_BYTES // MIB):
+        for number in range(size // MIB):
             out.write(number.to_bytes(8, "big") + block[8:])
     figures: list[dict[str, object]] = []
     for way in ("up", "down"):
@@ -130,12 +135,37 @@ def measure_large(server: RunningServer, folder: Path) -> list[dict[str, object]
         done = _run_danlu(server, way, "main/large.bin", target)
         grown = _memory(server.pid, "VmHWM") - before
         figures += [
-            _figure(f"1 GiB {way}, MiB per second", LARGE_BYTES / MIB / done["seconds"]),
+            _figure(f"1 GiB {way}, MiB per second", size / MIB / done["seconds"]),
             _figure(f"1 GiB {way}, client's memory grows by MiB", done["grown_bytes"] / MIB, "< 100", "< 100"),
             _figure(f"1 GiB {way}, server's memory grows by MiB", grown / MIB, "< 100", "< 100"),
         ]
     if subprocess.run(["cmp", str(file), str(folder / "back.bin")], check=False).returncode != 0:
         raise RuntimeError("the large file came back different")
+    return figures
+
+
+def measure_stage_in(server: RunningServer, place: S3Place, folder: Path, *, rounds: int) -> list[dict[str, object]]:
+    """What the others have left there becomes the input of jobs: through the server, and then past it by grants."""
+
+    def peer_small(target: Path) -> float:
+        return _script("obstore_small.py", Path(sys.executable), place)("down", "obstore/0", target)
+
+    def peer_large(target: Path) -> float:
+        script = str(HERE / "objects" / "obstore_large.py")
+        command = [sys.executable, script, "danlu/store/main/large.bin", str(target), place.endpoint, place.bucket]
+        return float(_last_json(command, _keys(place))["seconds"])
+
+    figures: list[dict[str, object]] = []
+    small, large = "store://main/danlu/0/", "store://main/large.bin"
+    ours, theirs = compare(server, small, peer_small, folder=folder, rounds=rounds)
+    figures.append(_figure(f"stage-in of {NUM_SMALL} small files, danlu / obstore", theirs / ours, 0.6, 0.9))
+    ours, theirs = compare(server, large, peer_large, folder=folder, rounds=rounds)
+    figures.append(_figure("stage-in of 1 GiB through the server, danlu / obstore", theirs / ours))
+    server.stop()
+    server.env["DANLU_SERVER_DIRECT_TRANSFERS"] = "true"
+    server.start()
+    ours, theirs = compare(server, large, peer_large, folder=folder, rounds=rounds)
+    figures.append(_figure("stage-in of 1 GiB by grants, danlu / obstore", theirs / ours, 0.6, 0.9))
     return figures
 
 

@@ -47,8 +47,6 @@ MANY_ARGUMENTS: dict[str, int] = {
     "store/logs/index.py: _record_piece": 7,
     "store/metrics/journals.py: _advance": 7,
     "track/begin.py: start": 8,
-    "transfer/artifact_folders.py: send_draft": 7,
-    "transfer/artifact_upload.py: send_artifact": 8,
 }
 POSITIONAL: dict[str, int] = {
     "cli": 3,

@@ -18,7 +18,7 @@ from danlu.content.ids import new_artifact_id
 from danlu.testing.serving import RunningServer
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
-from danlu.transfer.artifact_upload import Source, send_artifact
+from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.file_download import RemoteFile
 from danlu.transfer.journals import announce, send_journal
 from danlu.transfer.object_download import Incoming, fetch_objects
@@ -118,7 +118,8 @@ def move_artifact(api: Api, folder: Path, listener: Callable[[], Listener]) -> N
     name = f"lines/{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     begin = {"artifact": new_artifact_id(), "name": name}
     up, down = listener(), listener()
-    sent = send_artifact(api, begin, {}, [Source(one, str(folder / "up" / one)) for one in content], told=up.told)
+    sources = [Source(one, str(folder / "up" / one)) for one in content]
+    sent = send_artifact(api, ArtifactUpload(begin, {}, sources), told=up.told)
     assert sent.version is not None
     version: dict[str, Any] = sent.version
     manifest = fetch_manifest(api, version["id"], version["manifest"])

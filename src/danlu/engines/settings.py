@@ -47,6 +47,10 @@ class EngineOptions(BaseModel):
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
+    input_cache_bytes: int = Field(default=0, ge=0)
+    """Most bytes of inputs that are kept on this machine for each person, so that several tasks fetch a file once; 0:
+    nothing is kept."""
+
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
 

@@ -7,7 +7,7 @@ from typing import Optional
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
-from danlu.errors import InvalidInput, TooLarge
+from danlu.errors import TooLarge
 from danlu.store.objects.base import CHUNK_BYTES, ObjectInfo, Writer
 
 HEADER_BYTES = 4 << 20
@@ -34,23 +34,12 @@ async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> Ob
             writer.abort()
 
 
-async def receive_whole(request: Request, max_bytes: int) -> bytearray:
-    """Read a body into memory, each byte copied once."""
-    too_large = TooLarge(f"more than {max_bytes} bytes at a time; send several")
-    length = request.headers.get("Content-Length", "")
-    if not length.isdigit():  # sent in chunks
-        data = bytearray()
-        async for piece in request.stream():
-            data += piece
-            if len(data) > max_bytes:
-                raise too_large
-        return data
-    if len(length) > 18 or int(length) > max_bytes:
-        raise too_large
-    data, end = bytearray(int(length)), 0
+async def receive_whole(request: Request, max_bytes: int) -> bytes:
+    """Read a body into memory."""
+    pieces, size = [], 0
     async for piece in request.stream():
-        data[end : end + len(piece)] = piece
-        end += len(piece)
-    if end != len(data):
-        raise InvalidInput(f"a body of {len(data)} bytes was announced, {end} came")
-    return data
+        pieces.append(piece)
+        size += len(piece)
+        if size > max_bytes:
+            raise TooLarge(f"more than {max_bytes} bytes at a time; send several")
+    return b"".join(pieces)

@@ -6,25 +6,33 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any, Callable, NamedTuple, Optional
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, Optional, Protocol
 
 from danlu.content.drafts import FILES, RECORD, Draft, Link, add_line, read_draft
 from danlu.transfer.api import Api
-from danlu.transfer.artifact_upload import Source, send_artifact
+from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused
 from danlu.transfer.journals import announce, read_run_header
-from danlu.transfer.local_files import Opener, open_file, try_lock
+from danlu.transfer.local_files import open_file, try_lock
 from danlu.transfer.progress import Told, quiet
 
 JOURNAL = ".journal"
 
-Note = Callable[[dict[str, Any]], None]
-"""Called with each line that belongs into the record: `uploaded`, and `linked` for every run."""
 
-FindRun = Callable[[Link], Optional[dict[str, Any]]]
-"""Finds the header of a run that the server does not know yet."""
+class DraftFolder(Protocol):
+    """Where an artifact lies, and how its files may be read and its record be written there."""
+
+    path: str
+
+    def open(self, path: str) -> AbstractContextManager[int]:
+        """Open one of its files for reading."""
+
+    def note(self, line: dict[str, Any]) -> None:
+        """Remember a line that belongs into the record: `uploaded`, and `linked` for every run."""
+
+    def find_run(self, link: Link) -> Optional[dict[str, Any]]:
+        """The header of a run that the server does not know yet, if it is here."""
 
 
 class SentArtifact(NamedTuple):
@@ -61,7 +69,7 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
         if draft is None:
             return None
         try:
-            return send_draft(api, folder, draft, note=partial(_note, folder), find_run=_find_run, told=told)
+            return send_draft(api, draft, folder=OwnFolder(folder), told=told)
         except Refused as refused:
             problem = refused.message
         except (Changed, Damaged, LocalProblem, ValueError, TypeError) as error:
@@ -69,70 +77,72 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
         return sent._replace(problem=problem)
 
 
-def _note(folder: str, line: dict[str, Any]) -> None:
-    add_line(folder, line)
-    if "uploaded" in line:
-        shutil.rmtree(os.path.join(folder, FILES), ignore_errors=True)
+class OwnFolder:
+    """A folder that nobody else writes to. Copies of files are removed once the server has them."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def open(self, path: str) -> AbstractContextManager[int]:
+        return open_file(path)
+
+    def note(self, line: dict[str, Any]) -> None:
+        add_line(self.path, line)
+        if "uploaded" in line:
+            shutil.rmtree(os.path.join(self.path, FILES), ignore_errors=True)
+
+    def find_run(self, link: Link) -> Optional[dict[str, Any]]:
+        try:
+            names = sorted(name for name in os.listdir(link.folder) if name.endswith(JOURNAL)) if link.folder else []
+        except OSError:
+            return None
+        for name in names:
+            with open(os.path.join(link.folder, name), "rb") as file:
+                header = read_run_header(file.fileno())
+            if header is not None:
+                return header
+        return None
 
 
-def send_draft(
-    api: Api,
-    folder: str,
-    draft: Draft,
-    *,
-    note: Note,
-    find_run: FindRun = lambda _: None,
-    told: Told = quiet,
-    opened: Opener = open_file,
-) -> SentArtifact:
+def send_draft(api: Api, draft: Draft, *, folder: DraftFolder, told: Told = quiet) -> SentArtifact:
     """Send what the server has not got of an artifact: its files, and the runs that it is linked with.
 
-    Nothing is written here but by `note`. Raises as `send_artifact` does.
+    Raises as `send_artifact` does.
     """
     name, num_bytes = str(draft.header.get("name")), 0
     if draft.uploaded is None:
-        asked = {"artifact": draft.id, "name": draft.header.get("name"), "project": draft.header.get("project")}
-        about = {**draft.about, "created_at": draft.header.get("created_at")}
-        sources = [Source(path, os.path.join(folder, FILES, *path.split("/"))) for path in draft.files]
-        references = list(draft.references.values())
-        sent = send_artifact(api, asked, about, sources, references, told=told, opened=opened)
+        sent = send_artifact(api, _upload_of(draft, folder.path), told=told, opened=folder.open)
         if sent.is_skipped or sent.version is None:
-            return SentArtifact(folder, draft.id, name, None, 0, "", is_skipped=True)
+            return SentArtifact(folder.path, draft.id, name, None, 0, "", is_skipped=True)
         uploaded = {"version": sent.version["version"], "name": sent.version["name"], "at": time.time()}
-        note({"uploaded": uploaded})
+        folder.note({"uploaded": uploaded})
         num_bytes, draft = sent.sent_bytes, draft._replace(uploaded=uploaded)
     for link in draft.links:
         if link not in draft.linked:
-            _link(api, draft.id, link, find_run)
-            note({"linked": link._asdict()})
-    return SentArtifact(folder, draft.id, name, _version(draft), num_bytes, "")
+            _link(api, draft.id, link, folder)
+            folder.note({"linked": link._asdict()})
+    return SentArtifact(folder.path, draft.id, name, _version(draft), num_bytes, "")
 
 
-def _link(api: Api, artifact_id: str, link: Link, find_run: FindRun) -> None:
+def _upload_of(draft: Draft, folder: str) -> ArtifactUpload:
+    begin = {"artifact": draft.id, "name": draft.header.get("name"), "project": draft.header.get("project")}
+    about = {**draft.about, "created_at": draft.header.get("created_at")}
+    sources = [Source(path, os.path.join(folder, FILES, *path.split("/"))) for path in draft.files]
+    return ArtifactUpload(begin, about, sources, list(draft.references.values()))
+
+
+def _link(api: Api, artifact_id: str, link: Link, folder: DraftFolder) -> None:
     """Note a run in the data flow. A run that the server does not know yet is announced, if it is here."""
     body = {"run": link.run, "kind": link.kind}
     path = f"/artifacts/versions/{artifact_id}/links"
     try:
         api.post(path, body)
     except Refused as refused:
-        header = find_run(link) if refused.status == 404 else None
+        header = folder.find_run(link) if refused.status == 404 else None
         if header is None:
             raise
         announce(api, header)
         api.post(path, body)
-
-
-def _find_run(link: Link) -> Optional[dict[str, Any]]:
-    try:
-        names = sorted(name for name in os.listdir(link.folder) if name.endswith(JOURNAL)) if link.folder else []
-    except OSError:
-        return None
-    for name in names:
-        with open(os.path.join(link.folder, name), "rb") as file:
-            header = read_run_header(file.fileno())
-        if header is not None:
-            return header
-    return None
 
 
 @contextmanager

@@ -38,6 +38,19 @@ class Source(NamedTuple):
     local: str
 
 
+class ArtifactUpload(NamedTuple):
+    """What is to become one version."""
+
+    begin: dict[str, Any]
+    """The body of the first request: `artifact` (its id), `name`, `project`, ..."""
+
+    about: dict[str, Any]
+    """What the last request says beside the manifest: `labels`, `description`, `aliases`, `created_at`."""
+
+    sources: Sequence[Source]
+    references: Sequence[Reference] = ()
+
+
 class Sent(NamedTuple):
     version: Optional[dict[str, Any]]
     """As the server answers; None when it was skipped and there is none."""
@@ -60,32 +73,29 @@ class _Located(NamedTuple):
 
 def send_artifact(
     api: Api,
-    begin: dict[str, Any],
-    about: dict[str, Any],
-    sources: Sequence[Source],
-    references: Sequence[Reference] = (),
+    upload: ArtifactUpload,
     *,
     told: Told = quiet,
     opened: Opener = open_file,
     num_parallel: int = NUM_PARALLEL,
 ) -> Sent:
-    """Upload as one version. `begin` and `about` are the bodies of the first and the last request.
+    """Send what the server lacks, and make a version of it.
 
     Raise ValueError when paths clash, Changed when a file changes meanwhile, LocalProblem, Refused, ServerAway, and
     what `opened` raises.
     """
-    check_paths([*(source.path for source in sources), *(one.path for one in references)])
-    answer = api.post("/artifacts/uploads", begin)
+    check_paths([*(source.path for source in upload.sources), *(one.path for one in upload.references)])
+    answer = api.post("/artifacts/uploads", upload.begin)
     if answer.get("version") is not None or answer.get("is_skipped"):
         return Sent(answer.get("version"), 0, 0, bool(answer.get("is_skipped")))
     path = f"/artifacts/uploads/{answer['id']}"
     windows = _Windows(api, path, told, opened)
     with Hashers() as hashers, Crew(windows.settle, num_parallel) as crew:
         windows.crew = crew
-        files = tuple(_cut(source, windows, hashers, opened) for source in sources)
+        files = tuple(_cut(source, windows, hashers, opened) for source in upload.sources)
         windows.finish()
-    manifest = Manifest(files, tuple(references))
-    body = {**about, "manifest": json.loads(manifest.to_json())}
+    manifest = Manifest(files, tuple(upload.references))
+    body = {**upload.about, "manifest": json.loads(manifest.to_json())}
     version = api.post(f"{path}/commit", body, read_seconds=COMMIT_SECONDS)
     return Sent(version, manifest.size, windows.sent_bytes)
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import urllib.parse
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Callable, NamedTuple, Optional
 
 from danlu.content.packs import unpack
@@ -54,16 +54,17 @@ def list_objects(api: Api, bucket: str, prefix: str) -> Iterator[dict[str, Any]]
 
 def fetch_objects(
     api: Api,
-    files: Sequence[Incoming],
+    files: Iterable[Incoming],
     *,
     done: Done = lambda _: None,
     told: Told = quiet,
     cache: Optional[NodeCache] = None,
     num_parallel: int = NUM_PARALLEL,
 ) -> None:
-    """Fetch objects. The first problem ends it: Refused, ServerAway, Damaged, LocalProblem, and what `done` raises."""
-    for folder in {os.path.dirname(file.to) or "." for file in files}:
-        make_folder(folder)
+    """Fetch objects, the first ones while the last are still being listed.
+
+    The first problem ends it: Refused, ServerAway, Damaged, LocalProblem, and what `files` and `done` raise.
+    """
 
     def fetch(batch: list[Incoming]) -> None:
         fetcher = _Fetcher(api.until(crew.has_failed), done, crew.told(told), cache)
@@ -71,8 +72,19 @@ def fetch_objects(
             fetcher.fetch(file)
 
     with Crew(fetch, num_parallel) as crew:
-        for batch in in_batches(files, size=lambda file: file.size, group=lambda file: file.bucket):
+        for batch in in_batches(_with_folders(files), size=lambda file: file.size, group=lambda file: file.bucket):
             crew.put(batch)
+
+
+def _with_folders(files: Iterable[Incoming]) -> Iterator[Incoming]:
+    """The same files; the folder of each is there when it comes."""
+    made: set[str] = set()
+    for file in files:
+        folder = os.path.dirname(file.to) or "."
+        if folder not in made:
+            make_folder(folder)
+            made.add(folder)
+        yield file
 
 
 class _Fetcher:

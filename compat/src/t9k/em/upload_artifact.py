@@ -15,7 +15,7 @@ from typing import Any, Optional
 from danlu.content.ids import artifact_id_of
 from danlu.content.manifest import Reference
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
-from danlu.transfer.artifact_upload import Source, send_artifact
+from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, ServerAway
 from t9k.em import files, remote
 from t9k.em.artifact import objects_in, references_in
@@ -52,7 +52,7 @@ def upload_artifact(
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
         _check_folder(session, where, make_folder or where == "default", folder)
-        sent = send_artifact(session.api, begin, about, sources, references)
+        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references))
     except Refused as refused:
         raise RuntimeError(refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:

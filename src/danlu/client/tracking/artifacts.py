@@ -20,7 +20,7 @@ from danlu.content.manifest import Manifest, Reference, check_path
 from danlu.content.names import is_artifact_id
 from danlu.errors import InvalidInput, NotFound
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
-from danlu.transfer.artifact_upload import NUM_PARALLEL, Source, send_artifact
+from danlu.transfer.artifact_upload import NUM_PARALLEL, ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import LocalProblem
 from danlu.wire.artifacts import (
     ArtifactOut,
@@ -120,17 +120,11 @@ class Artifacts:
             "aliases": list(draft.aliases),
             "created_at": time.time(),
         }
+        references = [Reference(path, uri) for path, uri in draft.references.items()]
+        upload = ArtifactUpload(begin.model_dump(mode="json", exclude_none=True), about, sources, references)
         meter = Meter(progress, total_bytes=_total(sources), num_files=len(sources))
         with _plain_errors(self._http):
-            sent = send_artifact(
-                self._http.api,
-                begin.model_dump(mode="json", exclude_none=True),
-                about,
-                sources,
-                [Reference(path, uri) for path, uri in draft.references.items()],
-                told=meter.told,
-                num_parallel=num_parallel,
-            )
+            sent = send_artifact(self._http.api, upload, told=meter.told, num_parallel=num_parallel)
         return Uploaded(VersionOut.model_validate(sent.version), sent.size, sent.sent_bytes)
 
     def manifest(self, version: VersionOut) -> Manifest:

@@ -24,6 +24,7 @@ from danlu.node.supervise.way_out import NAME_SERVER
 from danlu.node.task import (
     TASK,
     Task,
+    TaskCache,
     TaskGate,
     TaskImage,
     TaskInput,
@@ -121,6 +122,7 @@ def prepare_task(
     if uid is not None:
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
         folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
+    _make_cache(_input_cache(settings, credentials), uid=uid)
     description = _describe(plan, task, paths=paths, credentials=credentials, settings=settings, can=can, uid=uid)
     _write_private(folder.path / TASK, to_json(description))
 
@@ -153,6 +155,22 @@ def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> No
         path.chmod(0o1777)
     elif uid is not None:
         os.chown(path, uid, uid)
+
+
+def _input_cache(settings: EngineSettings, credentials: Credentials) -> TaskCache | None:
+    """One for each owner: a digest is not a right, so nobody is given what another person's task has fetched."""
+    if not settings.input_cache_bytes or credentials.owner_id is None:
+        return None
+    folder = settings.work_dir.absolute() / ".inputs" / str(credentials.owner_id)
+    return TaskCache(str(folder), settings.input_cache_bytes)
+
+
+def _make_cache(cache: TaskCache | None, *, uid: int | None) -> None:
+    if cache is None or os.path.isdir(cache.folder):
+        return
+    os.makedirs(cache.folder, mode=0o700, exist_ok=True)
+    if uid is not None:
+        os.chown(cache.folder, uid, uid)
 
 
 class _Paths:
@@ -221,6 +239,7 @@ def _describe(
         server_url=credentials.server_url,
         in_patience_seconds=settings.stage_in_patience_seconds,
         out_patience_seconds=settings.stage_out_patience_seconds,
+        cache=_input_cache(settings, credentials),
         grace_seconds=plan.grace_seconds,
         limits=_limits(task, settings),
         filters_calls=can.filters_calls,

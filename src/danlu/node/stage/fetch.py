@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
 from danlu.node.task import TaskInput
@@ -51,11 +51,11 @@ def _fetch(api: Api, item: TaskInput, *, cache: Optional[NodeCache], say: Say) -
         make_folder(item.to)
         fetch_tree(api, digest, blobs, cache=cache)
         return
-    files = _objects_of(api, item)
-    say(f"{item.source}: {len(files)} files")
-    if not files:
+    fetched: list[Incoming] = []
+    fetch_objects(api, _objects_of(api, item), done=fetched.append, cache=cache)
+    say(f"{item.source}: {len(fetched)} files")
+    if not fetched:
         make_folder(item.to)
-    fetch_objects(api, files, cache=cache)
 
 
 def _blob(found: dict[str, Any], to: str) -> RemoteFile:
@@ -64,27 +64,27 @@ def _blob(found: dict[str, Any], to: str) -> RemoteFile:
     return RemoteFile(f"/blobs/{sha256}", path, int(found["size"]), sha256, bool(found.get("is_executable")))
 
 
-def _objects_of(api: Api, item: TaskInput) -> list[Incoming]:
+def _objects_of(api: Api, item: TaskInput) -> Iterator[Incoming]:
+    """The objects of an input, as they are listed. Raise InputMissing when there is none."""
     bucket, _, key = item.source[len("store://") :].partition("/")
-    try:
-        listed = list(list_objects(api, bucket, key))
-    except Refused as refused:
-        if item.is_own and refused.status in (403, 404):
-            return []
-        raise
-    exact = [found for found in listed if found["key"] == key]
     below = f"{key.rstrip('/')}/".lstrip("/")
-    inside = [found for found in listed if found["key"].startswith(below) and not found["key"].endswith("/")]
-    if exact and not inside:
+    exact, has_some = None, False
+    try:
+        for found in list_objects(api, bucket, key):
+            if found["key"] == key and not key.endswith("/"):
+                exact = found
+            elif found["key"].startswith(below) and not found["key"].endswith("/"):
+                has_some = True
+                yield Incoming(bucket, found["key"], _below(item.to, found["key"][len(below) :]), int(found["size"]))
+    except Refused as refused:
+        if not item.is_own or refused.status not in (403, 404):
+            raise
+    if exact is not None and not has_some:
         # an object given to a folder that exists goes into it, as with cp
         target = os.path.join(item.to, os.path.basename(key)) if os.path.isdir(item.to) else item.to
-        return [Incoming(bucket, key, target, int(exact[0]["size"]))]
-    if not inside and not item.is_own:
+        yield Incoming(bucket, key, target, int(exact["size"]))
+    elif not has_some and not item.is_own:
         raise InputMissing(f"{item.source}: the store has no object and no folder of that name")
-    return [
-        Incoming(bucket, found["key"], _below(item.to, found["key"][len(below) :]), int(found["size"]))
-        for found in inside
-    ]
 
 
 def _below(folder: str, path: str) -> str:

@@ -38,9 +38,10 @@ PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 
 def stage_in(task: Staging, cache: Optional[NodeCache]) -> tuple[str, str] | None:
     """Fetch all inputs. Return reason and sentence of a failure."""
-    patience = task.in_patience_seconds
+    patience, began = task.in_patience_seconds, time.monotonic()
     try:
         fetch_all(_api(task, patience), task.inputs, cache=cache, say=_say)
+        _say(f"inputs fetched in {time.monotonic() - began:.3f} s")
     except InputMissing as missing:
         return "input_missing", str(missing)
     except Refused as refused:

@@ -66,25 +66,24 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
     return len(named)
 
 
-def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
     """Store chunks, each by its digest, which is checked."""
     chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
         project_id = uploads.find(session, who, upload_id).project_id
         blobs.expect(session, project_id, chunks, state.now())
     problems = state.blobs.put_many(list(chunks.items()))
-    stored = [chunk for chunk, problem in zip(chunks.items(), problems, strict=True) if problem is None]
+    stored = {digest: len(chunks[digest]) for digest, problem in zip(chunks, problems, strict=True) if problem is None}
     with state.database.writing() as session:
         uploads.find(session, who, upload_id).seen_at = state.now()
-        for digest, data in stored:
-            blobs.own(session, project_id, digest, state.now(), size=len(data))
+        blobs.own_all(session, project_id, stored, state.now())
     for problem in problems:
         if problem is not None:
             raise problem
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = uploads.read_commit(body)
     data = manifest.to_json()

@@ -58,7 +58,7 @@ class RankLog:
     def next_event(
         self, offset: int, *, end: int | None = None, known: LogText | None = None, pattern: Pattern | None = None
     ) -> tuple[LogText | None, bytes]:
-        """The text at an offset, read unless it is `known`, and the event that tells of it; empty when no line matches."""
+        """The text at an offset, read unless it is `known`, and its event, empty when no line matches."""
         text = known or self.read_text(offset, end=end)
         if text is None:
             return None, b""

@@ -42,17 +42,16 @@ def finish_blob(state: ServerState, incoming: IncomingBlob) -> None:
     state.database.write(service.own_blob, state, incoming.project_id, incoming.digest)
 
 
-def put_blobs(state: ServerState, who: UserIdentity, body: bytes | bytearray, *, project: str | None) -> int:
+def put_blobs(state: ServerState, who: UserIdentity, body: bytes, *, project: str | None) -> int:
     """Store small files of trees, each by its digest, which is checked. Return how many."""
     files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
     with state.database.writing() as session:
         project_id = project_to_use(session, who, project)
         blobs.expect(session, project_id, files, state.now())
     problems = state.blobs.put_many(list(files.items()))
+    stored = {digest: None for digest, problem in zip(files, problems, strict=True) if problem is None}
     with state.database.writing() as session:
-        for digest, problem in zip(files, problems, strict=True):
-            if problem is None:
-                blobs.own(session, project_id, digest, state.now())
+        blobs.own_all(session, project_id, stored, state.now())
     for problem in problems:
         if problem is not None:
             raise problem

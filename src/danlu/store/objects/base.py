@@ -74,6 +74,12 @@ class Objects(ABC):
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:
         """Begin an upload, of bytes with this digest if it is known. It replaces what the key held, at `commit`."""
 
+    def put_whole(self, path: StorePath, data: Bytes, sha256: str) -> None:
+        """Store bytes that are at hand. Raises as `Writer.commit` does."""
+        writer = self.put(path, sha256)
+        writer.write(data)
+        writer.commit(sha256)
+
     @abstractmethod
     def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
         """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
@@ -88,6 +94,11 @@ class Objects(ABC):
     def read(self, path: StorePath) -> Iterator[bytes]:
         """Yield the bytes in pieces. Raise NotFound before the first one."""
         return self.open(path).pieces()
+
+    def read_whole(self, path: StorePath, max_bytes: int) -> tuple[ObjectInfo, bytes | None]:
+        """Read a small object; no bytes when it is larger."""
+        with closing(self.open(path)) as found:
+            return found.info, b"".join(found.pieces()) if found.info.size <= max_bytes else None
 
     @abstractmethod
     def stat(self, path: StorePath) -> ObjectInfo: ...
@@ -112,11 +123,8 @@ class Objects(ABC):
         """Store small objects with these digests, several at a time; say of each why it is not stored."""
 
         def put(file: tuple[StorePath, Bytes, str]) -> DanluError | None:
-            path, data, sha256 = file
             try:
-                writer = self.put(path, sha256)
-                writer.write(data)
-                writer.commit(sha256)
+                self.put_whole(*file)
             except DanluError as error:
                 return error
             return None
@@ -129,9 +137,7 @@ class Objects(ABC):
 
         def read(path: StorePath) -> tuple[ObjectInfo, bytes | None] | None:
             try:
-                with closing(self.open(path)) as found:
-                    is_small = found.info.size <= max_bytes
-                    return found.info, b"".join(found.pieces()) if is_small else None
+                return self.read_whole(path, max_bytes)
             except NotFound:
                 return None
 

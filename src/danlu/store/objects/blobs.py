@@ -9,7 +9,7 @@ the removal itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -60,22 +60,28 @@ class Blobs:
 
 def own(session: Session, project_id: int, digest: str, at: datetime, *, size: int | None = None) -> None:
     """Note that a project has sent these bytes, and that they are there. Quiet when it had already."""
-    row = session.get(BlobOwnerRow, (project_id, digest))
-    if row is None:
-        row = BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0)
-        session.add(row)
-    elif at - row.added_at > TOUCH:
-        row.added_at = at
-    row.num_refs = max(0, row.num_refs)
-    row.size = row.size if size is None else size
+    own_all(session, project_id, {digest: size}, at)
+
+
+def own_all(session: Session, project_id: int, sizes: Mapping[str, int | None], at: datetime) -> None:
+    """As `own`, for many: digest -> size."""
+    known = {row.digest: row for row in _rows(session, project_id, sizes)}
+    for digest, size in sizes.items():
+        row = known.get(digest)
+        if row is None:
+            session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0, size=size))
+            continue
+        if at - row.added_at > TOUCH:
+            row.added_at = at
+        row.num_refs = max(0, row.num_refs)
+        row.size = row.size if size is None else size
     session.flush()
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
     """Note that these bytes are about to be written, so that nobody removes them as they arrive."""
     wanted = sorted(set(digests))
-    query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(wanted))
-    known = {row.digest: row for row in session.scalars(query)}
+    known = {row.digest: row for row in _rows(session, project_id, wanted)}
     for digest in wanted:
         row = known.get(digest)
         if row is None:
@@ -132,9 +138,9 @@ def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable
 def sizes_of(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int | None]:
     """Digest -> size of those that a project has, None where nobody has needed to know it."""
     found: dict[str, int | None] = {}
-    for part in _batches(digests):
+    for batch in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
-            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(part), BlobOwnerRow.num_refs >= 0
+            BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(batch), BlobOwnerRow.num_refs >= 0
         )
         found.update((digest, size) for digest, size in session.execute(query))
     return found
@@ -150,8 +156,7 @@ def adopt(
     wanted = set(digests)
     missing = wanted - owned(session, [project_id], wanted)
     found = owned(session, among, missing)
-    for digest in sorted(found):
-        own(session, project_id, digest, at)
+    own_all(session, project_id, dict.fromkeys(found), at)
     return missing - found
 
 
@@ -176,6 +181,12 @@ def projects_with_tree(session: Session, digest: str, project_ids: Collection[in
     if project_ids is not None:
         query = query.where(TreeRow.project_id.in_(project_ids))
     return session.scalars(query.order_by(TreeRow.project_id)).all()
+
+
+def _rows(session: Session, project_id: int, digests: Iterable[str]) -> Iterator[BlobOwnerRow]:
+    for batch in _batches(digests):
+        query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(batch))
+        yield from session.scalars(query)
 
 
 def _batches(digests: Iterable[str]) -> Iterator[list[str]]:

@@ -95,6 +95,12 @@ class S3Objects(Objects):
                 return _S3Range(self._store, path, key, self.stat(path))
             return _S3Object(path, obstore.get(self._store, key))
 
+    def read_whole(self, path: StorePath, max_bytes: int) -> tuple[ObjectInfo, bytes | None]:
+        with _plain_errors(path):
+            found = obstore.get(self._store, self._key(path))
+            info = _info(path.key, found)
+            return info, bytes(found.bytes()) if info.size <= max_bytes else None
+
     def stat(self, path: StorePath) -> ObjectInfo:
         with _plain_errors(path):
             found = obstore.get(self._store, self._key(path), options={"head": True})
