@@ -47,6 +47,9 @@ class EngineOptions(BaseModel):
     max_tasks: int = Field(default=0, ge=0)
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
+    cache_bytes: int = Field(default=10 << 30, ge=0)
+    """Most bytes of inputs that a node keeps for each person, so that the next task need not fetch them; 0: none."""
+
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
 
