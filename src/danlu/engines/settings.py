@@ -48,8 +48,8 @@ class EngineOptions(BaseModel):
     """Most tasks at a time on this machine; 0: four per core, at least 16."""
 
     input_cache_bytes: int = Field(default=0, ge=0)
-    """Most bytes of inputs that are kept on this machine for each person, so that several tasks fetch a file once; 0:
-    nothing is kept."""
+    """Most bytes of inputs that this machine keeps for each person, so that several tasks fetch a file once; 0: nothing
+    is kept. Worth it where the object store is far away: a kept input takes its space twice."""
 
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""

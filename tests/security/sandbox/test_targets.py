@@ -230,6 +230,23 @@ class TestHome:
         finally:
             shutil.rmtree(home)
 
+    def test_an_os_user_danlu_with_danlus_python_at_home_can_run_jobs(
+        self, settings: EngineSettings, starter: Starter
+    ) -> None:
+        home = Path("/home/danlu")
+        if home.exists():
+            pytest.skip("this machine has such a user")
+        (home / "venv").mkdir(parents=True)
+        try:
+            (home / "venv" / "tool").write_text("of the machine\n")
+            starter.engine = LocalEngine(settings.model_copy(update={"show": (home / "venv",)}))
+            job = starter.start("cat /home/danlu/venv/tool; echo $HOME; touch ~/mine; ls /home/danlu ~; echo ~danlu")
+            job.wait()
+        finally:
+            shutil.rmtree(home)
+        expected = "of the machine\n/home/danlu-job\n/home/danlu:\nvenv\n\n/home/danlu-job:\nmine\n/home/danlu-job\n"
+        assert job.log() == expected
+
 
 class TestInputs:
     def test_an_input_in_another_one_is_no_mount_of_its_own(self, starter: Starter, store: StoreServer) -> None:

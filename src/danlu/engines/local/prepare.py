@@ -101,7 +101,7 @@ def prepare_task(
     uid = user_uid(credentials.owner_id) if can.has_own_uid else None
     move_away(folder.path, trash(settings.work_dir))
     folder.path.mkdir(mode=0o700, parents=True)
-    paths = _Paths(task, folder)
+    paths = _Paths(task, folder, can.machine)
     for path in (folder.ml, folder.home, folder.tmp, folder.etc, folder.mounts):
         path.mkdir(mode=0o755)
     for inside in task.folders:
@@ -115,7 +115,7 @@ def prepare_task(
         _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
-    _write_names(plan, task, folder, uid=uid)
+    _write_names(plan, task, folder, uid=uid, home=paths.home)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
     os.mkfifo(folder.path / CONTROL, 0o600)
@@ -132,9 +132,11 @@ def user_uid(owner_id: int | None) -> int:
     return FIRST_UID + (owner_id or 0)
 
 
-def home_of(task: TaskPlan) -> str:
-    """The home folder of a task in a sandbox."""
-    return f"/home/{task.user or USER}"
+def home_of(task: TaskPlan, machine: sandbox.Machine | None) -> str:
+    """The home folder of a task in a sandbox. Never one that holds Danlu's own Python, as of an OS user `danlu`."""
+    home = f"/home/{task.user or USER}"
+    is_taken = machine is not None and any(is_below(path, home) for path in machine.shown)
+    return f"{home}-job" if is_taken and not task.user else home
 
 
 def kept_folder(kept: Mapping[str, Path], mount: Mount) -> Path:
@@ -180,10 +182,12 @@ class _Paths:
     is ever mounted where a job, or whoever owns a home, could have left a link.
     """
 
-    def __init__(self, task: TaskPlan, folder: TaskFolder) -> None:
+    def __init__(self, task: TaskPlan, folder: TaskFolder, machine: sandbox.Machine | None) -> None:
+        self.home = home_of(task, machine)
+        self.is_home_kept = any(mount.to == self.home for mount in task.mounts)
         self._places = {task.root: folder.ml}
-        if not any(mount.to == home_of(task) for mount in task.mounts):
-            self._places[home_of(task)] = folder.home
+        if not self.is_home_kept:
+            self._places[self.home] = folder.home
         wanted = sorted({*(fetch.to for fetch in task.inputs), *task.files}, key=lambda path: (path.count("/"), path))
         self.mounts: dict[str, Path] = {}
         for target in wanted:
@@ -223,7 +227,7 @@ def _describe(
         command=task.command,
         spared=task.spared,
         env={
-            **_base_environment(task, folder, settings, has_sandbox=has_sandbox),
+            **_base_environment(task, folder, settings, home=paths.home if has_sandbox else ""),
             "DANLU_URL": API_URL if can.has_own_network else credentials.server_url,
             **task.env,
         },
@@ -292,7 +296,6 @@ def _view(
     task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
 ) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
-    has_kept_home = any(mount.to == home_of(task) for mount in task.mounts)
     # in an image it is a file of its own, whatever the machine's is a link to
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
@@ -300,7 +303,7 @@ def _view(
         root=task.root,
         writable=(
             (str(folder.ml), task.root),
-            *(((str(folder.home), home_of(task)),) if not has_kept_home else ()),
+            *(((str(folder.home), paths.home),) if not paths.is_home_kept else ()),
             *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
             *((str(source), target) for target, source in paths.mounts.items()),
         ),
@@ -335,9 +338,7 @@ def _image(
     )
 
 
-def _base_environment(
-    task: TaskPlan, folder: TaskFolder, settings: EngineSettings, *, has_sandbox: bool
-) -> dict[str, str]:
+def _base_environment(task: TaskPlan, folder: TaskFolder, settings: EngineSettings, *, home: str) -> dict[str, str]:
     """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
     own_bin = str(settings.python.parent)
@@ -348,15 +349,15 @@ def _base_environment(
         "PYTHONUNBUFFERED": "1",  # a log that is a file would otherwise arrive in blocks
         # an image has its own programs and libraries, and says itself where they are
         **({**passed_on, "PATH": path} if task.image is None else {}),
-        "HOME": home_of(task) if has_sandbox else str(folder.home),
-        "TMPDIR": "/tmp" if has_sandbox else str(folder.tmp),
+        "HOME": home or str(folder.home),
+        "TMPDIR": "/tmp" if home else str(folder.tmp),
         "USER": USER,
         "LOGNAME": USER,
         "SHELL": "/bin/bash" if task.image is None else "/bin/sh",
     }
 
 
-def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | None) -> None:
+def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | None, home: str) -> None:
     """Host names of the gang, and a name for the job's user id (ssh and mpirun refuse to run without one)."""
     hosts = "".join(f"{task.address} {task.host}\n" for task in plan.tasks)
     (folder.etc / "hosts").write_text(f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{hosts}")
@@ -364,7 +365,7 @@ def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | N
         return
     user = task.user or USER
     for name, line in (
-        ("passwd", f"{user}:x:{uid}:{uid}:Danlu job:{home_of(task)}:/bin/bash\n"),
+        ("passwd", f"{user}:x:{uid}:{uid}:Danlu job:{home}:/bin/bash\n"),
         ("group", f"{user}:x:{uid}:\n"),
     ):
         (folder.etc / name).write_text(Path("/etc", name).read_text().rstrip("\n") + "\n" + line)

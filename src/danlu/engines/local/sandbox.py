@@ -166,7 +166,7 @@ def _of_machine(machine: Machine, view: View) -> Iterable[_Step]:
     own, hidden = _own_folders(view), _still_hidden(machine, view)
     targets = [] if view.image_root else [target for _, target in (*view.writable, *view.readable)]
     image = (IMAGE_ROOT,) if view.image_root else ()
-    yield from _parents((*targets, *machine.shown, *image), hidden=hidden, own=own)
+    yield from _parents((*targets, *machine.shown, *_resolver(), *image), hidden=hidden, own=own)
     for name in os.listdir("/"):
         path = f"/{name}"
         if name in NOT_SHOWN or name in own:
@@ -207,9 +207,8 @@ def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
         yield _Step(f"{base}/proc/sys", ("--ro-bind", "/proc/sys", f"{base}/proc/sys"))
         yield _Step(f"{base}/dev", ("--dev", f"{base}/dev"))
         yield _Step(f"{base}/dev/shm", ("--perms", "1777", "--tmpfs", f"{base}/dev/shm"))
-    resolver = os.path.realpath("/etc/resolv.conf")
-    if resolver.startswith("/run/") and os.path.exists(resolver):
-        yield _Step(resolver, ("--ro-bind", resolver, resolver))
+    for path in _resolver():
+        yield _Step(path, ("--ro-bind", path, path))
     for source, target in view.readable:
         yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
     for path in DRIVER_FILES if root else ():
@@ -220,6 +219,12 @@ def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
     for path in _still_hidden(machine, view):
         if any(is_below(path, shown) for shown in machine.shown):
             yield _hidden(path)
+
+
+def _resolver() -> list[str]:
+    """The file that /etc/resolv.conf leads to, where it is one of a service."""
+    path = os.path.realpath("/etc/resolv.conf")
+    return [path] if path.startswith("/run/") and os.path.exists(path) else []
 
 
 def _still_hidden(machine: Machine, view: View) -> list[str]:

@@ -53,6 +53,14 @@ export const reasons: typeof en = {
     remedy: "请阅读所示 Rank 的最后几行日志；SIGSEGV 和 SIGABRT 表示程序崩溃。",
   },
   out_of_memory: { cause: "命令使用的内存超过请求量。", remedy: "增大内存请求，或减少用量。" },
+  disk_limit: {
+    cause: "任务占用的磁盘空间超过上限，或某个文件增长到了上限。",
+    remedy: "请减少写入，删除旧的检查点，或请管理员调高 `max_disk_bytes`。",
+  },
+  process_limit: {
+    cause: "任务的进程和线程数达到上限，无法再启动新的，因而失败。",
+    remedy: "请减少工作进程或线程数（OMP_NUM_THREADS），或请管理员调高 `max_processes`。",
+  },
   setup_failed: { cause: "准备脚本以非 0 退出码结束。", remedy: "请阅读日志开头的准备脚本输出。" },
   pre_start_failed: {
     cause: "ma-pre-start.sh 以非 0 退出码结束。",
