@@ -1,4 +1,4 @@
-"""The command line. Commands are imported when they are called, so that `danlu --help` answers at once."""
+"""The command line. Commands are imported when called, so that `danlu --help` is fast."""
 
 from __future__ import annotations
 
@@ -25,32 +25,30 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Jobs": {
         "submit": Command("danlu.cli.jobs.submit:submit", "Submit a job file and follow its logs."),
         "run": Command("danlu.cli.jobs.run:run", "Run a command as a job and follow its logs."),
-        "plan": Command("danlu.cli.jobs.plan:plan", "Show what every rank of a job would see."),
+        "plan": Command("danlu.cli.jobs.plan:plan", "Show the plan of a job: what each rank gets."),
         "examples": Command("danlu.cli.jobs.examples:app", "Read, run and copy examples."),
-        "templates": Command("danlu.cli.jobs.templates:app", "Keep parts of jobs to begin with."),
+        "templates": Command("danlu.cli.jobs.templates:app", "Save and reuse job templates."),
         "ps": Command("danlu.cli.jobs.ps:ps", "List jobs."),
-        "show": Command("danlu.cli.jobs.show:show", "Show a job, and why it is in its state."),
-        "why": Command("danlu.cli.jobs.why:why", "Say why a job waits, and what would let it start."),
+        "show": Command("danlu.cli.jobs.show:show", "Show a job, its state and the reason."),
+        "why": Command("danlu.cli.jobs.why:why", "Explain why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.jobs.logs:logs", "Print or follow the logs of a job."),
-        "top": Command("danlu.cli.jobs.top:top", "Show what the tasks of a job use."),
+        "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
-        "wait": Command("danlu.cli.jobs.wait:wait", "Wait until jobs are over."),
+        "wait": Command("danlu.cli.jobs.wait:wait", "Wait until jobs have ended."),
         "stop": Command("danlu.cli.jobs.lifecycle:stop", "Stop jobs."),
-        "pause": Command("danlu.cli.jobs.lifecycle:pause", "Stop a job for now; it keeps its id and its output."),
-        "resume": Command("danlu.cli.jobs.lifecycle:resume", "Put a paused job back in the queue."),
-        "start": Command("danlu.cli.jobs.lifecycle:start", "Run a job that is over once more."),
-        "rm": Command("danlu.cli.jobs.lifecycle:rm", "Forget jobs that are over."),
+        "pause": Command("danlu.cli.jobs.lifecycle:pause", "Pause a job; it keeps its id and output."),
+        "resume": Command("danlu.cli.jobs.lifecycle:resume", "Queue a paused job again."),
+        "start": Command("danlu.cli.jobs.lifecycle:start", "Run an ended job again."),
+        "rm": Command("danlu.cli.jobs.lifecycle:rm", "Delete ended jobs."),
     },
     "Runs and artifacts": {
         "runs": Command("danlu.cli.tracking.runs:app", "List, search, compare and export runs."),
         "artifacts": Command(
-            "danlu.cli.tracking.artifacts:app", "Keep versions of files by name: checkpoints, models, data sets."
+            "danlu.cli.tracking.artifacts:app", "Store versions of files by name: checkpoints, models, data sets."
         ),
-        "sync": Command(
-            "danlu.cli.tracking.sync:sync", "Bring runs and artifacts that were made on this machine to the server."
-        ),
-        "track": Command("danlu.cli.tracking.track:app", "Make runs out of what other trackers wrote."),
+        "sync": Command("danlu.cli.tracking.sync:sync", "Upload runs and artifacts from this machine to the server."),
+        "track": Command("danlu.cli.tracking.track:app", "Import runs from other trackers."),
     },
     "Models and data flow": {
         "models": Command("danlu.cli.tracking.models:app", "Register, compare, alias, download and delete models."),
@@ -62,32 +60,32 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Store and nodes": {
         "store": Command("danlu.cli.cluster.store:app", "Copy, list and delete files in the store."),
         "nodes": Command("danlu.cli.cluster.nodes:app", "List nodes and their devices; drain and open them."),
-        "flavors": Command("danlu.cli.cluster.flavors:app", "Machine shapes that jobs ask for by name, with prices."),
-        "frameworks": Command("danlu.cli.cluster.frameworks:app", "Environments that jobs ask for by name."),
+        "flavors": Command("danlu.cli.cluster.flavors:app", "Named machine shapes with prices."),
+        "frameworks": Command("danlu.cli.cluster.frameworks:app", "Named environments for jobs."),
     },
     "Files": {
         "ranktable": Command("danlu.cli.cluster.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),
     },
     "Access": {
-        "login": Command("danlu.cli.people.login:login", "Sign in and keep an API key."),
-        "logout": Command("danlu.cli.people.login:logout", "Delete the kept API key, here and on the server."),
-        "whoami": Command("danlu.cli.people.login:whoami", "Show who you are, and where."),
-        "passwd": Command("danlu.cli.people.login:passwd", "Choose a password."),
-        "register": Command("danlu.cli.people.register:register", "Ask to be let in."),
-        "quota": Command("danlu.cli.people.quota:app", "Show and set how much projects and their people may hold."),
-        "keys": Command("danlu.cli.people.keys:app", "List, make and delete API keys."),
+        "login": Command("danlu.cli.people.login:login", "Sign in and store an API key."),
+        "logout": Command("danlu.cli.people.login:logout", "Delete the stored API key, here and on the server."),
+        "whoami": Command("danlu.cli.people.login:whoami", "Show your user name and server."),
+        "passwd": Command("danlu.cli.people.login:passwd", "Change your password."),
+        "register": Command("danlu.cli.people.register:register", "Request an account."),
+        "quota": Command("danlu.cli.people.quota:app", "Show and set quotas of projects and users."),
+        "keys": Command("danlu.cli.people.keys:app", "List, create and delete API keys."),
     },
     "People and projects": {
-        "users": Command("danlu.cli.people.users:app", "Let people in, and end their access."),
-        "projects": Command("danlu.cli.people.projects:app", "Projects, their members and their buckets."),
+        "users": Command("danlu.cli.people.users:app", "Approve, invite and disable users."),
+        "projects": Command("danlu.cli.people.projects:app", "Manage projects, members and buckets."),
         "audit": Command("danlu.cli.people.audit:audit", "Show who changed what, when and from where."),
     },
     "Server": {
         "up": Command("danlu.cli.server.up:up", "Start a server on this machine."),
-        "admin": Command("danlu.cli.server.admin:app", "Back up, restore, move and clean the stores of a server."),
+        "admin": Command("danlu.cli.server.admin:app", "Back up, restore, migrate and clean the stores of a server."),
         "doctor": Command(
             "danlu.cli.server.doctor:doctor",
-            "Look at this machine and at the server, and say what to do about what is wrong.",
+            "Check this machine and the server, and say how to fix problems.",
         ),
     },
 }
@@ -96,7 +94,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 class _Commands(TyperGroup):
-    """The commands of the table above, each imported on use."""
+    """The commands above, imported on use."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -111,7 +109,7 @@ class _Commands(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """The command of this name, ready to be called."""
+    """Load a command."""
     module, _, attribute = COMMANDS[name].home.partition(":")
     found = getattr(import_module(module), attribute)
     if isinstance(found, typer.Typer):
@@ -122,7 +120,7 @@ def load_command(name: str) -> Any:
 
 
 def _with_synonyms(group: TyperGroup) -> TyperGroup:
-    """A group that also takes what people type who know another one: `list` where it has `ls`."""
+    """Add hidden synonyms to a group, such as `list` for `ls`."""
     for words in SYNONYMS:
         there = [word for word in words if word in group.commands]
         if len(there) != 1:
@@ -167,7 +165,7 @@ def _danlu(
 
 
 def main(argv: Optional[list[str]] = None) -> NoReturn:
-    """Run the command line and exit: 0 well, 1 an error, 2 a wrong call; `wait` and followers have more."""
+    """Run the command line and exit: 0, 1 for an error, 2 for wrong usage; `wait` and followers have more."""
     from danlu.errors import DanluError
 
     with guarded_streams():
@@ -179,7 +177,7 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
             fail(str(error), code=101)
         except OSError as error:
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        except Exception:  # printed here, where it is escaped
+        except Exception:  # printed here, because it is escaped here
             traceback.print_exc()
             raise SystemExit(1) from None
     raise AssertionError("typer exits by itself")

@@ -1,4 +1,4 @@
-"""How commands lay out what they print: tables, facts, times. Text from elsewhere stays within its cell or line."""
+"""Layout of output: tables, facts, times. Foreign text stays within its cell or line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def state_text(state: JobState) -> str:
 
 
 def rank_prefix(rank: int, width: int) -> str:
-    """What stands before a line when several ranks share the screen."""
+    """Prefix of a log line, if there are several ranks."""
     return paint(f"{rank:>{width}} |", _RANK_COLOURS[rank % len(_RANK_COLOURS)]) + " "
 
 
@@ -60,12 +60,12 @@ def facts(title: str, values: Mapping[str, str], *, width: int = 10) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """Text whose further lines cannot be taken for lines of ours."""
+    """Indent all lines but the first."""
     return text.replace("\n", f"\n{indent}")
 
 
 def screen_width() -> Optional[int]:
-    """Columns of the terminal; None when it is none."""
+    """Columns of the terminal; None without one."""
     if not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns

@@ -1,4 +1,4 @@
-"""A course of values in one line of text."""
+"""A sparkline: values as one line of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[Optional[float]], width: int = 24) -> str:
-    """The values as bars, at most `width`: of each stretch the value that is farthest from the mean."""
+    """Values as bars, at most `width`; of each interval the value farthest from the mean."""
     known = [value for value in values if value is not None]
     if not known:
         return ""

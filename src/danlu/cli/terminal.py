@@ -44,7 +44,7 @@ class LogText(NamedTuple):
 
 
 def echo(text: str = "") -> None:
-    """Print a message to stdout. Further lines are indented, so that nobody takes them for messages of ours."""
+    """Print a message to stdout. Further lines are indented, so that they do not look like other messages."""
     _write(sys.stdout, _render(_message(text)))
 
 
@@ -137,7 +137,7 @@ def one_line(text: str) -> str:
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Whether colours are wanted: a terminal, and nobody said no (`NO_COLOR`, `TERM=dumb`)."""
+    """Whether colours are wanted: a terminal, without `NO_COLOR` and `TERM=dumb`."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -159,7 +159,7 @@ def join_styles(pieces: Iterable[str]) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Optional[Callable[[Progress], None]]]:
-    """A listener that draws a bar on a terminal; None where nobody would see it."""
+    """A listener that draws a bar on a terminal; None without one."""
     if not sys.stderr.isatty():
         yield None
         return

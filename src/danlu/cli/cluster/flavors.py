@@ -20,16 +20,16 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of fl
 Device = Annotated[Optional[str], typer.Option(help="Devices of a node, TYPE[:MODEL][:COUNT], such as gpu:2.")]
 Cpus = Annotated[Optional[float], typer.Option(help="Cores reserved on a node.")]
 Memory = Annotated[Optional[str], typer.Option(help="Memory reserved on a node, such as 64GiB.")]
-Price = Annotated[Optional[str], typer.Option(help="Of a node and hour, such as 18.40.")]
-Description = Annotated[Optional[str], typer.Option(help="What it is good for.")]
+Price = Annotated[Optional[str], typer.Option(help="Price per node and hour, such as 18.40.")]
+Description = Annotated[Optional[str], typer.Option(help="What it is for.")]
 
 
 @app.callback(invoke_without_command=True)
 def _flavors(context: typer.Context) -> None:
-    """Machine shapes that jobs ask for by name, with prices.
+    """Named machine shapes with prices.
 
-    Without a command: the list. A job names one as `flavor` (`danlu run --flavor NAME`), and keeps the shape and
-    the price that it stood for when it was submitted. Admins change them.
+    Without a subcommand: the list. A job uses one as `flavor` (`danlu run --flavor NAME`), and keeps the shape and
+    the price that it had at submission. Admins change them.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def _flavors(context: typer.Context) -> None:
 
 @app.command("list", context_settings=CONTEXT)
 def list_(as_json: AsJson = False) -> None:
-    """List flavors: shapes, prices, and how many of each are free now.
+    """List flavors with shapes, prices and free nodes.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def list_(as_json: AsJson = False) -> None:
         return
     echo_block(rows_text(found))
     if not found:
-        echo_err("there are no flavors; an admin adds them: danlu flavors suggest")
+        echo_err("no flavors; an admin can add some: danlu flavors suggest")
 
 
 @app.command(context_settings=CONTEXT)
@@ -111,9 +111,9 @@ def change(
     description: Description = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a flavor; for admins. Jobs keep the shape and the price that they have.
+    """Change a flavor; for admins. Existing jobs keep their shape and price.
 
-    What is not named stays; --cpus 0 and --memory 0 reserve nothing.
+    Other fields stay unchanged; --cpus 0 and --memory 0 reserve nothing.
 
     \b
     Examples:
@@ -130,7 +130,7 @@ def change(
 
 @app.command(context_settings=CONTEXT)
 def enable(flavors: Names) -> None:
-    """Let new jobs name flavors again; for admins.
+    """Enable flavors for new jobs; for admins.
 
     \b
     Examples:
@@ -146,7 +146,7 @@ def enable(flavors: Names) -> None:
 
 @app.command(context_settings=CONTEXT)
 def disable(flavors: Names) -> None:
-    """Keep flavors, and let no new job name them; for admins.
+    """Disable flavors for new jobs; for admins.
 
     \b
     Examples:
@@ -162,7 +162,7 @@ def disable(flavors: Names) -> None:
 
 @app.command(context_settings=CONTEXT)
 def remove(flavors: Names) -> None:
-    """Forget flavors; for admins. Jobs that name them keep what they stood for.
+    """Delete flavors; for admins. Existing jobs keep their shape and price.
 
     \b
     Examples:
@@ -181,7 +181,7 @@ def suggest(
     add_: bool = typer.Option(False, "--add", help="Add all of them."),
     as_json: AsJson = False,
 ) -> None:
-    """Show flavors that would fit the nodes there are, at no price; for admins.
+    """Suggest flavors for the existing nodes, without prices; for admins.
 
     One device, half a node and a whole node of each kind of node.
 
@@ -200,7 +200,7 @@ def suggest(
 
 
 def rows_text(flavors: list[FlavorOut]) -> str:
-    """The list for people."""
+    """The list as a table."""
     from danlu.cli.output import table
     from danlu.spec.money import show_price
     from danlu.spec.units import show_size

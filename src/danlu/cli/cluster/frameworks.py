@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 app = typer.Typer(name="frameworks", rich_markup_mode=None, context_settings=CONTEXT)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A framework's name.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of frameworks.")]
-Title = Annotated[Optional[str], typer.Option(help="What people call it, such as 'PyTorch 2.13'.")]
+Title = Annotated[Optional[str], typer.Option(help="Display name, such as 'PyTorch 2.13'.")]
 Image = Annotated[Optional[str], typer.Option(help="Container image; without one, the node's own Python.")]
-Setup = Annotated[Optional[str], typer.Option(help="Shell script that runs before the job's own; @FILE reads it.")]
+Setup = Annotated[
+    Optional[str], typer.Option(help="Shell script that runs before the job's setup; @FILE reads a file.")
+]
 Env = Annotated[list[str], typer.Option("--env", metavar="NAME=VALUE", help="Variable; repeatable.")]
-Launch = Annotated[list[str], typer.Option("--launch", metavar="MODE", help="Launch mode that it suits; repeatable.")]
-Description = Annotated[Optional[str], typer.Option(help="What is in it.")]
+Launch = Annotated[list[str], typer.Option("--launch", metavar="MODE", help="Supported launch mode; repeatable.")]
+Description = Annotated[Optional[str], typer.Option(help="What it contains.")]
 
 
 @app.callback(invoke_without_command=True)
 def _frameworks(context: typer.Context) -> None:
-    """Environments that jobs ask for by name.
+    """Named environments for jobs.
 
-    Without a command: the list. A job names one as `framework` (`danlu run --framework NAME`) and gets its image, or
+    Without a subcommand: the list. A job uses one as `framework` (`danlu run --framework NAME`) and gets its image, or
     the node's own Python, its setup and its variables. Admins change them.
 
     \b
@@ -43,7 +45,7 @@ def _frameworks(context: typer.Context) -> None:
 
 @app.command("list", context_settings=CONTEXT)
 def list_(as_json: AsJson = False) -> None:
-    """List frameworks: what each stands for, and the launch modes it suits.
+    """List frameworks with images and launch modes.
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def list_(as_json: AsJson = False) -> None:
     ]
     echo_block(table(("NAME", "IMAGE", "LAUNCH", "STATE", "TITLE"), rows))
     if not found:
-        echo_err("there are no frameworks; an admin adds them: danlu frameworks add --help")
+        echo_err("no frameworks; an admin can add some: danlu frameworks add --help")
 
 
 @app.command(context_settings=CONTEXT)
@@ -133,9 +135,10 @@ def change(
     description: Description = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a framework; for admins. Jobs keep what they have.
+    """Change a framework; for admins. Existing jobs do not change.
 
-    What is not named stays. --image '' is the node's own Python, --setup '' none. --env and --launch replace all.
+    Other fields stay unchanged. --image '' means the node's own Python, --setup '' none. --env and --launch replace
+    all values.
 
     \b
     Examples:
@@ -158,7 +161,7 @@ def change(
 
 @app.command(context_settings=CONTEXT)
 def enable(frameworks: Names) -> None:
-    """Let new jobs name frameworks again; for admins.
+    """Enable frameworks for new jobs; for admins.
 
     \b
     Examples:
@@ -174,7 +177,7 @@ def enable(frameworks: Names) -> None:
 
 @app.command(context_settings=CONTEXT)
 def disable(frameworks: Names) -> None:
-    """Keep frameworks, and let no new job name them; for admins.
+    """Disable frameworks for new jobs; for admins.
 
     \b
     Examples:
@@ -190,7 +193,7 @@ def disable(frameworks: Names) -> None:
 
 @app.command(context_settings=CONTEXT)
 def remove(frameworks: Names) -> None:
-    """Forget frameworks; for admins. Jobs that name them keep what they stood for.
+    """Delete frameworks; for admins. Existing jobs do not change.
 
     \b
     Examples:
@@ -224,7 +227,7 @@ def _print(framework: FrameworkOut, as_json: bool) -> None:
 
 
 def _script(text: Optional[str]) -> Optional[str]:
-    """What was given, or what is in the file that it names."""
+    """The text, or the content of the file after `@`."""
     if text is None or not text.startswith("@"):
         return text
     return Path(text[1:]).read_text(encoding="utf-8")
@@ -235,6 +238,6 @@ def _variables(items: list[str]) -> dict[str, str]:
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            raise typer.BadParameter(f"{item!r} is not of the form NAME=VALUE", param_hint="--env")
+            raise typer.BadParameter(f"expected NAME=VALUE, got {item!r}", param_hint="--env")
         found[name] = value
     return found

@@ -39,13 +39,11 @@ def nodes(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command(context_settings=CONTEXT)
 def drain(
     name: str = typer.Argument(metavar="NODE"),
-    reason: str = typer.Option(..., help="Why, for people whose jobs wait for it."),
-    evict: bool = typer.Option(
-        False, "--evict", help="Have preemptible jobs leave: they get their grace, and go back into the queue."
-    ),
+    reason: str = typer.Option(..., help="Reason, shown to users whose jobs wait."),
+    evict: bool = typer.Option(False, "--evict", help="Stop preemptible jobs on the node; they are queued again."),
     as_json: AsJson = False,
 ) -> None:
-    """Have nothing new started on a node; what runs there goes on to its end. For admins.
+    """Drain a node: no new tasks start there, running tasks continue. For admins.
 
     \b
     Examples:
@@ -61,7 +59,7 @@ def drain(
 
 @app.command("open", context_settings=CONTEXT)
 def open_(name: str = typer.Argument(metavar="NODE"), as_json: AsJson = False) -> None:
-    """Let jobs come to a node again that was drained. For admins.
+    """Open a drained node for new tasks. For admins.
 
     \b
     Examples:
@@ -76,7 +74,7 @@ def open_(name: str = typer.Argument(metavar="NODE"), as_json: AsJson = False) -
 
 def still_run(num_tasks: int) -> str:
     if num_tasks == 0:
-        return "nothing runs there any more"
+        return "no tasks run there"
     return "1 task still runs there" if num_tasks == 1 else f"{num_tasks} tasks still run there"
 
 
@@ -112,12 +110,12 @@ def _state(node: NodeOut) -> str:
 
 
 def _drained(nodes: list[NodeOut]) -> list[str]:
-    """Below the table, a line for each: reasons are long."""
+    """One line below the table for each drained node."""
     from danlu.cli.output import age
 
     return [
         one_line(
-            f"{node.name} is drained since {age(node.drain.at)} by {node.drain.by}: {node.drain.reason} "
+            f"{node.name} was drained {age(node.drain.at)} ago by {node.drain.by}: {node.drain.reason} "
             f"({still_run(node.num_tasks)})"
         )
         for node in nodes
@@ -126,7 +124,7 @@ def _drained(nodes: list[NodeOut]) -> list[str]:
 
 
 def _devices(node: NodeOut) -> str:
-    """How many of each type are in use: `npu:910b 2/8`."""
+    """Devices in use by type: `npu:910b 2/8`."""
     counts: dict[str, list[int]] = {}
     for device in node.devices:
         kind = f"{device.type}:{device.model}" if device.model else device.type

@@ -26,15 +26,15 @@ def _ranktable() -> None:
 @app.command(context_settings=CONTEXT)
 def check(
     file: Path = typer.Argument(..., metavar="FILE", help="The rank table."),
-    chip: Optional[str] = typer.Option(None, help="Hold the rules of this chip against it as well: 910 or 910b."),
+    chip: Optional[str] = typer.Option(None, help="Also check the rules of this chip: 910 or 910b."),
     as_json: AsJson = False,
 ) -> None:
-    """Name every fault of a rank table.
+    """Check a rank table and print every error.
 
-    One line for each: where it is, what stands there, what would be right. No server is needed.
+    One line for each: path, expected and actual value. No server is needed.
 
     \b
-    Exit codes: 0 no fault, 1 faults, or a file that cannot be read.
+    Exit codes: 0 valid, 1 errors, or a file that cannot be read.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def check(
     if as_json:
         echo_json([fault._asdict() for fault in faults])
     else:
-        echo_block("\n".join(str(fault) for fault in faults) or f"{file}: no fault")
+        echo_block("\n".join(str(fault) for fault in faults) or f"{file}: valid")
     if faults:
         raise typer.Exit(1)
 
@@ -58,10 +58,10 @@ def convert(
     file: Path = typer.Argument(..., metavar="FILE", help="A rank table without version (TensorFlow, ModelArts)."),
     output: Optional[Path] = typer.Option(None, "--output", "-o", metavar="OUT", help="Where to write it."),
 ) -> None:
-    """Turn a rank table without version into one of version 1.0.
+    """Convert a rank table without version to version 1.0.
 
     Ranks follow the number at the end of each pod_name, as on ModelArts, and then the order of the devices.
-    A table that has faults is not converted.
+    An invalid table is not converted.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def _read(file: Path) -> str:
     from danlu.errors import InvalidInput
 
     if file.is_file() and file.stat().st_size > LARGEST_FILE_BYTES:
-        raise InvalidInput(f"{file} has more than {LARGEST_FILE_BYTES >> 20} MiB; that is no rank table")
+        raise InvalidInput(f"{file} is larger than {LARGEST_FILE_BYTES >> 20} MiB, and not a rank table")
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -98,7 +98,5 @@ def _chip(name: Optional[str]) -> Optional[Chip]:
         return None
     known = [chip.value for chip in Chip]
     if name.lower() not in known:
-        raise typer.BadParameter(
-            f"{name!r} is not a chip that is known; known: {', '.join(known)}", param_hint="--chip"
-        )
+        raise typer.BadParameter(f"expected one of {', '.join(known)}, got {name!r}", param_hint="--chip")
     return Chip(name.lower())

@@ -31,13 +31,13 @@ def _store() -> None:
 def cp(
     source: str = typer.Argument(..., metavar="FROM", help="Local path or store://... path."),
     target: str = typer.Argument(..., metavar="TO", help="Local path or store://... path."),
-    recursive: bool = typer.Option(False, "--recursive", "-r", help="Copy a folder with all that is in it."),
-    parallel: int = typer.Option(4, min=1, max=64, help="So many files at a time."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Copy a folder with its content."),
+    parallel: int = typer.Option(4, min=1, max=64, help="Number of parallel transfers."),
 ) -> None:
     """Copy files to or from the store.
 
-    Every file is checked by its SHA-256 and appears whole or not at all. A large download that broke
-    off is taken up again by the same command.
+    Every file is checked by its SHA-256 and appears whole or not at all. Run the command again to resume
+    an interrupted download.
 
     \b
     Examples:
@@ -50,9 +50,9 @@ def cp(
 
     up, down = not source.startswith(SCHEME), not target.startswith(SCHEME)
     if up == down:
-        raise typer.BadParameter("one of FROM and TO is a store://bucket/path, the other is local")
+        raise typer.BadParameter("expected one store://bucket/path and one local path")
     if up and Path(source).is_dir() and not (recursive or source.endswith("/")):
-        raise typer.BadParameter(f"{source} is a folder; -r copies it with all that is in it")
+        raise typer.BadParameter(f"{source} is a folder; use -r to copy it")
     if down and recursive:
         source = source.rstrip("/") + "/"
     with Client() as client, progress_bar() as progress:
@@ -63,8 +63,8 @@ def cp(
 
 @app.command(context_settings=CONTEXT)
 def ls(
-    path: Optional[str] = typer.Argument(None, help="store://bucket/path; the buckets when left out."),
-    recursive: bool = typer.Option(False, "--recursive", "-r", help="Everything below, not one level."),
+    path: Optional[str] = typer.Argument(None, help="store://bucket/path; default: list the buckets."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="List all levels."),
     as_json: AsJson = False,
 ) -> None:
     """List buckets, folders and objects.
@@ -92,7 +92,7 @@ def ls(
 @app.command(context_settings=CONTEXT)
 def rm(
     path: str = typer.Argument(..., help="store://bucket/path"),
-    recursive: bool = typer.Option(False, "--recursive", "-r", help="Delete a folder with all that is in it."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Delete a folder with its content."),
 ) -> None:
     """Delete an object, or with -r a folder.
 
@@ -105,7 +105,7 @@ def rm(
     from danlu.errors import NotFound
 
     if path.endswith("/") and not recursive:
-        raise typer.BadParameter(f"{path} is a folder; -r deletes it with all that is in it")
+        raise typer.BadParameter(f"{path} is a folder; use -r to delete it")
     with Client() as client:
         num_objects = client.store.delete(path.rstrip("/") + "/" if recursive else path)
     if num_objects == 0:
@@ -116,9 +116,9 @@ def rm(
 @app.command(context_settings=CONTEXT)
 def mb(
     bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
-    project: Optional[str] = typer.Option(None, help="Project that it belongs to; the first of yours when left out."),
+    project: Optional[str] = typer.Option(None, help="Project of the bucket; default: your first project."),
 ) -> None:
-    """Make a bucket.
+    """Create a bucket.
 
     \b
     Examples:
@@ -134,7 +134,7 @@ def mb(
 
 @app.command(context_settings=CONTEXT)
 def rb(bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://.")) -> None:
-    """Delete a bucket that nothing is in.
+    """Delete an empty bucket.
 
     \b
     Examples:
@@ -150,9 +150,9 @@ def rb(bucket: str = typer.Argument(..., help="Name of the bucket, with or witho
 @app.command(context_settings=CONTEXT)
 def mvb(
     bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
-    project: str = typer.Argument(..., help="Project that it belongs to from now on."),
+    project: str = typer.Argument(..., help="The new project."),
 ) -> None:
-    """Give a bucket to another project.
+    """Move a bucket to another project.
 
     \b
     Examples:
@@ -172,7 +172,7 @@ def _listed(client: Client, path: str, *, recursive: bool) -> list[object]:
     if recursive:
         return list(client.store.list(path))
     entries = list(client.store.browse(path))
-    # `ls store://main/images` is about that folder, not about everything whose name begins so
+    # `ls store://main/images` lists that folder, not every key with this prefix
     if where.key and not where.key.endswith("/"):
         if f"{where.key}/" in entries:
             return list(client.store.browse(f"{path}/"))

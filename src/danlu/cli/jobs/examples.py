@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from danlu.wire.examples import ExampleOut, ExampleRow, NeedOut, Words
 
 app = typer.Typer(name="examples", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-_Name = typer.Argument(..., metavar="NAME", help="An example; `danlu examples list` names them.")
+_Name = typer.Argument(..., metavar="NAME", help="An example; see `danlu examples list`.")
 
 
 @app.callback()
@@ -27,9 +27,9 @@ def _examples() -> None:
 
 @app.command("list", context_settings=CONTEXT)
 def list_(
-    tag: str = typer.Option("", "--tag", metavar="TAG", help="Only those with this tag."), as_json: AsJson = False
+    tag: str = typer.Option("", "--tag", metavar="TAG", help="Only with this tag."), as_json: AsJson = False
 ) -> None:
-    """List examples, what each shows, and whether this cluster has what it needs.
+    """List examples, and whether this cluster can run them.
 
     \b
     Examples:
@@ -47,10 +47,10 @@ def list_(
 @app.command(context_settings=CONTEXT)
 def show(
     name: str = _Name,
-    file: str = typer.Option("", "--file", metavar="PATH", help="Print this file of it, and nothing else."),
+    file: str = typer.Option("", "--file", metavar="PATH", help="Print only this file."),
     as_json: AsJson = False,
 ) -> None:
-    """Show an example: what it does, what it needs, its files and its job.
+    """Show an example: description, requirements, files and job.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def run(
 ) -> None:
     """Run an example as a job and follow its logs.
 
-    Its code is uploaded by content, as `danlu submit` does it. Ctrl-C detaches: the job goes on.
+    Its code is uploaded as with `danlu submit`. Ctrl-C detaches: the job keeps running.
 
     \b
     Exit codes: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped.
@@ -109,10 +109,10 @@ def run(
 @app.command(context_settings=CONTEXT)
 def copy(
     name: str = _Name,
-    folder: Path = typer.Argument(..., metavar="FOLDER", help="Is made; files in it are not written over."),
+    folder: Path = typer.Argument(..., metavar="FOLDER", help="Target folder; existing files are not overwritten."),
     as_json: AsJson = False,
 ) -> None:
-    """Copy the files of an example into a folder, to begin something of your own.
+    """Copy the files of an example into a folder, as a start for your own job.
 
     \b
     Examples:
@@ -155,11 +155,11 @@ def example_text(example: ExampleOut) -> str:
     lines += [f"file    {file.path} ({show_size(file.size)})" for file in example.files]
     lines += [f"takes   about {example.seconds} s", ""]
     way = f"danlu examples run {example.name}" if example.is_job else f"danlu examples copy {example.name} FOLDER"
-    return "\n".join([*lines, f"Run it: {way}" if example.is_job else f"Bring it here: {way}"])
+    return "\n".join([*lines, f"Run it: {way}" if example.is_job else f"Copy it: {way}"])
 
 
 def words(text: Words) -> str:
-    """In the language of the terminal."""
+    """The text in the language of the terminal."""
     spoken = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return text.zh if spoken.startswith("zh") else text.en
 
@@ -174,5 +174,5 @@ def _lacking(needs: list[NeedOut]) -> Iterator[str]:
 
 
 def _need_text(need: NeedOut) -> str:
-    told = {True: "is here", False: f"not here: {need.why}", None: "nodes do not say"}[need.is_met]
+    told = {True: "is here", False: f"not here: {need.why}", None: "unknown"}[need.is_met]
     return f"{need.name} ({told})"

@@ -1,4 +1,4 @@
-"""Following a job: logs on stdout, what happens to it on stderr, and an exit code that says how it ended."""
+"""Follow a job: logs on stdout, events on stderr, and an exit code for its end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def exit_code(state: JobState) -> int:
 
 
 def follow(job: Job) -> int:
-    """Follow a job from its queue to its end and return the exit code. Ctrl-C detaches."""
+    """Follow a job from the queue to its end; return the exit code. Ctrl-C detaches."""
     try:
         wait_for_start(job)
         print_lines(job.log_batches(LogQuery(follow=True)), num_ranks=job.row.nodes)
@@ -35,7 +35,7 @@ def follow(job: Job) -> int:
 
 
 def wait_for_start(job: Job) -> None:
-    """Say why it waits, each time that changes, until there is something to read."""
+    """Print why the job waits, whenever that changes, until it starts."""
     told: Optional[str] = None
     for _ in job.watch():
         if job.state not in (JobState.QUEUED, JobState.PAUSED, JobState.STARTING):
@@ -49,20 +49,20 @@ def wait_for_start(job: Job) -> None:
 
 
 def wait_for_end(job: Job, deadline: Optional[float] = None) -> None:
-    """Wait until the job is over; say when it is paused, as it is not over before somebody resumes or stops it.
+    """Wait until the job has ended; print when it is paused, because it does not end before it is resumed or stopped.
 
-    Raises TimeoutError at the deadline (of time.monotonic).
+    Raise TimeoutError at the deadline (of time.monotonic).
     """
     was_paused = False
     for _ in job.watch(deadline):
         is_paused = job.state is JobState.PAUSED
         if is_paused and not was_paused:
-            echo_err(f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}")
+            echo_err(f"{job.id} is paused. Resume it: danlu resume {job.id}   Stop it: danlu stop {job.id}")
         was_paused = is_paused
 
 
 def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int, is_raw: bool = False) -> None:
-    """Print lines as they come, with their rank before them when there are several."""
+    """Print lines as they arrive, with a rank prefix if there are several ranks."""
     width = len(str(num_ranks - 1))
     prefixes = [rank_prefix(rank, width) for rank in range(num_ranks)] if num_ranks > 1 else []
     for batch in batches:
@@ -71,7 +71,7 @@ def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int, is_raw: boo
 
 def say_detached(job: Job) -> None:
     echo_err()
-    echo_err(f"detached: {job.id} goes on. Follow it again: danlu logs -f {job.id}   End it: danlu stop {job.id}")
+    echo_err(f"detached: {job.id} keeps running. Follow it: danlu logs -f {job.id}   Stop it: danlu stop {job.id}")
 
 
 def say_end(job: Job) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def stop(jobs: JobNames, as_json: AsJson = False) -> None:
     """Stop jobs.
 
-    Each gets the polite signal, and the hard one after its grace period. Nothing happens to jobs that are over.
+    Each process receives SIGTERM, and SIGKILL after the grace period. Ended jobs do not change.
 
     \b
     Examples:
@@ -36,9 +36,9 @@ def stop(jobs: JobNames, as_json: AsJson = False) -> None:
 
 
 def rm(jobs: JobNames, as_json: AsJson = False) -> None:
-    """Forget jobs that are over.
+    """Delete ended jobs.
 
-    Their logs go with them; their output stays in the store.
+    Their logs are deleted too; their output stays in the store.
 
     \b
     Examples:
@@ -48,13 +48,13 @@ def rm(jobs: JobNames, as_json: AsJson = False) -> None:
     from danlu.client import Client
 
     with Client() as client:
-        _report(client.jobs.delete(jobs), verb="forgot", as_json=as_json)
+        _report(client.jobs.delete(jobs), verb="deleted", as_json=as_json)
 
 
 def pause(job: JobName, as_json: AsJson = False) -> None:
-    """Stop a job for now; it keeps its id and its output.
+    """Pause a job; it keeps its id and output.
 
-    Its devices are free for others meanwhile.
+    Its devices are free for other jobs.
 
     \b
     Examples:
@@ -65,19 +65,19 @@ def pause(job: JobName, as_json: AsJson = False) -> None:
 
 
 def resume(job: JobName, as_json: AsJson = False) -> None:
-    """Put a paused job back in the queue.
+    """Queue a paused job again.
 
-    It goes on as a new attempt with the same id and the same output folder.
+    It runs as a new attempt with the same id and output folder.
 
     \b
     Examples:
       danlu resume train-12
     """
-    _one(job, "resume", told=lambda job: f"resuming {job.id}: it goes back to the queue", as_json=as_json)
+    _one(job, "resume", told=lambda job: f"resuming {job.id}: it is queued", as_json=as_json)
 
 
 def start(job: JobName, as_json: AsJson = False) -> None:
-    """Run a job that is over once more.
+    """Run an ended job again.
 
     Same id, same output folder, new attempt.
 
@@ -86,7 +86,7 @@ def start(job: JobName, as_json: AsJson = False) -> None:
       danlu start train-12
       danlu start train-12 && danlu logs -f train-12
     """
-    told = "it is queued for another attempt"
+    told = "it is queued for a new attempt"
     _one(job, "start", told=lambda job: f"starting {job.id} again: {told}", as_json=as_json)
 
 
@@ -100,22 +100,22 @@ def _one(name: str, verb: str, *, told: Callable[[Job], str], as_json: bool) -> 
 
 
 def _pausing(job: Job) -> str:
-    """What follows from the wish; the state is still the one from before it."""
+    """What happens next; the state is still the old one."""
     from danlu.spec.states import JobState, is_live
     from danlu.spec.units import show_duration
 
-    back = f"`danlu resume {job.id}` puts it back in the queue"
+    back = f"`danlu resume {job.id}` queues it again"
     if job.state is JobState.PAUSED:
-        return f"{job.id} is paused already; {back}"
+        return f"{job.id} is already paused; {back}"
     if is_live(job.state):
         return f"pausing {job.id}: its processes have {show_duration(job.details.spec['grace'])} to end; {back}"
-    return f"pausing {job.id}: it does not start for now; {back}"
+    return f"pausing {job.id}: it will not start; {back}"
 
 
 def _over(client: Client, ids: list[str]) -> dict[str, str]:
-    """What to say of those that were over before anybody stopped them."""
+    """Messages for jobs that had already ended."""
     found = [client.jobs.get(job) for job in ids]
-    return {job.id: f"{job.id} is already over: {job.state}" for job in found if job.is_over}
+    return {job.id: f"{job.id} has already ended: {job.state}" for job in found if job.is_over}
 
 
 def _report(outcome: SelectedOut, *, verb: str, as_json: bool, instead: Mapping[str, str] = {}) -> None:

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 def logs(
     job: JobName,
-    follow: bool = typer.Option(False, "--follow", "-f", help="Go on until the job is over; Ctrl-C detaches."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Follow until the job ends; Ctrl-C detaches."),
     rank: Optional[str] = typer.Option(None, "--rank", "-r", help="Only these ranks, such as 0 or 0,2-3."),
-    attempt: Optional[int] = typer.Option(None, min=1, help="Of this attempt; the newest when left out."),
-    since: Optional[str] = typer.Option(None, help="Only what came since then, such as 10m or 2026-01-31T12:00."),
-    tail: Optional[int] = typer.Option(None, "--tail", "-n", min=0, help="Only the last so many lines of each rank."),
-    grep: Optional[str] = typer.Option(None, help="Only lines in which this regular expression is found."),
+    attempt: Optional[int] = typer.Option(None, min=1, help="Attempt number; default: the newest."),
+    since: Optional[str] = typer.Option(None, help="Only lines since then, such as 10m or 2026-01-31T12:00."),
+    tail: Optional[int] = typer.Option(None, "--tail", "-n", min=0, help="Only the last lines of each rank."),
+    grep: Optional[str] = typer.Option(None, help="Only lines that match this regular expression."),
     raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
 ) -> None:
     """Print or follow the logs of a job.
 
-    With several ranks every line begins with its rank. A broken connection is resumed where it broke.
+    With several ranks every line starts with its rank. An interrupted connection is resumed.
     On a terminal, control characters other than colours are shown escaped; into a pipe or a file go the bytes
     of the log.
 
@@ -74,7 +74,7 @@ def logs(
 
 
 def parse_ranks(text: Optional[str]) -> Optional[list[int]]:
-    """Read `0,2-3`."""
+    """Parse `0,2-3`."""
     if text is None:
         return None
     ranks: list[int] = []
@@ -82,7 +82,7 @@ def parse_ranks(text: Optional[str]) -> Optional[list[int]]:
         found = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         first, last = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (1, 0)
         if last < first or last - first > 100_000:
-            raise typer.BadParameter(f"{text!r} does not name ranks; 0 or 0,2-3 would be right", param_hint="--rank")
+            raise typer.BadParameter(f"expected ranks such as 0 or 0,2-3, got {text!r}", param_hint="--rank")
         ranks += [rank for rank in range(first, last + 1) if rank not in ranks]
     return ranks
 

@@ -21,15 +21,15 @@ LONGEST_FILE_LINES, FIRST_LINES = 80, 8
 def plan(
     file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
     rank: Optional[int] = typer.Option(None, "--rank", "-r", min=0, help="Only this rank."),
-    explain: bool = typer.Option(False, "--explain", "-x", help="Say what everything is for."),
+    explain: bool = typer.Option(False, "--explain", "-x", help="Explain every part."),
     set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
     as_json: AsJson = False,
 ) -> None:
-    """Show what every rank of a job would see.
+    """Show the plan of a job: what each rank gets.
 
     Environment, files, inputs, outputs and command, exactly as they would be. Nothing is uploaded,
-    stored or started. Values of secrets are not shown. With --explain it reads like a manual of the job:
-    how the tasks are started, what each variable is for and who reads it, and when the job has succeeded.
+    stored or started. Values of secrets are not shown. With --explain: how the tasks are started, what
+    each variable is for, and when the job succeeds.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def plan(
     if rank is not None:
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:
-            raise InvalidInput(f"there is no rank {rank}: the job has ranks 0 to {len(found.tasks) - 1}")
+            raise InvalidInput(f"expected a rank from 0 to {len(found.tasks) - 1}")
         told = found.explanation
         if told is not None:
             told = told.model_copy(update={"tasks": [task for task in told.tasks if task.rank == rank]})
@@ -63,7 +63,7 @@ def plan(
 
 
 def plan_text(plan: PlanOut) -> str:
-    """The plan for people."""
+    """The plan as text."""
     parts = [_task_text(task) for task in plan.tasks]
     parts += [price_text(plan)] if plan.price_per_hour is not None else []
     if plan.notes:
@@ -99,7 +99,7 @@ def _task_text(task: TaskPlanOut) -> str:
 
 
 def _beginning(text: str) -> str:
-    """All of a short file; of a long one, what can be read on a screen."""
+    """A short file as a whole; of a long one the first lines."""
     lines = text.split("\n")
     if len(lines) <= LONGEST_FILE_LINES:
         return text

@@ -1,4 +1,4 @@
-"""A plan for people who want to know what everything in it is for."""
+"""A plan with explanations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WIDTH = 110
 
 
 def explained_text(plan: PlanOut) -> str:
-    """Rank 0 (or the first that is shown) in full, and of the others what differs from it."""
+    """The first rank in full, and differences of the others."""
     from danlu.cli.output import bold
 
     told = plan.explanation
-    if told is None:  # a server that is older than this client
+    if told is None:  # an older server
         return "this server does not explain plans"
     by_rank = {task.rank: task for task in told.tasks}
     first, *others = plan.tasks
@@ -47,12 +47,12 @@ def _task_text(task: TaskPlanOut, told: TaskExplanationOut) -> str:
 
 
 def _order(source: str) -> tuple[bool, bool, str]:
-    """What is particular to the job before what every job has, and the job's own last."""
+    """Variables of the launch mode first, then common ones, then the job's own."""
     return source.startswith("env "), source.startswith("every "), source
 
 
 def _difference(first: TaskPlanOut, task: TaskPlanOut) -> str:
-    """What another rank has that the first has not."""
+    """Differences from the first rank."""
     from danlu.cli.output import bold
 
     lines = [bold(f"Rank {task.rank}"), f"  {_place(task)}"]
@@ -89,7 +89,7 @@ def _short(value: str) -> str:
 
 
 def _command(words: list[str]) -> list[str]:
-    """A script as it is written, and words as a shell would have them."""
+    """A script unchanged, words quoted for a shell."""
     if len(words) > 2 and words[1] == "-c":
         return [f"    {words[0]}, which reads", *(f"      {line}" for line in words[2].split("\n"))]
     return [f"    {line}" for line in shlex.join(words).split("\n")]

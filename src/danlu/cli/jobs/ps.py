@@ -20,17 +20,17 @@ _WIDE = 120
 
 
 def ps(
-    all_: bool = typer.Option(False, "--all", "-a", help="Also jobs that are over."),
-    watch: bool = typer.Option(False, "--watch", "-w", help="Show the list again whenever it changes; Ctrl-C ends."),
+    all_: bool = typer.Option(False, "--all", "-a", help="Include ended jobs."),
+    watch: bool = typer.Option(False, "--watch", "-w", help="Update the list; Ctrl-C ends."),
     state: list[str] = typer.Option([], help="Only jobs in this state; repeatable."),
     name: Optional[str] = typer.Option(None, help="Only jobs of this name."),
     tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Only jobs with this tag; repeatable."),
-    limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:
     """List jobs.
 
-    Those that are not over, newest first; with --all or --state others too.
+    Active jobs, newest first; with --all or --state also ended ones.
 
     \b
     Examples:
@@ -57,11 +57,11 @@ def ps(
 
 
 def rows_text(rows: list[JobSummary], *, hint: bool = False) -> str:
-    """The list for people. The reason comes last because it may be long; a narrow screen leaves out two columns."""
+    """The list as a table. The reason is last, because it may be long; a narrow screen omits two columns."""
     from danlu.cli.output import age, lasted, screen_width, state_text, table
 
     if not rows:
-        return "no jobs" + (" that are not over; danlu ps -a shows all" if hint else "")
+        return "no active jobs; danlu ps -a shows all" if hint else "no jobs"
     columns = [
         ("ID", [row.id for row in rows]),
         ("NAME", [row.name for row in rows]),
@@ -110,7 +110,7 @@ def _states(words: list[str]) -> list[str]:
     known = [str(state) for state in JobState]
     for word in words:
         if word not in known:
-            raise typer.BadParameter(f"{word!r} is not a state; known: {', '.join(known)}", param_hint="--state")
+            raise typer.BadParameter(f"expected one of {', '.join(known)}, got {word!r}", param_hint="--state")
     return words
 
 
@@ -119,6 +119,6 @@ def _tags(items: list[str]) -> dict[str, str]:
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            raise typer.BadParameter(f"{item!r} is not of the form NAME=VALUE", param_hint="--tag")
+            raise typer.BadParameter(f"expected NAME=VALUE, got {item!r}", param_hint="--tag")
         tags[name] = value
     return tags

@@ -14,39 +14,41 @@ from danlu.cli.options import AsJson, Detach
 
 
 def run(
-    command: list[str] = typer.Argument(..., metavar="COMMAND", help="What runs on every node."),
+    command: list[str] = typer.Argument(..., metavar="COMMAND", help="Command to run on every node."),
     nodes: int = typer.Option(1, "--nodes", "-N", min=1, help="Number of nodes."),
-    name: Optional[str] = typer.Option(None, help="What to call the job; made from the command when left out."),
+    name: Optional[str] = typer.Option(None, help="Job name; default: from the command."),
     launch: str = typer.Option("plain", help="How the command is started: plain, ddp, ascend, mpi or horovod."),
-    success: Optional[str] = typer.Option(None, help="Whose good end is the job's: all, any, chief or worker-0."),
-    processes: str = typer.Option("per_node", help="The command once per_node, or once per_device (with ascend)."),
-    flavor: Optional[str] = typer.Option(None, help="Machine shape with a price: `danlu flavors` lists them."),
+    success: Optional[str] = typer.Option(None, help="Which tasks must succeed: all, any, chief or worker-0."),
+    processes: str = typer.Option("per_node", help="Start the command per_node or per_device (with ascend)."),
+    flavor: Optional[str] = typer.Option(None, help="Machine shape with a price; see `danlu flavors`."),
     device: Optional[str] = typer.Option(None, help="Devices per node, TYPE[:MODEL][:COUNT], such as gpu:2."),
     cpus: Optional[float] = typer.Option(None, help="Cores reserved on every node."),
     memory: Optional[str] = typer.Option(None, help="Memory reserved on every node, such as 4GB."),
     code: Optional[str] = typer.Option(None, help="Local folder to upload, or store://... path."),
-    framework: Optional[str] = typer.Option(None, help="Environment by name: `danlu frameworks` lists them."),
-    image: Optional[str] = typer.Option(None, help="Container image whose files the command sees."),
+    framework: Optional[str] = typer.Option(None, help="Named environment; see `danlu frameworks`."),
+    image: Optional[str] = typer.Option(None, help="Container image for the command."),
     contract: Optional[str] = typer.Option(None, help="Platform whose scripts run unchanged: apulis or modelarts."),
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
-    data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and where it is in the job; repeatable."),
+    data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and its path in the job; repeatable."),
     output: Optional[str] = typer.Option(None, help="Store folder for results."),
-    project: Optional[str] = typer.Option(None, help="Project of the job; the first of yours when left out."),
-    env: list[str] = typer.Option([], metavar="NAME=VALUE", help="Variable; NAME alone takes yours. Repeatable."),
-    secret: list[str] = typer.Option([], metavar="NAME[=VALUE]", help="As --env, but kept secret. Repeatable."),
+    project: Optional[str] = typer.Option(None, help="Project of the job; default: your first project."),
+    env: list[str] = typer.Option(
+        [], metavar="NAME=VALUE", help="Environment variable; NAME alone copies yours. Repeatable."
+    ),
+    secret: list[str] = typer.Option([], metavar="NAME[=VALUE]", help="Secret environment variable. Repeatable."),
     hp: list[str] = typer.Option([], metavar="NAME=VALUE", help="Hyperparameter; repeatable."),
     tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Tag; repeatable."),
-    priority: Optional[int] = typer.Option(None, help="0 to 100; higher goes first."),
-    retries: Optional[int] = typer.Option(None, help="How often the job is tried again."),
-    max_duration: Optional[str] = typer.Option(None, help="The longest it may run, such as 2h."),
-    grace: Optional[str] = typer.Option(None, help="Time to end by itself when stopped, such as 30s."),
+    priority: Optional[int] = typer.Option(None, help="0 to 100; higher starts first."),
+    retries: Optional[int] = typer.Option(None, help="Maximum number of retries."),
+    max_duration: Optional[str] = typer.Option(None, help="Time limit, such as 2h."),
+    grace: Optional[str] = typer.Option(None, help="Grace period when stopped, such as 30s."),
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a command as a job and follow its logs.
 
-    Everything after -- is the command, executed word for word; one single word is a shell line.
-    Ctrl-C detaches: the job goes on.
+    Everything after -- is the command, executed as it is; a single word is a shell line.
+    Ctrl-C detaches: the job keeps running.
 
     \b
     Exit codes: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped.
@@ -91,7 +93,7 @@ def run(
     send(values, folder=None, detach=detach, as_json=as_json)
 
 
-# an option after the command's first word is the command's own
+# options after the first word belong to the command
 run.context_settings = {**CONTEXT, "allow_interspersed_args": False}  # type: ignore[attr-defined]
 
 
@@ -101,7 +103,7 @@ def command_of(words: list[str]) -> Union[str, list[str]]:
 
 
 def name_of(words: list[str]) -> str:
-    """A name out of a command: that of its script if there is one, else that of its program."""
+    """Job name from a command: of its script, else of its program."""
     split = words[0].split() if len(words) == 1 else words
     script = next((word for word in split if re.search(r"\.(py|sh)$", word)), split[0] if split else "run")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(script).stem).strip("-.")[:60]
@@ -115,7 +117,7 @@ def _given(**values: Any) -> dict[str, Any]:
 def _pair(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=option)
+        raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=option)
     return name, value
 
 
@@ -123,7 +125,7 @@ def _variable(text: str, option: str) -> tuple[str, str]:
     if "=" in text:
         return _pair(text, option)
     if text not in os.environ:
-        raise typer.BadParameter(f"{text!r} is not set here; write {text}=VALUE", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not set in your environment; use {text}=VALUE", param_hint=option)
     return text, os.environ[text]
 
 

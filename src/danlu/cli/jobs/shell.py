@@ -18,15 +18,15 @@ from danlu.cli.terminal import echo_bytes
 if TYPE_CHECKING:
     from danlu.client.jobs.terminals import Size, Terminal
 
-Rank = typer.Option(0, "--rank", "-r", min=0, help="In which task.")
+Rank = typer.Option(0, "--rank", "-r", min=0, help="Rank of the task.")
 PIECE_BYTES = 1 << 16
 
 
 def shell(job: JobName, rank: int = Rank) -> None:
     """Open a shell in a running task.
 
-    It sees what the task's command sees: files, variables, network, devices. It ends with the task. Its exit
-    code is the shell's. Jobs that were submitted with --debug wait for it.
+    It has the files, variables, network and devices of the task's command, and ends with the task. The exit
+    code is that of the shell. Jobs that were submitted with --debug wait for it.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def shell(job: JobName, rank: int = Rank) -> None:
     from danlu.errors import InvalidInput
 
     if not sys.stdin.isatty() or not sys.stdout.isatty():
-        raise InvalidInput("a shell needs a terminal; `danlu exec JOB -- COMMAND` does without")
+        raise InvalidInput("a shell needs a terminal; use `danlu exec JOB -- COMMAND` without one")
     with Client() as client, client.jobs.get(job).terminal(rank, size=_size()) as terminal:
         signal.signal(signal.SIGWINCH, lambda *_: terminal.resize(_size()))
         with _raw_terminal():
@@ -48,13 +48,13 @@ def shell(job: JobName, rank: int = Rank) -> None:
 
 def exec_(
     job: JobName,
-    command: list[str] = typer.Argument(..., metavar="-- COMMAND...", help="What to run, word for word."),
+    command: list[str] = typer.Argument(..., metavar="-- COMMAND...", help="Command to run, as it is."),
     rank: int = Rank,
     raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
 ) -> None:
     """Run a command in a running task.
 
-    It runs beside the task's own command. Its output and errors are printed here, its input is this command's input,
+    It runs beside the command of the task. Its output and errors are printed here, its input is this command's input,
     and its exit code is this command's. On a terminal, control characters other than colours are shown escaped.
 
     \b
@@ -70,7 +70,7 @@ def exec_(
 
 
 def _connect(terminal: Terminal, *, is_raw: bool) -> int:
-    """Copy both ways until it ends; return its exit code."""
+    """Copy input and output until it ends; return its exit code."""
     threading.Thread(target=_copy_input, args=(terminal,), daemon=True).start()
     echo_bytes(terminal.output(), is_raw=is_raw)
     return terminal.exit_code if terminal.exit_code is not None else 1
@@ -84,7 +84,7 @@ def _copy_input(terminal: Terminal) -> None:
             terminal.write(data)
         terminal.write(b"")
     except (DanluError, OSError):
-        return  # it has ended; whoever reads its output says how
+        return  # it has ended; the output loop reports how
 
 
 def _size() -> Size:
@@ -96,13 +96,13 @@ def _size() -> Size:
 
 @contextmanager
 def _raw_terminal() -> Iterator[None]:
-    """Have every key go through as it is, Ctrl-C too: it is for the shell."""
+    """Pass all keys to the shell, including Ctrl-C."""
     import termios
     import tty
 
     before = termios.tcgetattr(0)
     try:
-        tty.setraw(0, termios.TCSADRAIN)  # what was typed already is for the shell too
+        tty.setraw(0, termios.TCSADRAIN)  # keep what was typed before
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def show(
     job: JobName,
-    events: bool = typer.Option(False, "--events", "-e", help="Also everything that happened to it."),
+    events: bool = typer.Option(False, "--events", "-e", help="Include its events."),
     as_json: AsJson = False,
 ) -> None:
-    """Show a job, and why it is in its state.
+    """Show a job, its state and the reason.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def show(
 
 
 def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = None) -> str:
-    """The job for people: facts, tasks, what happened, and last why it is as it is."""
+    """The job as text: facts, tasks, events and the reason."""
     parts = [_facts(job)]
     if job.attempts:
         parts.append(_tasks(job.attempts[-1]))
@@ -94,7 +94,8 @@ def _of_roles(job: JobOut, field: str) -> str:
 def _framework(job: JobOut) -> str:
     if job.framework is None:
         return ""
-    return f"{job.framework.name} ({job.framework.image or 'the own Python of the node'})"
+    image = job.framework.image or "the node's own Python"
+    return f"{job.framework.name} ({image})"
 
 
 def _cost(job: JobOut) -> str:

@@ -12,14 +12,14 @@ from danlu.cli.options import AsJson, Detach
 def submit(
     file: Path = typer.Argument(..., metavar="FILE", help="The job file (YAML)."),
     set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
-    debug: bool = typer.Option(False, "--debug", help="Prepare everything, and wait for `danlu shell`."),
+    debug: bool = typer.Option(False, "--debug", help="Prepare everything and wait for `danlu shell`."),
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
     """Submit a job file and follow its logs.
 
-    The local code folder that the file names is uploaded by content, without what .danluignore lists.
-    Ctrl-C detaches: the job goes on. With --json the job is printed and not followed.
+    The local code folder of the file is uploaded, without files in .danluignore. Ctrl-C detaches: the job
+    keeps running. With --json the job is printed and not followed.
 
     \b
     Exit codes: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped.

@@ -12,17 +12,17 @@ from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo_block, echo_err, echo_file, echo_json
 
 app = typer.Typer(name="templates", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-_Template = typer.Argument(..., metavar="TEMPLATE", help="Its name or its id.")
+_Template = typer.Argument(..., metavar="TEMPLATE", help="Name or id.")
 
 
 @app.callback()
 def _templates() -> None:
-    """Keep parts of jobs to begin with."""
+    """Save and reuse job templates."""
 
 
 @app.command(context_settings=CONTEXT)
 def ls(as_json: AsJson = False) -> None:
-    """List your templates, and those that are shared in your projects.
+    """List your templates and those shared in your projects.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def ls(as_json: AsJson = False) -> None:
 
 @app.command(context_settings=CONTEXT)
 def show(template: str = _Template, as_json: AsJson = False) -> None:
-    """Print a template as a job file, to be filled in and submitted.
+    """Print a template as a job file.
 
     \b
     Examples:
@@ -67,14 +67,14 @@ def show(template: str = _Template, as_json: AsJson = False) -> None:
 
 @app.command(context_settings=CONTEXT)
 def save(
-    name: str = typer.Argument(..., help="What people choose it by."),
-    file: Path = typer.Argument(..., metavar="FILE", help="A job file, of which name and command may be left out."),
+    name: str = typer.Argument(..., help="Name of the template."),
+    file: Path = typer.Argument(..., metavar="FILE", help="A job file; name and command are optional."),
     set_: list[str] = typer.Option([], "--set", metavar="FIELD=VALUE", help="Change a field of the file; repeatable."),
-    project: Optional[str] = typer.Option(None, "--project", "-p", help="Where it is kept."),
-    share: bool = typer.Option(False, "--share", help="Let everybody in the project see it."),
+    project: Optional[str] = typer.Option(None, "--project", "-p", help="Project of the template."),
+    share: bool = typer.Option(False, "--share", help="Share it with the project."),
     as_json: AsJson = False,
 ) -> None:
-    """Keep a job file as a template; your own of that name is replaced.
+    """Save a job file as a template; it replaces yours of that name.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def save(
     if as_json:
         echo_json(made)
     else:
-        echo_err(f"template {made.name!r} is kept in project {made.project} as {made.id}")
+        echo_err(f"template {made.name!r} is saved in project {made.project} as {made.id}")
 
 
 @app.command(context_settings=CONTEXT)

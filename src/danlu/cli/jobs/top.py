@@ -20,14 +20,14 @@ POINTS = 200
 
 def top(
     job: JobName,
-    attempt: Optional[int] = typer.Option(None, min=1, help="Another attempt than the newest."),
-    once: bool = typer.Option(False, "--once", help="Print it once, even if the job runs."),
+    attempt: Optional[int] = typer.Option(None, min=1, help="Attempt number; default: the newest."),
+    once: bool = typer.Option(False, "--once", help="Print once, even if the job is running."),
     as_json: AsJson = False,
 ) -> None:
-    """Show what the tasks of a job use.
+    """Show the resource usage of a job's tasks.
 
-    Cores, memory, bytes read and written, how busy their devices are. Goes on while the job runs, if this is a
-    terminal. Of a job that is over it shows means and peaks.
+    Cores, memory, bytes read and written, device utilization. Updates while the job runs, on a terminal.
+    For an ended job: means and peaks.
 
     \b
     Examples:
@@ -74,10 +74,10 @@ def usage_text(seen: UsageOut) -> str:
 
 def _why_nothing(seen: UsageOut) -> str:
     if seen.attempt == 0:
-        return f"{seen.job} has not been started yet; `danlu why {seen.job}` tells what it waits for"
+        return f"{seen.job} has not started; `danlu why {seen.job}` explains why"
     if seen.is_live:
-        return f"nothing was measured yet of attempt {seen.attempt} of {seen.job}; look again in a few seconds"
-    return f"nothing was measured of attempt {seen.attempt} of {seen.job}: it was over too soon, or its log was removed"
+        return f"no measurements yet of attempt {seen.attempt} of {seen.job}; try again in a few seconds"
+    return f"no measurements of attempt {seen.attempt} of {seen.job}: it was too short, or its log was removed"
 
 
 def _cells(task: TaskUsage, *, is_live: bool) -> list[tuple[str, str]]:
@@ -96,7 +96,7 @@ def _cells(task: TaskUsage, *, is_live: bool) -> list[tuple[str, str]]:
 
 
 def _shown(task: TaskUsage, quantity: str, *, is_live: bool) -> str:
-    """What it is now; of a task that is over, the mean and the peak."""
+    """The current value; of an ended task the mean and the peak."""
     line = task.lines.get(quantity)
     if line is None:
         return "-"

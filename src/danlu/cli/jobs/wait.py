@@ -12,10 +12,10 @@ from danlu.cli.terminal import echo_err, echo_json, fail
 
 def wait(
     jobs: JobNames,
-    timeout: Optional[str] = typer.Option(None, help="The longest to wait, such as 10m."),
+    timeout: Optional[str] = typer.Option(None, help="Time limit, such as 10m."),
     as_json: AsJson = False,
 ) -> None:
-    """Wait until jobs are over.
+    """Wait until jobs have ended.
 
     \b
     Exit codes: 0 all succeeded, 100 one failed, 101 one is not finished, 102 no such job, 103 one was stopped.
@@ -51,7 +51,7 @@ def wait(
             codes.append(exit_code(job.state))
         if as_json:
             echo_json([job.details for job in found])
-    # what is not finished may still become anything; after that the worst counts
+    # unfinished jobs first, then the worst end
     raise typer.Exit(next((code for code in (NOT_FINISHED, 100, 103) if code in codes), 0))
 
 

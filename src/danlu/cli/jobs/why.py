@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def why(job: JobName, as_json: AsJson = False) -> None:
-    """Say why a job waits, and what would let it start.
+    """Explain why a job waits, and what would let it start.
 
-    What is missing, who is ahead, which limit holds it, and when there is room if anybody knows.
+    Missing resources, jobs ahead, quota, and an estimate of the start.
 
     \b
     Examples:
@@ -33,7 +33,7 @@ def why_text(found: WhyOut) -> str:
     if found.ahead:
         lines.append(one_line(f"ahead of it: {', '.join(found.ahead)}"))
     if found.estimate is not None:
-        lines.append(f"room for it by {found.estimate.starts_at:%Y-%m-%d %H:%M:%S} UTC, from {found.estimate.basis}")
+        lines.append(f"estimated start: {found.estimate.starts_at:%Y-%m-%d %H:%M:%S} UTC, by {found.estimate.basis}")
     if found.would_help:
         lines.append("what would help:")
         lines += [f"  {one_line(text)}" for text in found.would_help]

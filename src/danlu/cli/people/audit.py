@@ -13,18 +13,20 @@ from danlu.cli.terminal import echo_block, echo_err, echo_json
 
 
 def audit(
-    person: Optional[str] = typer.Option(None, help="Changes made by this person (or job)."),
-    thing: Optional[str] = typer.Option(None, "--object", help="Changes of this, such as project/vision or user/ada."),
+    person: Optional[str] = typer.Option(None, help="Changes by this user (or job)."),
+    thing: Optional[str] = typer.Option(
+        None, "--object", help="Changes of this object, such as project/vision or user/ada."
+    ),
     action: Optional[str] = typer.Option(None, help="Changes of this kind, such as key.make."),
     project: Optional[str] = typer.Option(None, help="Changes in this project."),
     since: Optional[str] = typer.Option(None, help="Not before: 2h, 3d, 2026-11-15 or 2026-11-15T08:00."),
     until: Optional[str] = typer.Option(None, help="Before: 2h, 3d, 2026-11-15 or 2026-11-15T08:00."),
-    limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:
     """Show who changed what, when and from where.
 
-    The newest come last. Admins see everything, owners of projects what was changed there.
+    Newest last. Admins see everything, project owners see their projects.
 
     \b
     Examples:
@@ -60,11 +62,11 @@ def audit(
     ]
     echo_block(table(("TIME", "WHO", "ACTION", "OBJECT", "FROM", "BY", "DETAILS"), rows))
     if len(found) > limit:
-        echo_err(f"these are the newest {limit}; -n shows more")
+        echo_err(f"only the newest {limit}; use -n for more")
 
 
 def moment(text: Optional[str], option: str) -> Optional[datetime]:
-    """Read a time, or how long ago."""
+    """Parse a time or an age."""
     if text is None:
         return None
     ago = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
@@ -74,7 +76,7 @@ def moment(text: Optional[str], option: str) -> Optional[datetime]:
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
-        raise typer.BadParameter(f"{option}: {text!r} is no time; 2h, 3d, 2026-11-15 or 2026-11-15T08:00") from None
+        raise typer.BadParameter(f"{option}: expected 2h, 3d, 2026-11-15 or 2026-11-15T08:00, got {text!r}") from None
 
 
 def _details(details: dict[str, Any]) -> str:

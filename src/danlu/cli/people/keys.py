@@ -15,15 +15,15 @@ app = typer.Typer(name="keys", rich_markup_mode=None, no_args_is_help=True, cont
 
 @app.callback()
 def _keys() -> None:
-    """List, make and delete API keys."""
+    """List, create and delete API keys."""
 
 
 @app.command(context_settings=CONTEXT)
 def ls(
-    user: Optional[str] = typer.Option(None, help="Somebody else's; for admins."),
+    user: Optional[str] = typer.Option(None, help="Keys of this user; for admins."),
     as_json: AsJson = False,
 ) -> None:
-    """List your API keys; the keys themselves are never shown again.
+    """List your API keys, without the secrets.
 
     \b
     Examples:
@@ -54,10 +54,10 @@ def ls(
 @app.command(context_settings=CONTEXT)
 def new(
     name: str = typer.Option("", help="What it is for."),
-    days: Optional[int] = typer.Option(None, min=1, max=3650, help="Days until it expires; never when left out."),
+    days: Optional[int] = typer.Option(None, min=1, max=3650, help="Days until it expires; default: never."),
     as_json: AsJson = False,
 ) -> None:
-    """Make an API key and print it, this once.
+    """Create an API key and print it once.
 
     \b
     Examples:
@@ -72,14 +72,14 @@ def new(
         echo_json(made)
         return
     echo(made.api_key)
-    echo_err(f"key {made.id}; it is not shown again. danlu keys rm {made.id} deletes it")
+    echo_err(f"key {made.id}; it is not shown again. Delete it: danlu keys rm {made.id}")
 
 
 @app.command(context_settings=CONTEXT)
 def rm(
-    keys: list[str] = typer.Argument(..., metavar="KEY...", help="Ids of keys, as `danlu keys ls` shows them."),
+    keys: list[str] = typer.Argument(..., metavar="KEY...", help="Ids from `danlu keys ls`."),
 ) -> None:
-    """Delete API keys; what uses them is signed out at once. An admin may delete anybody's.
+    """Delete API keys, with immediate effect. Admins may delete keys of all users.
 
     \b
     Examples:

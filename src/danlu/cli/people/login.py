@@ -14,14 +14,14 @@ from danlu.cli.terminal import echo, echo_err, echo_json
 def login(
     link: Optional[str] = typer.Argument(None, metavar="[LINK]", help="The one-time link that `danlu up` printed."),
     name: Optional[str] = typer.Option(None, "--name", help="Sign in with this name and a password instead."),
-    url: Optional[str] = typer.Option(None, "--url", help="Server, with --name; the configured one when left out."),
+    url: Optional[str] = typer.Option(None, "--url", help="Server, with --name; default: the configured one."),
     password_stdin: bool = typer.Option(False, "--password-stdin", help="Read the password from standard input."),
-    new_password: bool = typer.Option(False, "--new-password", help="With a LINK: choose a password as well."),
+    new_password: bool = typer.Option(False, "--new-password", help="With a LINK: also set a password."),
 ) -> None:
-    """Sign in and keep an API key.
+    """Sign in and store an API key.
 
-    The key goes to ~/.danlu/config.yml (DANLU_CONFIG names another file), which only you can read.
-    DANLU_URL and DANLU_API_KEY win over it.
+    The key is stored in ~/.danlu/config.yml (or the file in DANLU_CONFIG), which only you can read.
+    DANLU_URL and DANLU_API_KEY override it.
 
     \b
     Examples:
@@ -38,9 +38,9 @@ def login(
     from danlu.wire.auth import SignIn
 
     if (link is None) == (name is None):
-        raise typer.BadParameter("give either the LINK that `danlu up` printed, or --name")
+        raise typer.BadParameter("expected either the LINK of `danlu up`, or --name")
     if new_password and link is None:
-        raise typer.BadParameter("--new-password goes with a LINK; `danlu passwd` changes a password that you know")
+        raise typer.BadParameter("--new-password needs a LINK; use `danlu passwd` to change a known password")
     if link is not None:
         found = parse_link(link)
         chosen = ask_new_password(password_stdin) if new_password else None
@@ -54,7 +54,7 @@ def login(
 
 
 def logout() -> None:
-    """Delete the kept API key, here and on the server.
+    """Delete the stored API key, here and on the server.
 
     \b
     Examples:
@@ -74,15 +74,13 @@ def logout() -> None:
             with Client(url=kept.get("url"), api_key=kept["api_key"]) as client:
                 client.keys.delete(kept["key_id"])
         except DanluError as error:
-            echo_err(f"danlu: the key is forgotten here, but could not be deleted on the server: {error.message}")
+            echo_err(f"danlu: the key is deleted here, but not on the server: {error.message}")
     save(path, {name: value for name, value in kept.items() if name == "url"})
-    echo(f"signed out; {path} holds no key any more")
+    echo(f"signed out; {path} has no key")
 
 
 def whoami(as_json: AsJson = False) -> None:
-    """Show who you are, and where.
-
-    Inside a job it says which job it is.
+    """Show your user name and server; inside a job, the job.
 
     \b
     Examples:
@@ -109,12 +107,12 @@ def whoami(as_json: AsJson = False) -> None:
 
 def passwd(
     password_stdin: bool = typer.Option(
-        False, "--password-stdin", help="Read the password so far (if you have one) and the new one, a line each."
+        False, "--password-stdin", help="Read the current password (if you have one) and the new one, one per line."
     ),
 ) -> None:
-    """Choose a password.
+    """Change your password.
 
-    Browser sessions and unused links end; API keys stay.
+    Browser sessions and unused links become invalid; API keys stay valid.
 
     \b
     Examples:
@@ -124,13 +122,13 @@ def passwd(
 
     with Client() as client:
         me = client.me()
-        current = ask_password(password_stdin, "password so far: ") if me.has_password else None
+        current = ask_password(password_stdin, "current password: ") if me.has_password else None
         client.set_password(ask_new_password(password_stdin), current=current)
     echo(f"the password of {me.name} is changed")
 
 
 def ask_password(from_stdin: bool, prompt: str = "password: ") -> str:
-    """A password from the terminal, or from standard input where nobody types."""
+    """A password from the terminal, or from standard input."""
     if from_stdin or not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     import getpass
@@ -139,8 +137,8 @@ def ask_password(from_stdin: bool, prompt: str = "password: ") -> str:
 
 
 def ask_new_password(from_stdin: bool) -> str:
-    """Asked for twice where somebody types it."""
+    """Ask for a new password, twice on a terminal."""
     chosen = ask_password(from_stdin, "new password: ")
     if not from_stdin and sys.stdin.isatty() and ask_password(False, "again: ") != chosen:
-        raise typer.BadParameter("the two are not the same")
+        raise typer.BadParameter("the passwords differ")
     return chosen

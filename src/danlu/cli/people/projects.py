@@ -20,7 +20,7 @@ Project = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's nam
 
 @app.callback()
 def _projects() -> None:
-    """Projects, their members and their buckets.
+    """Manage projects, members and buckets.
 
     An owner decides about the project, a member submits jobs and writes files, a viewer looks.
     """

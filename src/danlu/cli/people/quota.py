@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from danlu.wire.quotas import QuotaOut, QuotasOut
 
 app = typer.Typer(name="quota", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-_Project = typer.Option(None, "--project", "-p", help="The project; yours when you are in one only.")
+_Project = typer.Option(None, "--project", "-p", help="Project; default: yours if you have one.")
 
 
 @app.callback()
 def _quota() -> None:
-    """Show and set how much projects and their people may hold."""
+    """Show and set quotas of projects and users."""
 
 
 @app.command(context_settings=CONTEXT)
 def show(project: Optional[str] = _Project, as_json: AsJson = False) -> None:
-    """Show what is used, what the quota is and what of it is free, for the project and for each of its people.
+    """Show holdings, quota and what is free, for the project and each of its users.
 
     \b
     Examples:
@@ -42,18 +42,18 @@ def show(project: Optional[str] = _Project, as_json: AsJson = False) -> None:
 @app.command("set", context_settings=CONTEXT)
 def set_(
     amounts: list[str] = typer.Argument(
-        None, metavar="RESOURCE=AMOUNT...", help="Such as npu=64 memory=2TB; what is not named has no limit."
+        None, metavar="RESOURCE=AMOUNT...", help="Such as npu=64 memory=2TB; other resources are unlimited."
     ),
     project: Optional[str] = _Project,
     user: Optional[str] = typer.Option(None, "--user", "-u", help="Set this user's quota in the project instead."),
 ) -> None:
-    """Set a quota: of a project (for admins), or of somebody in it (for its owners).
+    """Set the quota of a project (for admins), or of a user in it (for owners).
 
     \b
     Examples:
       danlu quota set npu=64 cpus=512 --project vision
       danlu quota set npu=16 --project vision --user ann
-      danlu quota set --project vision               no limit any more
+      danlu quota set --project vision               no limit
     """
     from danlu.client import Client
 
@@ -70,7 +70,7 @@ def quotas_text(found: QuotasOut) -> str:
     rows = [(found.project, "-", *_line(line)) for line in found.quotas]
     rows += [("", user.user, *_line(line)) for user in found.users for line in user.quotas]
     if not rows:
-        return f"project {found.project} has no quota, and nothing is in use"
+        return f"project {found.project} has no quota and no holdings"
     return table(("PROJECT", "USER", "RESOURCE", "USED", "QUOTA", "FREE", "BORROWED"), rows)
 
 
@@ -90,7 +90,7 @@ def _amounts(items: list[str]) -> dict[str, str]:
     for item in items:
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
-            raise typer.BadParameter(f"{item!r} is not of the form RESOURCE=AMOUNT", param_hint="RESOURCE=AMOUNT")
+            raise typer.BadParameter(f"expected RESOURCE=AMOUNT, got {item!r}", param_hint="RESOURCE=AMOUNT")
         found[name] = value
     return found
 
@@ -98,5 +98,5 @@ def _amounts(items: list[str]) -> dict[str, str]:
 def _only_project(client: Client) -> str:
     names = client.me().projects
     if len(names) != 1:
-        raise typer.BadParameter(f"you are in several: {', '.join(names) or 'none'}", param_hint="--project")
+        raise typer.BadParameter(f"you have several: {', '.join(names) or 'none'}", param_hint="--project")
     return names[0]

@@ -11,18 +11,18 @@ from danlu.cli.terminal import echo, echo_json
 
 
 def register(
-    name: str = typer.Argument(..., help="What you want to be called, in small letters."),
-    full_name: str = typer.Option("", "--full-name", help="What people call you."),
-    email: str = typer.Option("", help="Where the admin can reach you."),
-    note: str = typer.Option("", help="For the admin: who you are, what you need it for."),
-    url: Optional[str] = typer.Option(None, "--url", help="Server; the configured one when left out."),
+    name: str = typer.Argument(..., help="Your user name, in lower case."),
+    full_name: str = typer.Option("", "--full-name", help="Your full name."),
+    email: str = typer.Option("", help="Your mail address."),
+    note: str = typer.Option("", help="Note to the admin."),
+    url: Optional[str] = typer.Option(None, "--url", help="Server; default: the configured one."),
     password_stdin: bool = typer.Option(False, "--password-stdin", help="Read the password from standard input."),
     as_json: AsJson = False,
 ) -> None:
-    """Ask to be let in.
+    """Request an account.
 
-    An admin sees your request with `danlu users ls`. After that `danlu login --name` works with the
-    password that you chose. Nobody is told whether a name is taken: if yours is, the admin gives you another.
+    An admin sees the request in `danlu users ls`. Once it is approved, sign in with `danlu login --name` and
+    your password. Whether a name is taken is not disclosed; the admin chooses another one then.
 
     \b
     Examples:

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from danlu.wire.people import LinkOut, UserOut
 
 app = typer.Typer(name="users", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A person's name.")]
-Project = Annotated[Optional[str], typer.Option("--project", help="Make them a member of this project.")]
-Role = Annotated[str, typer.Option("--role", help="Their role there: owner, member or viewer.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A user name.")]
+Project = Annotated[Optional[str], typer.Option("--project", help="Add the user to this project.")]
+Role = Annotated[str, typer.Option("--role", help="Role in the project: owner, member or viewer.")]
 
 
 @app.callback()
 def _users() -> None:
-    """Let people in, and end their access.
+    """Approve, invite and disable users.
 
-    Who registers waits until an admin approves; whom an admin invites gets a link.
+    Registered users wait for approval; invited users get a link.
     """
 
 
 @app.command(context_settings=CONTEXT)
 def ls(as_json: AsJson = False) -> None:
-    """List people; for admins also those who ask to be let in.
+    """List users; for admins also account requests.
 
     \b
     Examples:
@@ -64,12 +64,12 @@ def ls(as_json: AsJson = False) -> None:
         for one in waiting
     ]
     echo_block(table(("WAITING", "NAME", "ASKED", "FROM", "WHO"), asking))
-    echo_err("danlu users approve NAME lets somebody in, danlu users reject NAME does not")
+    echo_err("approve a request: danlu users approve NAME   reject it: danlu users reject NAME")
 
 
 @app.command(context_settings=CONTEXT)
 def show(name: Name, as_json: AsJson = False) -> None:
-    """Show a person: state, projects and roles, jobs that wait or run.
+    """Show a user: state, projects, roles and active jobs.
 
     \b
     Examples:
@@ -83,14 +83,16 @@ def show(name: Name, as_json: AsJson = False) -> None:
 
 @app.command(context_settings=CONTEXT)
 def approve(
-    who: str = typer.Argument(..., metavar="WHO", help="The name that somebody asked for, or the registration's id."),
-    name: Optional[str] = typer.Option(None, "--name", help="Another name than was asked for."),
+    who: str = typer.Argument(..., metavar="WHO", help="Requested name, or id of the request."),
+    name: Optional[str] = typer.Option(None, "--name", help="A different user name."),
     project: Project = None,
     role: Role = "member",
-    link: Optional[str] = typer.Option(None, help="They are this person, who signs in by OpenID Connect from now on."),
+    link: Optional[str] = typer.Option(
+        None, help="Link the request to this existing user, who then signs in by OpenID Connect."
+    ),
     as_json: AsJson = False,
 ) -> None:
-    """Let somebody in who registered.
+    """Approve an account request.
 
     \b
     Examples:
@@ -105,9 +107,9 @@ def approve(
 
 @app.command(context_settings=CONTEXT)
 def reject(
-    who: str = typer.Argument(..., metavar="WHO", help="The name that somebody asked for, or the registration's id."),
+    who: str = typer.Argument(..., metavar="WHO", help="Requested name, or id of the request."),
 ) -> None:
-    """Do not let somebody in who registered; the registration is deleted.
+    """Reject and delete an account request.
 
     \b
     Examples:
@@ -123,16 +125,16 @@ def reject(
 @app.command(context_settings=CONTEXT)
 def invite(
     name: Name,
-    full_name: str = typer.Option("", "--full-name", help="What people call them."),
-    email: str = typer.Option("", help="Where they can be reached."),
-    admin: bool = typer.Option(False, "--admin", help="Make them an admin."),
+    full_name: str = typer.Option("", "--full-name", help="Full name."),
+    email: str = typer.Option("", help="Mail address."),
+    admin: bool = typer.Option(False, "--admin", help="Make the user an admin."),
     project: Project = None,
     role: Role = "member",
     as_json: AsJson = False,
 ) -> None:
-    """Make an account and print the link that opens it, once, within a day.
+    """Create an account and print a sign-in link, valid once and for a day.
 
-    Send it to them yourself: Danlu sends no mail. With it they sign in and choose a password.
+    Send it yourself: Danlu sends no mail. The user signs in with it and sets a password.
 
     \b
     Examples:
@@ -150,11 +152,11 @@ def invite(
 def reset(
     name: Name,
     end_access: bool = typer.Option(
-        False, "--end-access", help="Void password, sessions and API keys at once: somebody else may have got in."
+        False, "--end-access", help="Also revoke password, sessions and API keys, if the account may be compromised."
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Print a link with which somebody signs in, once, and chooses a new password.
+    """Print a one-time link to sign in and set a new password.
 
     \b
     Examples:
@@ -171,12 +173,12 @@ def reset(
 @app.command(context_settings=CONTEXT)
 def disable(
     name: Name,
-    stop_jobs: bool = typer.Option(False, "--stop-jobs", help="Stop their jobs as well."),
+    stop_jobs: bool = typer.Option(False, "--stop-jobs", help="Also stop the user's jobs."),
     as_json: AsJson = False,
 ) -> None:
-    """End somebody's access at once: sessions, links and API keys.
+    """Disable a user: sessions, links and API keys become invalid at once.
 
-    Their jobs go on unless --stop-jobs is given: the work is the project's. Files and jobs stay.
+    Their jobs keep running unless --stop-jobs is given. Files and jobs stay.
 
     \b
     Examples:
@@ -191,12 +193,12 @@ def disable(
         return
     echo(f"{name} is disabled")
     if user.num_open_jobs and not stop_jobs:
-        echo_err(f"{user.num_open_jobs} of their jobs go on; danlu users disable {name} --stop-jobs stops them")
+        echo_err(f"{user.num_open_jobs} of their jobs keep running. Stop them: danlu users disable {name} --stop-jobs")
 
 
 @app.command(context_settings=CONTEXT)
 def enable(name: Name, as_json: AsJson = False) -> None:
-    """Let somebody in again, with the password they had. API keys have to be made anew.
+    """Enable a user again, with the old password. API keys must be created again.
 
     \b
     Examples:
@@ -211,10 +213,10 @@ def enable(name: Name, as_json: AsJson = False) -> None:
 @app.command(context_settings=CONTEXT)
 def admin(
     name: Name,
-    off: bool = typer.Option(False, "--off", help="Not an admin any more."),
+    off: bool = typer.Option(False, "--off", help="Remove the admin role."),
     as_json: AsJson = False,
 ) -> None:
-    """Make somebody an admin, or not any more.
+    """Grant or remove the admin role.
 
     \b
     Examples:

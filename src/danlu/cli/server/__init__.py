@@ -1,1 +1,1 @@
-"""Commands for those who run a server."""
+"""Commands for operators of a server."""

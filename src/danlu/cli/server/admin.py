@@ -1,4 +1,4 @@
-"""`danlu admin backup|restore|migrate-store|clean`: work on the stores of a server, on its machine."""
+"""`danlu admin backup|restore|migrate-store|clean`, on the machine of a server."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ DataDir = typer.Option(None, help="The data folder of the server.", show_default
 
 @app.callback()
 def _admin() -> None:
-    """Back up, restore, move and clean the stores of a server.
+    """Back up, restore, migrate and clean the stores of a server.
 
-    These commands read the same DANLU_SERVER_... variables as `danlu up`, and run where the data folder is.
+    These commands read the same DANLU_SERVER_... variables as `danlu up`. Run them where the data folder is.
     """
 
 
 @app.command(context_settings=CONTEXT)
 def backup(
     to: Path = typer.Argument(..., metavar="FILE", help="The backup to write, such as danlu.zip."),
-    with_key: bool = typer.Option(False, "--with-key", help="Put the sealing key in: the file then opens job secrets."),
+    with_key: bool = typer.Option(False, "--with-key", help="Include the sealing key, which decrypts job secrets."),
     data_dir: Optional[Path] = DataDir,
 ) -> None:
-    """Write all rows of the database, and a list of all objects, into one file. Servers may go on meanwhile.
+    """Write all rows of the database and a list of all objects into one file. Servers may run meanwhile.
 
-    Objects and logs are not in it; copy them after it with the means of their store. Without --with-key, keep
-    server/secret.key of the data folder somewhere safe: job secrets cannot be opened without it.
+    Objects and logs are not included; copy them with the tools of their store afterwards. Without --with-key, keep
+    server/secret.key of the data folder somewhere safe: job secrets cannot be decrypted without it.
 
     \b
     Examples:
@@ -52,10 +52,10 @@ def restore(
     source: Path = typer.Argument(..., metavar="FILE", help="A file that `danlu admin backup` wrote."),
     data_dir: Optional[Path] = DataDir,
 ) -> None:
-    """Fill an empty database from a backup, and look whether its objects are there.
+    """Restore a backup into an empty database and check its objects.
 
-    No server may run on the data folder. The sealing key is taken from the backup if it is in it; otherwise put
-    secret.key into the folder server/ of the data folder first. Ends with 1 when objects are missing.
+    No server may run on the data folder. The sealing key is read from the backup if included; otherwise copy
+    secret.key to server/ in the data folder first. The exit code is 1 if objects are missing.
 
     \b
     Examples:
@@ -63,8 +63,8 @@ def restore(
     """
     done = _tools().restore(source, data_dir)
     echo(
-        f"{sum(done.num_rows.values())} rows are back; {done.num_objects - len(done.missing)} of "
-        f"{done.num_objects} objects are there"
+        f"{sum(done.num_rows.values())} rows restored; {done.num_objects - len(done.missing)} of "
+        f"{done.num_objects} objects found"
     )
     for name in done.missing[:10]:
         echo_err(f"danlu: missing: {name}")
@@ -76,14 +76,14 @@ def restore(
 @app.command("migrate-store", context_settings=CONTEXT)
 def migrate_store(
     objects_only: bool = typer.Option(
-        False, "--objects-only", help="Copy objects and nothing else; the server may run. Shortens the real move."
+        False, "--objects-only", help="Only copy objects, while the server runs. Shortens the migration."
     ),
     data_dir: Optional[Path] = DataDir,
 ) -> None:
-    """Move everything from SQLite and a folder to where DANLU_SERVER_DATABASE_URL and DANLU_SERVER_OBJECTS_URL say.
+    """Migrate from SQLite and a folder to DANLU_SERVER_DATABASE_URL and DANLU_SERVER_OBJECTS_URL.
 
-    Stop the server first, and start it with the same variables after. What was copied is checked by its SHA-256;
-    broken off, the same command goes on. The folder and the SQLite file stay, and no server starts on them again.
+    Stop the server first, and start it with the same variables afterwards. Copies are checked by SHA-256; run the
+    command again to resume. The folder and the SQLite file stay, but no server starts on them again.
 
     \b
     Examples:
@@ -96,13 +96,13 @@ def migrate_store(
 
 @app.command(context_settings=CONTEXT)
 def clean(
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would go."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only list what would be removed."),
     data_dir: Optional[Path] = DataDir,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what nobody needs any more: uploads nobody went on with, code no job refers to, old logs, leftovers.
+    """Remove abandoned uploads, unused code, old logs and leftover files.
 
-    Servers may go on meanwhile. They do the same by themselves, now and then.
+    Servers may run meanwhile. They also clean up by themselves regularly.
 
     \b
     Examples:
@@ -126,7 +126,7 @@ def clean(
 
 
 def _tools() -> ModuleType:
-    """What works on stores; it needs the server's packages."""
+    """The module that works on stores; it needs the server's packages."""
     from danlu.errors import MissingExtra
 
     try:
@@ -134,5 +134,5 @@ def _tools() -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("danlu"):
             raise
-        raise MissingExtra(f"this needs {error.name!r}; pip install 'danlu[server]' brings it") from error
+        raise MissingExtra(f"this needs {error.name!r}; install it with pip install 'danlu[server]'") from error
     return tools

@@ -1,4 +1,4 @@
-"""What `danlu doctor` looks at. Each thing is tried for real; a finding says what to do when it does not work."""
+"""Checks of `danlu doctor`. Each is a real test; a finding says how to fix a problem."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "lus
 class Level(Word):
     GOOD = "good"
     LACKING = "lacking"
-    """Works, but less well or less safely than it could."""
+    """Works, but with limitations."""
 
     BAD = "bad"
 
@@ -46,23 +46,23 @@ class Finding(NamedTuple):
 
 
 def data_folder(given: Optional[Path]) -> tuple[Path, bool]:
-    """The data folder to look at, and whether somebody named it. The order is that of `danlu up`."""
+    """The data folder, and whether it was given. Same precedence as `danlu up`."""
     named = given or os.environ.get("DANLU_SERVER_DATA_DIR")
     return Path(named or "~/.danlu").expanduser().absolute(), bool(named)
 
 
 def check_folder(data_dir: Path, *, is_named: bool) -> Finding:
-    """Which folder the rest is about: a server may well use another one than is looked at here."""
+    """Which data folder is checked."""
     if (data_dir / "server").is_dir():
-        other = "" if is_named else "; danlu doctor --data-dir FOLDER looks at another"
-        return Finding("folder", Level.GOOD, f"a server's data is in {data_dir}{other}")
-    text = f"no server has put anything into {data_dir} yet"
-    remedy = "if a server has its data elsewhere: danlu doctor --data-dir FOLDER"
+        other = "" if is_named else "; check another one with danlu doctor --data-dir FOLDER"
+        return Finding("folder", Level.GOOD, f"data folder of a server: {data_dir}{other}")
+    text = f"{data_dir} has no server data yet"
+    remedy = "if the data is elsewhere: danlu doctor --data-dir FOLDER"
     return Finding("folder", Level.GOOD, text, remedy)
 
 
 def check_machine(data_dir: Path) -> Iterator[Finding]:
-    """This machine as a place for a server and its jobs."""
+    """Checks of this machine for a server and its jobs."""
     yield check_python()
     yield from check_isolation()
     yield check_disk(data_dir)
@@ -72,15 +72,15 @@ def check_machine(data_dir: Path) -> Iterator[Finding]:
 
 
 def check_server(settings: Settings) -> Iterator[Finding]:
-    """The server that commands would talk to, and the key they would show."""
+    """Checks of the configured server and API key."""
     try:
         is_danlu, date = _ask(settings, "/health")
     except ServerUnreachable:
         yield check_port(settings.url)
         return
     if not is_danlu:
-        remedy = "choose another: danlu up --port PORT, and DANLU_URL"
-        yield Finding("server", Level.BAD, f"something that is not Danlu answers at {settings.url}", remedy)
+        remedy = "use another port: danlu up --port PORT, and set DANLU_URL"
+        yield Finding("server", Level.BAD, f"the server is not a Danlu server: {settings.url}", remedy)
         return
     yield Finding("server", Level.GOOD, f"a Danlu server answers at {settings.url}")
     yield check_clocks_agree(date, time.time())
@@ -91,41 +91,37 @@ def check_python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     missing = [name for name in _SERVER_LIBRARIES if find_spec(name) is None]
     if missing:
-        remedy = "pip install 'danlu[server]', if this machine is to run one"
+        remedy = "pip install 'danlu[server]' to run a server here"
         return Finding("python", Level.LACKING, f"Python {version}; a server needs {', '.join(missing)}", remedy)
     if sys.version_info < (3, 11):
         return Finding("python", Level.LACKING, f"Python {version}; a server needs 3.11", "install a newer Python")
-    return Finding("python", Level.GOOD, f"Python {version} with all that a server needs")
+    return Finding("python", Level.GOOD, f"Python {version} with all packages for a server")
 
 
 def check_isolation() -> Iterator[Finding]:
-    """Sandbox, networks and limits, tried by the same probe that the server uses."""
+    """Sandbox, networks and limits, tested with the server's own probe."""
     name = f"danlu-doctor-{os.getpid()}"
     probe = Path(__file__).parents[2] / "node" / "probe.py"
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe), name], capture_output=True, text=True, timeout=60, check=False
     )
     if done.returncode != 0:
-        told = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        yield Finding("sandbox", Level.BAD, f"this machine could not be tried: {told}", "is it Linux?")
+        told = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        yield Finding("sandbox", Level.BAD, f"the probe failed: {told}", "is it Linux?")
         return
     found = json.loads(done.stdout)
     for folder in found["cgroups"].values():
         with suppress(OSError):
             os.rmdir(folder)
     problem = found["sandbox_problem"]
-    yield _isolation(
-        "sandbox", problem, "jobs run in bubblewrap: own processes, own files", "apt install bubblewrap, or run as root"
-    )
-    yield _isolation(
-        "network", found["network_problem"], "every job has a network of its own", "run the server as root"
-    )
+    yield _isolation("sandbox", problem, "jobs run in a bubblewrap sandbox", "apt install bubblewrap, or run as root")
+    yield _isolation("network", found["network_problem"], "every job has a private network", "run the server as root")
     lacking = [kind for kind in ("memory", "cpu") if kind not in found["cgroups"]]
-    told = f"no control group for {' and '.join(lacking)} can be made" if lacking else ""
+    told = f"cannot create control groups for {' and '.join(lacking)}" if lacking else ""
     yield _isolation(
         "cgroups",
         told,
-        "memory and cores that a job asks for are kept to",
+        "limits of memory and cores are enforced",
         "run as root, with cgroups mounted writable",
     )
 
@@ -134,14 +130,14 @@ def check_disk(data_dir: Path) -> Finding:
     usage = shutil.disk_usage(_existing(data_dir))
     text = f"{show_size(usage.free)} free of {show_size(usage.total)} where {data_dir} is"
     if usage.free < _FULL_BYTES:
-        return Finding("disk", Level.BAD, text, "make room, or choose another --data-dir")
+        return Finding("disk", Level.BAD, text, "free space, or use another --data-dir")
     if usage.free < _LOW_BYTES:
-        return Finding("disk", Level.LACKING, text, "make room before large jobs")
+        return Finding("disk", Level.LACKING, text, "free space before large jobs")
     return Finding("disk", Level.GOOD, text)
 
 
 def check_file_system(data_dir: Path) -> Finding:
-    """Files must appear whole under their names, and SQLite must be able to lock."""
+    """Checks atomic renames and whether SQLite can lock."""
     folder = _existing(data_dir)
     kind = _file_system(folder)
     first, second = folder / f".doctor-{uuid.uuid4().hex}", folder / f".doctor-{uuid.uuid4().hex}"
@@ -152,19 +148,19 @@ def check_file_system(data_dir: Path) -> Finding:
         os.replace(first, second)
     except OSError as error:
         text = f"cannot write to {folder}: {error.strerror}"
-        return Finding("store", Level.BAD, text, "choose another --data-dir, or run as its owner")
+        return Finding("store", Level.BAD, text, "use another --data-dir, or run as its owner")
     finally:
         first.unlink(missing_ok=True)
         second.unlink(missing_ok=True)
     if kind in _NETWORK_FILE_SYSTEMS:
         text = f"{folder} is on {kind}; SQLite is not safe there"
-        return Finding("store", Level.BAD, text, "choose a --data-dir on a disk of this machine")
-    return Finding("store", Level.GOOD, f"{folder} can be written ({kind or 'unknown file system'})")
+        return Finding("store", Level.BAD, text, "use a --data-dir on a local disk")
+    return Finding("store", Level.GOOD, f"{folder} is writable ({kind or 'unknown file system'})")
 
 
 def check_database(path: Path) -> Finding:
     if not path.exists():
-        return Finding("database", Level.GOOD, "none yet; `danlu up` makes one")
+        return Finding("database", Level.GOOD, "none yet; `danlu up` creates it")
     try:
         with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5) as connection:
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -172,29 +168,27 @@ def check_database(path: Path) -> Finding:
     except sqlite3.Error as error:
         told = str(error)
     if told != "ok":
-        remedy = "stop the server, keep a copy of the file, and bring back a backup"
+        remedy = "stop the server, keep a copy of the file, and restore a backup"
         return Finding("database", Level.BAD, f"{path}: {told}", remedy)
-    return Finding("database", Level.GOOD, f"{path} is whole ({show_size(path.stat().st_size)})")
+    return Finding("database", Level.GOOD, f"{path} is intact ({show_size(path.stat().st_size)})")
 
 
 def check_clock(data_dir: Path, now: float) -> Finding:
-    """Files from the future mean that the clock was set back."""
+    """Files with a future time mean that the clock was set back."""
     newest = max((path.stat().st_mtime for path in _some_files(data_dir)), default=now)
     if newest > now + 60:
         text = f"the clock is {newest - now:.0f} s behind files in {data_dir}"
         return Finding(
             "clock", Level.LACKING, text, "set the clock, for example with chrony or timedatectl set-ntp true"
         )
-    return Finding("clock", Level.GOOD, "not behind anything written here")
+    return Finding("clock", Level.GOOD, "no file here has a future time")
 
 
 def check_clocks_agree(date: Optional[str], now: float) -> Finding:
     theirs = parsedate_to_datetime(date).timestamp() if date else now
     if abs(theirs - now) > 10:
         text = f"the server's clock and this one are {abs(theirs - now):.0f} s apart"
-        return Finding(
-            "clocks", Level.LACKING, text, "set both with a time service; `logs --since` is wrong by as much"
-        )
+        return Finding("clocks", Level.LACKING, text, "synchronize both clocks; `logs --since` is off by this much")
     return Finding("clocks", Level.GOOD, "the server's clock and this one agree")
 
 
@@ -203,8 +197,8 @@ def check_key(settings: Settings) -> Finding:
         return Finding("key", Level.LACKING, "no API key is set", "danlu login, or DANLU_API_KEY")
     is_accepted, _ = _ask(settings, "/me")
     if not is_accepted:
-        text = f"the server does not accept the key from {settings.key_from}"
-        return Finding("key", Level.BAD, text, "danlu login makes a new one")
+        text = f"the server rejects the key from {settings.key_from}"
+        return Finding("key", Level.BAD, text, "create a new one with danlu login")
     path = user_file()
     if settings.key_from == str(path) and path.stat().st_mode & 0o077:
         return Finding("key", Level.LACKING, f"others can read {path}", f"chmod 600 {path}")
@@ -218,8 +212,8 @@ def check_port(url: str) -> Finding:
         with socket.create_server((parts.hostname or "", port)):
             return Finding("server", Level.GOOD, f"none at {url}; the port is free for `danlu up`")
     except OSError as error:
-        text = f"no server answers at {url}, and none can be started there: {error.strerror}"
-        return Finding("server", Level.BAD, text, "set DANLU_URL to where the server is")
+        text = f"no server at {url}, and the port cannot be used: {error.strerror}"
+        return Finding("server", Level.BAD, text, "set DANLU_URL to the address of the server")
 
 
 def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:
@@ -229,7 +223,7 @@ def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:
 
 
 def _ask(settings: Settings, path: str) -> tuple[bool, Optional[str]]:
-    """Return whether a Danlu server gives the answer, and what the clock over there says. Raise ServerUnreachable."""
+    """Whether a Danlu server answers, and its Date header. Raise ServerUnreachable."""
     http = Http(settings.url, settings.api_key)
     try:
         response = http.send("GET", path)
@@ -245,7 +239,7 @@ def _ask(settings: Settings, path: str) -> tuple[bool, Optional[str]]:
 
 
 def _existing(path: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
+    """The folder, or its nearest existing parent."""
     while not path.is_dir():
         path = path.parent
     return path
@@ -258,7 +252,7 @@ def _some_files(folder: Path) -> Iterator[Path]:
 
 
 def _file_system(folder: Path) -> Optional[str]:
-    """Type of the file system that a folder is on, as the kernel calls it."""
+    """File system type of a folder."""
     best, kind = "", None
     try:
         lines = Path("/proc/self/mounts").read_text().splitlines()

@@ -20,9 +20,9 @@ def doctor(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Look at this machine and at the server, and say what to do about what is wrong.
+    """Check this machine and the server, and say how to fix problems.
 
-    Everything is tried for real; nothing is changed. Ends with 1 when something does not work.
+    Runs real tests and changes nothing. The exit code is 1 if something does not work.
 
     \b
     Examples:

@@ -9,30 +9,30 @@ import typer
 
 
 def up(
-    host: Optional[str] = typer.Option(None, help="Address to listen at.", show_default="127.0.0.1"),
+    host: Optional[str] = typer.Option(None, help="Listen address.", show_default="127.0.0.1"),
     port: Optional[int] = typer.Option(
-        None, min=0, max=65535, help="Port to listen at; 0 takes a free one.", show_default="8400"
+        None, min=0, max=65535, help="Listen port; 0 for a free one.", show_default="8400"
     ),
     data_dir: Optional[Path] = typer.Option(None, help="Database, logs and objects.", show_default="~/.danlu"),
     sandbox: Optional[bool] = typer.Option(
-        None, "--sandbox/--no-sandbox", help="Run jobs in a sandbox (bubblewrap) where that works.", show_default="yes"
+        None, "--sandbox/--no-sandbox", help="Run jobs in a sandbox (bubblewrap) if possible.", show_default="yes"
     ),
     own_network: Optional[bool] = typer.Option(
-        None, "--own-network/--no-own-network", help="Give jobs their own network where that works.", show_default="yes"
+        None, "--own-network/--no-own-network", help="Give jobs a private network if possible.", show_default="yes"
     ),
     simulate: Optional[list[str]] = typer.Option(
-        None, metavar="TYPE[:MODEL]:COUNT", help="Pretend to have devices, such as npu:910b:8; repeatable."
+        None, metavar="TYPE[:MODEL]:COUNT", help="Simulate devices, such as npu:910b:8; repeatable."
     ),
     max_tasks: Optional[int] = typer.Option(
-        None, min=1, help="Most tasks at a time on this machine.", show_default="four per core, at least 16"
+        None, min=1, help="Maximum number of parallel tasks.", show_default="four per core, at least 16"
     ),
     name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
     new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
     """Start a server on this machine.
 
-    It runs until Ctrl-C. Jobs outlive it: the next `danlu up` with the same data folder finds them again.
-    The first start makes an admin and prints a one-time link for `danlu login`.
+    It runs until Ctrl-C. Jobs keep running: the next `danlu up` with the same data folder finds them.
+    The first start creates an admin and prints a one-time link for `danlu login`.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def up(
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("danlu"):
             raise
-        raise MissingExtra(f"the server needs {error.name!r}; pip install 'danlu[server]' brings it") from error
+        raise MissingExtra(f"the server needs {error.name!r}; install it with pip install 'danlu[server]'") from error
 
     settings = load_settings(
         host=host,

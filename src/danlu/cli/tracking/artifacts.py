@@ -17,27 +17,25 @@ if TYPE_CHECKING:
     from danlu.wire.artifacts import ArtifactOut, VersionOut
 
 app = typer.Typer(name="artifacts", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-Ref = Annotated[
-    str, typer.Argument(metavar="ARTIFACT", help="NAME or NAME:latest, NAME:3, NAME:ALIAS, or the id of a version.")
-]
+Ref = Annotated[str, typer.Argument(metavar="ARTIFACT", help="NAME, NAME:latest, NAME:3, NAME:ALIAS, or a version id.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the artifact, such as vision/mnist-model.")]
-Project = Annotated[Optional[str], typer.Option("--project", "-p", help="Project that it is in.")]
+Project = Annotated[Optional[str], typer.Option("--project", "-p", help="Project of the artifact.")]
 
 
 @app.callback()
 def _artifacts() -> None:
-    """Keep versions of files by name: checkpoints, models, data sets.
+    """Store versions of files by name: checkpoints, models, data sets.
 
-    What the server has is never sent again, however often it is uploaded and whatever it is called.
+    Content that the server already has is not uploaded again.
     """
 
 
 @app.command(name="list", context_settings=CONTEXT)
 def list_(
-    prefix: str = typer.Argument("", metavar="[PREFIX]", help="Only names that begin so, such as vision/."),
+    prefix: str = typer.Argument("", metavar="[PREFIX]", help="Only names with this prefix, such as vision/."),
     label: Optional[str] = typer.Option(None, "--label", "-l", help="Only artifacts with this label."),
     project: Project = None,
-    limit: int = typer.Option(100, "--limit", "-n", min=1, help="At most so many, the newest."),
+    limit: int = typer.Option(100, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:
     """List artifacts, newest first.
@@ -75,7 +73,7 @@ def versions(name: Name, project: Project = None, as_json: AsJson = False) -> No
 
 @app.command(context_settings=CONTEXT)
 def show(ref: Ref, project: Project = None, as_json: AsJson = False) -> None:
-    """Show a version: what is in it, and where it comes from.
+    """Show a version: files and origin.
 
     \b
     Examples:
@@ -96,11 +94,9 @@ def show(ref: Ref, project: Project = None, as_json: AsJson = False) -> None:
 @app.command(context_settings=CONTEXT)
 def upload(
     name: Name,
-    paths: Optional[list[Path]] = typer.Argument(
-        None, metavar="[PATH]...", help="Files, and folders with all in them."
-    ),
+    paths: Optional[list[Path]] = typer.Argument(None, metavar="[PATH]...", help="Files and folders."),
     reference: list[str] = typer.Option(
-        [], "--reference", "-r", metavar="PATH=URI", help="Something that stays where it is; repeatable."
+        [], "--reference", "-r", metavar="PATH=URI", help="Reference to external data; repeatable."
     ),
     label: list[str] = typer.Option([], "--label", "-l", help="Repeatable."),
     alias: list[str] = typer.Option([], "--alias", "-a", help="Such as best; repeatable."),
@@ -110,8 +106,8 @@ def upload(
 ) -> None:
     """Upload files as the next version of an artifact.
 
-    Large files are cut where their content says so, and only pieces that the server has not got are sent. A version
-    appears when it is whole; the same command again goes on where a broken one was.
+    Large files are split by content, and only chunks that the server lacks are sent. A version appears when it is
+    complete; run the command again to resume.
 
     \b
     Examples:
@@ -126,7 +122,7 @@ def upload(
     draft = Draft(name, _references(reference), label, description, alias, project)
     sources = plan(paths or [])
     if not sources and not draft.references:
-        raise typer.BadParameter("there is nothing to upload; name files, folders or a --reference")
+        raise typer.BadParameter("expected files, folders or a --reference, got none")
     with Client() as client, progress_bar() as progress:
         done = client.artifacts.send(draft, sources, progress=None if as_json else progress)
     if as_json:
@@ -141,14 +137,14 @@ def upload(
 @app.command(context_settings=CONTEXT)
 def download(
     ref: Ref,
-    to: Path = typer.Argument(Path("."), metavar="[FOLDER]", help="Where the files go; here when left out."),
+    to: Path = typer.Argument(Path("."), metavar="[FOLDER]", help="Target folder; default: the current one."),
     only: list[str] = typer.Option([], "--only", "-o", metavar="PATH", help="Only this file or folder; repeatable."),
     project: Project = None,
     as_json: AsJson = False,
 ) -> None:
     """Download the files of a version.
 
-    Every file is checked and appears whole; what is there already is not fetched again. References are listed only.
+    Every file is checked; existing files are not downloaded again. References are only listed.
 
     \b
     Examples:
@@ -164,7 +160,7 @@ def download(
     if as_json:
         echo_json([str(path) for path in paths])
         return
-    echo(f"{version.name}:{version.version}  {len(paths)} files, {show_size(version.size)} in all, below {to}")
+    echo(f"{version.name}:{version.version}  {len(paths)} files, {show_size(version.size)} in {to}")
 
 
 @app.command(context_settings=CONTEXT)
@@ -172,12 +168,14 @@ def label(
     ref: Ref,
     add: list[str] = typer.Option([], "--add", "-l", metavar="LABEL", help="Repeatable."),
     remove: list[str] = typer.Option([], "--remove", metavar="LABEL", help="Repeatable."),
-    alias: list[str] = typer.Option([], "--alias", "-a", help="Such as best; it leaves the version that had it."),
+    alias: list[str] = typer.Option(
+        [], "--alias", "-a", help="Alias such as best; it moves from the version that has it."
+    ),
     description: Optional[str] = typer.Option(None, "--description", "-d"),
     project: Project = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label or describe a version, or give it an alias.
+    """Set labels, description or alias of a version.
 
     \b
     Examples:
@@ -201,13 +199,13 @@ def label(
 @app.command(context_settings=CONTEXT)
 def delete(
     ref: Ref,
-    all_: bool = typer.Option(False, "--all", help="All versions; ARTIFACT is a name then."),
+    all_: bool = typer.Option(False, "--all", help="Delete all versions of the name."),
     project: Project = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete a version, or with --all an artifact.
 
-    Its place in the data flow stays. Bytes that nothing else uses are cleaned away later.
+    It stays in the data flow. Unused bytes are removed later.
 
     \b
     Examples:
@@ -218,7 +216,7 @@ def delete(
     from danlu.content.names import is_artifact_id
 
     if not all_ and ":" not in ref and not is_artifact_id(ref):
-        raise typer.BadParameter(f"say which version, such as {ref}:latest, or --all for all of them")
+        raise typer.BadParameter(f"expected a version such as {ref}:latest, or --all")
     with Client() as client:
         if all_:
             num_versions = client.artifacts.delete_all(ref, project=project)
@@ -236,7 +234,7 @@ def _references(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         path, sign, uri = text.partition("=")
         if not sign or not path or ":" not in uri:
-            raise typer.BadParameter(f"--reference {text!r}: PATH=URI would be right, such as data=s3://bucket/mnist/")
+            raise typer.BadParameter(f"--reference: expected PATH=URI, such as data=s3://bucket/mnist/, got {text!r}")
         found[path] = uri
     return found
 

@@ -1,4 +1,4 @@
-"""Runs side by side: what `danlu runs compare` prints."""
+"""Output of `danlu runs compare`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def as_text(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence[Seri
 
 
 def as_data(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence[SeriesPoints]) -> dict[str, Any]:
-    """The same for programs."""
+    """The comparison as data."""
     return {
         "runs": [{"id": run.id, "name": run.name, "state": str(run.state), "hparams": run.hparams} for run in runs],
         "metrics": {
@@ -66,7 +66,7 @@ def _metric_rows(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence
 
 
 def _with_best(cells: list[str], title: str) -> list[str]:
-    """Make the lowest of the minima and the highest of the maxima stand out."""
+    """Highlight the lowest minimum and the highest maximum."""
     known = [float(cell) for cell in cells if cell != "-"]
     if title == "last" or len(known) < 2:
         return cells

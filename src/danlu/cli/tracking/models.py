@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from danlu.wire.models import ModelComparison, ModelOut, ModelVersionOut
 
 app = typer.Typer(name="models", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model's name; project/name when several have it.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model name; project/name if it is ambiguous.")]
 Version = Annotated[
     str, typer.Argument(metavar="MODEL:VERSION", help="A number, an alias or latest: mnist:3, mnist:champion, mnist.")
 ]
@@ -25,16 +25,16 @@ SHOWN_METRICS = 4
 def _models() -> None:
     """Register, compare, alias, download and delete models.
 
-    A model is a name in a project; its versions are numbered by the server: mnist:1, mnist:2, ... An alias such as
-    champion is at one version at a time.
+    A model is a name in a project; the server numbers its versions: mnist:1, mnist:2, ... An alias such as
+    champion points to one version.
     """
 
 
 @app.command("list", context_settings=CONTEXT)
 def list_(
-    name: str = typer.Argument("", help="A part of the name."),
+    name: str = typer.Argument("", help="Text in the name."),
     project: Optional[str] = typer.Option(None, help="Only of this project."),
-    tag: Optional[list[str]] = typer.Option(None, metavar="KEY=VALUE", help="Only those with this tag."),
+    tag: Optional[list[str]] = typer.Option(None, metavar="KEY=VALUE", help="Only with this tag."),
     as_json: AsJson = False,
 ) -> None:
     """List models, newest first.
@@ -73,10 +73,12 @@ def register(
     job: Optional[str] = typer.Option(None, help="From the output of this job."),
     artifact: Optional[str] = typer.Option(None, help="From this artifact: an id, or name:3."),
     path: Optional[str] = typer.Option(None, help="From this path: store://bucket/folder/, or an object."),
-    folder: Optional[str] = typer.Option(None, help="Which part of the job's output; model/ if there is one, or all."),
-    run: Optional[str] = typer.Option(None, help="Take metrics and hyperparameters of this run."),
+    folder: Optional[str] = typer.Option(
+        None, help="Part of the job's output; default: model/ if it exists, else all."
+    ),
+    run: Optional[str] = typer.Option(None, help="Use metrics and hyperparameters of this run."),
     copy: Optional[bool] = typer.Option(
-        None, "--copy/--no-copy", help="Whether to copy the files; by default yes, but not those of an artifact."
+        None, "--copy/--no-copy", help="Whether to copy the files; default: yes, except for artifacts."
     ),
     to: Optional[str] = typer.Option(None, help="Folder in the store for the copy."),
     format: str = typer.Option("", "--format", "-f", help="Such as pytorch, onnx, safetensors, saved_model."),
@@ -85,13 +87,13 @@ def register(
     command: Optional[str] = typer.Option(None, help="Command that serves it."),
     env: Optional[list[str]] = typer.Option(None, "--env", "-e", metavar="NAME=VALUE", help="Variable it needs."),
     metric: Optional[list[str]] = typer.Option(None, "--metric", "-m", metavar="NAME=VALUE", help="A metric of it."),
-    alias: Optional[list[str]] = typer.Option(None, "--alias", "-a", help="Alias that it gets, such as champion."),
+    alias: Optional[list[str]] = typer.Option(None, "--alias", "-a", help="Alias, such as champion."),
     tag: Optional[list[str]] = typer.Option(None, "--tag", "-t", metavar="KEY=VALUE", help="A tag."),
     description: str = typer.Option("", "--description", "-d", help="What it is."),
-    project: Optional[str] = typer.Option(None, help="Whose model it is; the first of yours when left out."),
+    project: Optional[str] = typer.Option(None, help="Project of the model; default: your first project."),
     as_json: AsJson = False,
 ) -> None:
-    """Register a new version of a model. The server gives the number; a new name makes a model.
+    """Register a new version of a model. A new name creates a model.
 
     \b
     Examples:
@@ -107,7 +109,7 @@ def register(
     except ValueError as error:
         fail(str(error), code=2)
     if ":" in name:
-        fail(f"{name!r}: the server gives the number; leave it out", code=2)
+        fail(f"{name!r}: the server assigns the number; leave it out", code=2)
     with Client() as client:
         made = client.models.register(
             named.name,
@@ -134,7 +136,7 @@ def register(
 
 @app.command(context_settings=CONTEXT)
 def show(model: Version, as_json: AsJson = False) -> None:
-    """Show a version: source, files, metrics, hyperparameters, what it takes to run it.
+    """Show a version: source, files, metrics, hyperparameters, environment.
 
     \b
     Examples:
@@ -185,12 +187,12 @@ def versions(model: Model, as_json: AsJson = False) -> None:
 def compare(
     model: Model,
     which: Optional[list[str]] = typer.Argument(
-        None, metavar="[VERSION]...", help="Numbers, aliases or latest; the newest five when left out."
+        None, metavar="[VERSION]...", help="Numbers, aliases or latest; default: the newest five."
     ),
-    all_: bool = typer.Option(False, "--all", help="Also what is the same in all of them."),
+    all_: bool = typer.Option(False, "--all", help="Include equal values."),
     as_json: AsJson = False,
 ) -> None:
-    """Show versions side by side: metrics, hyperparameters, facts. What is the same in all is left out.
+    """Compare versions: metrics, hyperparameters, facts. Equal values are omitted.
 
     \b
     Examples:
@@ -211,10 +213,10 @@ def compare(
 def alias(
     model: Version,
     name: str = typer.Argument(..., metavar="ALIAS", help="Such as champion."),
-    remove: bool = typer.Option(False, "--remove", help="Take the alias away from the model."),
+    remove: bool = typer.Option(False, "--remove", help="Remove the alias."),
     as_json: AsJson = False,
 ) -> None:
-    """Give a version an alias; the version that had it loses it in the same moment.
+    """Set an alias of a version; it moves from the version that has it.
 
     \b
     Examples:
@@ -226,7 +228,7 @@ def alias(
     with Client() as client:
         if remove:
             client.models.remove_alias(model, name)
-            echo(f"{model} has no alias {name} any more")
+            echo(f"{model} no longer has the alias {name}")
             return
         _print_version(client.models.alias(model, name), as_json)
 
@@ -234,7 +236,7 @@ def alias(
 @app.command(context_settings=CONTEXT)
 def tag(
     model: Version,
-    tags: Optional[list[str]] = typer.Argument(None, metavar="KEY=VALUE...", help="KEY= takes a tag away."),
+    tags: Optional[list[str]] = typer.Argument(None, metavar="KEY=VALUE...", help="KEY= removes a tag."),
     description: Optional[str] = typer.Option(None, "--description", "-d", help="What it is."),
     as_json: AsJson = False,
 ) -> None:
@@ -243,7 +245,7 @@ def tag(
     \b
     Examples:
       danlu models tag mnist team=vision                the model
-      danlu models tag mnist:3 stage=trial checked=     one version; the tag checked goes
+      danlu models tag mnist:3 stage=trial checked=     one version; removes the tag checked
       danlu models tag mnist -d 'Digits, 28 x 28'
     """
     from danlu.client import Client
@@ -264,7 +266,7 @@ def tag(
 @app.command(context_settings=CONTEXT)
 def download(
     model: Version,
-    to: str = typer.Argument(".", metavar="[FOLDER]", help="Where the files go."),
+    to: str = typer.Argument(".", metavar="[FOLDER]", help="Target folder."),
     as_json: AsJson = False,
 ) -> None:
     """Download the files of a version, checked by SHA-256.
@@ -285,12 +287,12 @@ def download(
 
 @app.command(context_settings=CONTEXT)
 def delete(
-    model: str = typer.Argument(..., metavar="MODEL[:VERSION]", help="One version, or the model with all of them."),
-    files: bool = typer.Option(False, "--files", help="Delete files too, if they are the versions' own."),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask before a whole model goes."),
+    model: str = typer.Argument(..., metavar="MODEL[:VERSION]", help="A version, or a model with all versions."),
+    files: bool = typer.Option(False, "--files", help="Also delete files that are the versions' own copies."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask for confirmation."),
     as_json: AsJson = False,
 ) -> None:
-    """Forget a version, or a whole model. Files stay unless you ask; the data flow keeps its place.
+    """Delete a version or a whole model. Files stay without --files; the data flow stays.
 
     \b
     Examples:
@@ -305,7 +307,7 @@ def delete(
         else:
             found = client.models.get(model)
             if not yes:
-                typer.confirm(f"forget {found.name} with {found.num_versions} versions?", abort=True)
+                typer.confirm(f"delete {found.name} with {found.num_versions} versions?", abort=True)
             gone = client.models.delete(model, files=files)
     if as_json:
         echo_json(gone)
@@ -315,7 +317,7 @@ def delete(
 
 
 def version_text(one: ModelVersionOut) -> str:
-    """A version for people."""
+    """A version as text."""
     from danlu.cli.output import age, facts
     from danlu.spec.units import show_size
 
@@ -367,7 +369,7 @@ def comparison_text(found: ModelComparison, *, is_all: bool) -> str:
         if shown:
             parts.append(table((title, *heads), [(row.name, *map(_value, row.values)) for row in shown]))
         if num_same:
-            parts.append(f"{title.lower()}: {num_same} {'is' if num_same == 1 else 'are'} the same in all (--all)")
+            parts.append(f"{title.lower()}: {num_same} {'is' if num_same == 1 else 'are'} equal (--all)")
     return "\n\n".join(parts) if parts else bold("nothing to compare")
 
 
@@ -399,7 +401,7 @@ def _pairs(texts: Optional[list[str]], option: str) -> dict[str, str]:
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals or not key:
-            fail(f"{option} {text!r}: write it as name=value", code=2)
+            fail(f"{option}: expected name=value, got {text!r}", code=2)
         pairs[key] = value
     return pairs
 
@@ -410,5 +412,5 @@ def _numbers(texts: Optional[list[str]]) -> dict[str, float]:
         try:
             numbers[name] = float(value)
         except ValueError:
-            fail(f"--metric {name}={value}: {value!r} is no number", code=2)
+            fail(f"--metric {name}: expected a number, got {value!r}", code=2)
     return numbers

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from danlu.wire.runs import MetricOut, RunOut, RunSummary
 
 app = typer.Typer(name="runs", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="Id, or name (the newest run of that name).")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or name (the newest run of that name).")]
 RunNames = Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or names.")]
 _SPARK_POINTS = 200
 _SPARK_WIDTH = 24
@@ -28,17 +28,17 @@ _MOST_METRICS = 4
 def _runs() -> None:
     """List, search, compare and export runs.
 
-    Runs are made by `danlu.track` in a script, or by metrics that are pushed to a job.
+    Runs are created by `danlu.track` in a script, or by metrics pushed to a job.
     """
 
 
 @app.command(context_settings=CONTEXT)
 def ls(
-    filter_: Optional[str] = typer.Argument(None, metavar="[FILTER]", help="Only runs that this is true of."),
+    filter_: Optional[str] = typer.Argument(None, metavar="[FILTER]", help="Only runs that match."),
     folder: Optional[str] = typer.Option(None, "--folder", "-f", help="Only runs in this folder and below it."),
     job: Optional[str] = typer.Option(None, help="Only runs of this job (its id)."),
     deleted: bool = typer.Option(False, "--deleted", help="The bin."),
-    limit: int = typer.Option(50, "--limit", "-n", min=1, help="At most so many, the newest."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first.
@@ -63,7 +63,7 @@ def ls(
 
 @app.command(context_settings=CONTEXT)
 def show(run: RunName, as_json: AsJson = False) -> None:
-    """Show a run: its metrics with their course, hyperparameters, and where it ran.
+    """Show a run: metrics with sparklines, hyperparameters and environment.
 
     \b
     Examples:
@@ -84,10 +84,10 @@ def show(run: RunName, as_json: AsJson = False) -> None:
 def compare(
     runs: RunNames,
     metric: list[str] = typer.Option([], "--metric", "-m", metavar="TYPE/NAME", help="Only these; repeatable."),
-    all_: bool = typer.Option(False, "--all", "-a", help="Also hyperparameters that are the same in all."),
+    all_: bool = typer.Option(False, "--all", "-a", help="Include equal hyperparameters."),
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs: hyperparameters that differ, and metrics side by side with their course.
+    """Compare runs: differing hyperparameters, and metrics with sparklines.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def compare(
     from danlu.client import Client
 
     if len(runs) < 2:
-        raise typer.BadParameter("two runs at least are needed for comparing")
+        raise typer.BadParameter("expected at least two runs")
     with Client() as client:
         found = [client.runs.get(run).details for run in runs]
         wanted = metric or list(dict.fromkeys(f"{one.type}/{one.name}" for run in found for one in run.metrics))
@@ -112,9 +112,9 @@ def compare(
 @app.command(context_settings=CONTEXT)
 def export(
     run: RunName,
-    to: Path = typer.Argument(..., metavar="FILE", help="What ends in .parquet is Parquet, everything else CSV."),
+    to: Path = typer.Argument(..., metavar="FILE", help="Parquet if it ends in .parquet, else CSV."),
 ) -> None:
-    """Write every point of a run into a file, in the order it was logged.
+    """Export all points of a run to a file, in logged order.
 
     \b
     Examples:
@@ -130,8 +130,8 @@ def export(
 @app.command(context_settings=CONTEXT)
 def mv(
     run: RunName,
-    folder: str = typer.Argument(..., help="Folder to move it to; / is the top. It is made when it is not there."),
-    name: Optional[str] = typer.Option(None, help="Also give it this name."),
+    folder: str = typer.Argument(..., help="Target folder, created if needed; / is the top."),
+    name: Optional[str] = typer.Option(None, help="Also rename it."),
 ) -> None:
     """Move a run to another folder.
 
@@ -150,9 +150,9 @@ def mv(
 @app.command(context_settings=CONTEXT)
 def rm(
     runs: RunNames,
-    purge: bool = typer.Option(False, "--purge", help="Forget for good what is in the bin."),
+    purge: bool = typer.Option(False, "--purge", help="Delete permanently from the trash."),
 ) -> None:
-    """Put runs into the bin; `danlu runs restore` brings them back.
+    """Move runs to the trash; restore them with `danlu runs restore`.
 
     \b
     Examples:
@@ -165,12 +165,12 @@ def rm(
         for run in runs:
             found = client.runs.get(run)
             found.delete(purge=purge)
-            echo(f"{found.id}  {'gone' if purge else 'in the bin'}")
+            echo(f"{found.id}  {'deleted' if purge else 'in the trash'}")
 
 
 @app.command(context_settings=CONTEXT)
 def restore(runs: RunNames) -> None:
-    """Take runs out of the bin, by their ids.
+    """Restore runs from the trash, by id.
 
     \b
     Examples:
@@ -186,7 +186,7 @@ def restore(runs: RunNames) -> None:
 
 
 def rows_text(rows: list[RunSummary]) -> str:
-    """The list for people: the metrics that most of these runs have are columns."""
+    """The list as a table; the most common metrics are columns."""
     from danlu.cli.output import age, lasted, table
 
     if not rows:
@@ -238,7 +238,7 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
         "branches": _branches(details),
         "command": _text(details.environment.get("command")),
         "host": _text(details.environment.get("host")),
-        "bin": "deleted; danlu runs restore brings it back" if details.deleted_at else "",
+        "trash": "restore it with danlu runs restore" if details.deleted_at else "",
     }
     parts = [facts(f"{details.id}  {details.name}", values)]
     for title, nested in (("hparams", details.hparams), ("summary", details.summary)):

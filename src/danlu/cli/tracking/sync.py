@@ -14,17 +14,17 @@ from danlu.cli.terminal import echo, echo_err, echo_json
 
 def sync(
     folder: Optional[Path] = typer.Argument(
-        None, metavar="[DIR]", help="A run, or a folder with runs below it; .danlu/runs when left out."
+        None, metavar="[DIR]", help="A run, or a folder with runs; default: .danlu/runs."
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Bring runs and artifacts that were made on this machine to the server.
+    """Upload runs and artifacts from this machine to the server.
 
-    Call it as often as you like, on as many machines as you like, while training runs or after it: what the server
-    has is not sent again, and nothing is there twice. A run whose process is gone without a word is marked as died.
+    Idempotent: run it on any machine, during training or after it. What the server has is not sent again. A run
+    whose process ended without finishing it is marked as died.
 
     \b
-    Exit codes: 0 everything is on the server, 1 something is not.
+    Exit codes: 0 everything is uploaded, 1 something is not.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def sync(
         raise InvalidInput(f"there is no folder {str(folder)!r}")
     settings = load_settings()
     if settings.api_key is None:
-        raise NotSignedIn(f"no key for {settings.url} is known; `danlu login` keeps one, or set DANLU_API_KEY")
+        raise NotSignedIn(f"no key for {settings.url} is configured; run `danlu login`, or set DANLU_API_KEY")
     done: list[Synced] = []
     with connected(Address(settings.url, settings.api_key)) as api:
         for one in runs:
@@ -55,13 +55,13 @@ def sync(
                 found = sync_run(api, one)
             except ServerAway as error:
                 raise ServerUnreachable(
-                    f"no server answers at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
+                    f"no server at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
                 ) from error
             if found is None:
                 continue
             done.append(found)
             if not as_json:
-                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
+                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
                 echo(f"{found.run_id}  {found.name}  {found.problem or sent}")
     artifacts = sync_artifacts(Address(settings.url, settings.api_key), drafts, is_quiet=as_json)
     if as_json:

@@ -1,4 +1,4 @@
-"""The artifacts that `danlu sync` finds."""
+"""Upload of artifacts by `danlu sync`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
-    """Send them one after the other, with a bar where somebody looks. One that is refused keeps no other back."""
+    """Upload artifacts one by one, with a progress bar. A rejected one does not stop the others."""
     from danlu.client.files.progress import Meter
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
@@ -33,15 +33,13 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
                     meter = Meter(None if is_quiet else listener, total_bytes=total, num_files=len(draft.files))
                     found = sync_artifact(api, folder, moved=meter.moved)
             except ServerAway as error:
-                told = (
-                    f"no server answers at {address.url} ({error}); {len(done)} of {len(folders)} artifacts are there"
-                )
+                told = f"no server at {address.url} ({error}); {len(done)} of {len(folders)} artifacts are there"
                 raise ServerUnreachable(told) from error
             if found is None:
                 continue
             done.append(found)
             if not is_quiet:
-                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "was there already"
+                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
                 version = f":{found.version}" if found.version is not None else ""
                 echo(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
     return done

@@ -1,4 +1,4 @@
-"""`danlu track`: runs that come from elsewhere."""
+"""`danlu track`: imported runs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ app = typer.Typer(name="track", rich_markup_mode=None, no_args_is_help=True, con
 
 @app.callback()
 def _track() -> None:
-    """Make runs out of what other trackers wrote."""
+    """Import runs from other trackers."""
 
 
 @app.command("import-tensorboard", context_settings=CONTEXT)
 def import_tensorboard(
-    path: Path = typer.Argument(..., help="An event file, or a folder with event files below it."),
-    name: Optional[str] = typer.Option(None, help="What to call the run; the folder's name when left out."),
+    path: Path = typer.Argument(..., help="An event file, or a folder with event files."),
+    name: Optional[str] = typer.Option(None, help="Run name; default: the folder's name."),
 ) -> None:
-    """Make a run of TensorBoard event files: scalars, texts, images and histograms.
+    """Import TensorBoard event files as a run: scalars, texts, images and histograms.
 
-    The run is written to .danlu/runs; `danlu sync` brings it to the server.
+    The run is written to .danlu/runs; upload it with `danlu sync`.
 
     \b
     Examples:
@@ -38,4 +38,4 @@ def import_tensorboard(
     with track.start(called, hparams={}) as run:
         found = track.import_tensorboard(path, run)
     echo(f"{run.id}  {called}  {found.num_points} points, {found.num_media} media of {found.num_files} files")
-    echo(f"in {run.path}; `danlu sync` brings it to the server")
+    echo(f"in {run.path}; upload it with `danlu sync`")

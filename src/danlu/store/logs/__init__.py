@@ -1,1 +1,1 @@
-"""Log bytes in segment files, and their index in SQL."""
+"""Logs in segment files, with an index in SQL."""

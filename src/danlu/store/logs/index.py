@@ -1,4 +1,4 @@
-"""Logs by offset: an index in SQL over segment files. Bytes are in the file before the index says so."""
+"""Logs by offset: an SQL index over segment files. Bytes are written before the index."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from danlu.store.sql.tables import LogMarkRow, LogSegmentRow, TaskRow
 READ_BYTES = 1 << 20
 DEFAULT_MAX_BYTES = 4 << 30
 TAIL_BYTES = 256 << 20
-"""The last lines of a log are looked for in so much of its end."""
+"""How much of a log's end is searched for its last lines."""
 
 
 class Logs:
     """The logs of all tasks."""
 
     def __init__(self, database: Database, files: LogFiles, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        """`max_bytes`: most that is kept of one rank's log, its beginning and its end."""
+        """`max_bytes`: most that is kept of one rank's log; the middle is removed."""
         self._database = database
         self._files = files
         self.max_bytes = max_bytes
 
     def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
-        """Add bytes at `offset`, which must be the stored length; return the stored length then.
+        """Append bytes at `offset`, which must be the stored length; return the new length.
 
-        A second time (other server, retry) is a no-op.
+        Idempotent: a repetition by another server or a retry changes nothing.
         """
         while data:
             start = offset - offset % SEGMENT_BYTES
@@ -40,12 +40,12 @@ class Logs:
                 if not _record_piece(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
                     break
             offset, data = offset + len(piece), data[len(piece) :]
-            if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a segment was begun
+            if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a new segment was begun
                 self._trim(job_id, attempt, rank, before=offset - self.max_bytes)
         return offset if not data else self.length(job_id, attempt, rank)
 
     def next_stored(self, job_id: str, attempt: int, rank: int, offset: int) -> int:
-        """Return `offset`, or where the log goes on when that part of it was cut out."""
+        """Return `offset`, or the start of the next stored part if that one was removed."""
         start = offset - offset % SEGMENT_BYTES
         with self._database.reading() as session:
             if session.get(LogSegmentRow, (job_id, attempt, rank, start)) is not None:
@@ -58,7 +58,7 @@ class Logs:
         return offset if found is None else found
 
     def length(self, job_id: str, attempt: int, rank: int) -> int:
-        """How many bytes are stored; 0 for a task that is not known."""
+        """Stored length; 0 for an unknown task."""
         with self._database.reading() as session:
             task = session.get(TaskRow, (job_id, attempt, rank))
             return task.log_bytes if task is not None else 0
@@ -74,7 +74,7 @@ class Logs:
             return b""
         try:
             return self._files.read(job_id, attempt, rank, start=start, at=offset - start, size=wanted)
-        except FileNotFoundError:  # removed since, because it was old or the log too long
+        except FileNotFoundError:  # removed in the meantime
             return b""
 
     def read_until(self, job_id: str, attempt: int, rank: int, offset: int, end: int) -> Iterator[bytes]:
@@ -88,7 +88,7 @@ class Logs:
     def tail_offset(
         self, job_id: str, attempt: int, rank: int, num_lines: int, end: int, *, most_bytes: int = TAIL_BYTES
     ) -> int:
-        """Return where the last `num_lines` lines before `end` begin; no further back than `most_bytes`."""
+        """Offset of the last `num_lines` lines before `end`, at most `most_bytes` back."""
         if num_lines <= 0:
             return end
         first = max(0, end - most_bytes)
@@ -96,9 +96,9 @@ class Logs:
         while position > first:
             begin = max(first, position - READ_BYTES)
             piece = b"".join(self.read_until(job_id, attempt, rank, begin, position))
-            if len(piece) < position - begin:  # the part before it was removed
+            if len(piece) < position - begin:  # the part before was removed
                 return position
-            # a newline that ends the log does not begin another line
+            # a final newline does not begin another line
             last = len(piece) - 1 if position == end else len(piece)
             found = piece.count(b"\n", 0, last)
             if found >= left:
@@ -108,9 +108,9 @@ class Logs:
         return first
 
     def skip(self, job_id: str, attempt: int, rank: int, *, offset: int, to: int) -> bool:
-        """Go on at a later place, the beginning of a segment: what is in between is told as removed.
+        """Continue at a later offset, the start of a segment; the part in between counts as removed.
 
-        False when `offset` is not the stored length any more.
+        False when `offset` is no longer the stored length.
         """
         with self._database.writing() as session:
             task = update(TaskRow).where(
@@ -134,7 +134,7 @@ class Logs:
             return _last_mark(session, job_id, attempt, rank)
 
     def offset_at(self, job_id: str, attempt: int, rank: int, moment: datetime) -> int:
-        """Return the log's length at the last mark before `moment`: what comes after was written later, or nearly."""
+        """Length of the log at the last mark before `moment`, which is approximate."""
         with self._database.reading() as session:
             found = session.scalar(
                 select(func.max(LogMarkRow.offset)).where(
@@ -144,12 +144,12 @@ class Logs:
         return found or 0
 
     def remove_attempt(self, session: Session, job_id: str, attempt: int) -> None:
-        """Forget an attempt's logs; its files go when the caller has committed: `drop_files`."""
+        """Delete the index of an attempt's logs. After the commit call `drop_files`."""
         for table in (LogSegmentRow, LogMarkRow):
             session.execute(delete(table).where(table.job_id == job_id, table.attempt == attempt))
 
     def delete_job(self, session: Session, job_id: str) -> None:
-        """Forget a job's logs; its files go when the caller has committed: `drop_files`."""
+        """Delete the index of a job's logs. After the commit call `drop_files`."""
         for table in (LogSegmentRow, LogMarkRow):
             session.execute(delete(table).where(table.job_id == job_id))
 
@@ -157,7 +157,7 @@ class Logs:
         self._files.delete(job_id, attempt)
 
     def _trim(self, job_id: str, attempt: int, rank: int, *, before: int) -> None:
-        """Cut whole segments out of the middle; the first one stays, for how a job began is worth keeping."""
+        """Remove whole segments from the middle; the first one stays."""
         old = (LogSegmentRow.start > 0, LogSegmentRow.start + LogSegmentRow.size <= before)
         with self._database.writing() as session:
             where = (*_of(LogSegmentRow, job_id, attempt, rank), *old)
@@ -184,7 +184,7 @@ def _of(
 def _record_piece(
     session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int
 ) -> bool:
-    """Advance the stored length from `offset`; False when somebody else already has."""
+    """Advance the stored length from `offset`; False if another server did."""
     task = update(TaskRow).where(
         TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset
     )

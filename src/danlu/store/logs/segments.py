@@ -1,4 +1,4 @@
-"""Log bytes in segment files. Which segments there are, and how long, is in the database: `danlu.store.logs.index`.
+"""Segment files of logs. The database lists the segments and their lengths: `danlu.store.logs.index`.
 
 <root>/<job id>/<attempt>/<rank>/<start>.log      start: offset of the segment's first byte, 16 digits
 """
@@ -19,9 +19,9 @@ class LogFiles:
         self._root = root
 
     def write(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, data: bytes) -> None:
-        """Write into the segment that begins at `start`, `at` bytes after its beginning.
+        """Write into the segment that starts at `start`, `at` bytes after its start.
 
-        What a killed server wrote and did not note in the database is written over with the same bytes.
+        Bytes that a killed server wrote but did not index are overwritten with the same bytes.
         """
         path = self._path(job_id, attempt, rank, start)
         try:
@@ -29,7 +29,9 @@ class LogFiles:
             write_at(path, at, data)
         except OSError as error:
             if error.errno in NO_ROOM:
-                raise StorageFull(f"no room for the log of {job_id}; make room on the disk of {self._root}") from error
+                raise StorageFull(
+                    f"the disk is full: cannot store the log of {job_id}; free space at {self._root}"
+                ) from error
             raise
 
     def read(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, size: int) -> bytes:
@@ -41,7 +43,7 @@ class LogFiles:
         self._path(job_id, attempt, rank, start).unlink(missing_ok=True)
 
     def delete(self, job_id: str, attempt: int | None = None) -> None:
-        """Remove the files of a job, or of one attempt. Quiet when there are none."""
+        """Delete the files of a job, or of one attempt. Idempotent."""
         folder = self._root / job_id if attempt is None else self._root / job_id / str(attempt)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,1 +1,1 @@
-"""The metric store: journals as they arrive, packs of columns built from them, and the index over both in SQL."""
+"""The metric store: received journals, columnar packs built from them, and an SQL index."""

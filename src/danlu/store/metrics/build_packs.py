@@ -1,4 +1,4 @@
-"""Build packs from journals: a stretch at a time, bytes first, the index after them."""
+"""Build packs from ranges of journals: first the bytes, then the index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.store.sql.database import Database, num_changed
 from danlu.store.sql.run_tables import ChunkRow, JournalRow, SeriesRow
 
 PACK_BYTES = 4 << 20
-"""Length of a stretch. What is shorter stays in the journal only, and is read from there."""
+"""Length of the range of a pack. A shorter end is read from the journal."""
 
 LONGEST_FRAME = FILE_HEADER_BYTES + FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES
 
@@ -32,16 +32,16 @@ def build_next(
     *,
     pack_bytes: int = PACK_BYTES,
 ) -> bool:
-    """Make the next pack of a journal; False when another server has. Cut off at any moment, it is made again."""
+    """Build the next pack of a journal; False if another server did. Interruptible at any time."""
     start = journal.built
-    # always the same length from the same place, so that whoever builds this pack builds the same one
+    # fixed length and offset, so that every server builds the same pack
     for length in (pack_bytes, LONGEST_FRAME):
         data = journals.read(run_id, journal.name, start, start + length)
         stretch = decode(data, start, layouts_of(journal), journal.built_branch)
         if stretch.end > start or journal.ingested - start < LONGEST_FRAME:
             break
     if stretch.end <= start:
-        return False  # a long frame comes first; its turn is when there is enough behind it
+        return False  # a long frame comes first; wait for more data
     encoded, placed = encode_pack(stretch.points)
     if placed:
         packs.put(run_id, journal.name, start, encoded)

@@ -1,4 +1,4 @@
-"""A stretch of a journal, decoded: points by series as columns, and what else was said."""
+"""Decode a range of a journal: points as columns by series, and other records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MediaSeen(NamedTuple):
 
 
 class SetSeen(NamedTuple):
-    """A field that was set: some keys of a mapping, or a value."""
+    """An assignment: keys of a mapping, or a value."""
 
     branch: int
     at: float
@@ -64,7 +64,7 @@ class SetSeen(NamedTuple):
 
 
 class OutputSeen(NamedTuple):
-    """A stretch with printed lines."""
+    """A range with output."""
 
     start: int
     end: int
@@ -76,19 +76,19 @@ Layouts = dict[int, tuple[SeriesKey, ...]]
 
 @dataclass
 class Stretch:
-    """What lies between two offsets of a journal."""
+    """Content between two offsets of a journal."""
 
     end: int
     layouts: Layouts
     branch: int
-    """Of the points that come next."""
+    """Branch of the next points."""
 
     points: dict[BranchKey, Points] = field(default_factory=dict)
     header: dict[str, Any] | None = None
     sets: list[SetSeen] = field(default_factory=list)
 
     branches: dict[int, int | None] = field(default_factory=dict)
-    """Branch -> the step that it begins at, where that was said."""
+    """Branch -> recorded first step."""
 
     media: list[MediaSeen] = field(default_factory=list)
     output: OutputSeen | None = None
@@ -97,7 +97,7 @@ class Stretch:
 
 
 def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]], branch: int) -> Stretch:
-    """Decode whole frames from where in the journal the data begin. What makes no sense is counted, not raised."""
+    """Decode complete frames at a journal offset. Invalid records are counted, not raised."""
     first = FILE_HEADER_BYTES if start == 0 else 0
     found = scan(data, first)
     made = Stretch(end=start + found.end, layouts=dict(layouts), branch=branch)
@@ -116,8 +116,8 @@ def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]]
 
 
 def clean(value: Any, *, depth: int = 0) -> Any:
-    """A value that every database takes and every answer can hold: no half surrogate pairs, no NUL, nothing that is
-    not finite. What is nested too deep is left out."""
+    """A value that every database and response accepts: no lone surrogates, NUL or non-finite numbers; deep nesting is
+    left out."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode().replace("\x00", "")
     if isinstance(value, float):
@@ -136,7 +136,7 @@ def key_of(type_: str, name: str) -> SeriesKey:
 
 
 def printed(data: bytes) -> Iterator[bytes]:
-    """The bytes that the run printed, from whole frames."""
+    """Output bytes of complete frames."""
     for frame in scan(data, 0).frames:
         if frame.kind == Kind.OUTPUT:
             yield decode_output(frame).data
@@ -159,7 +159,7 @@ def _other(made: Stretch, frame: Frame, start: int) -> None:
         made.sets.append(_set(made.branch, clean(decode_json(frame))))
     elif frame.kind == Kind.MEDIA:
         about = clean(decode_media(frame).about)
-        if not about.get("part"):  # the others go on where the first one began
+        if not about.get("part"):  # later parts belong to the first one
             made.media.append(_media(at, about))
     elif frame.kind == Kind.OUTPUT:
         size = len(decode_output(frame).data)
@@ -174,7 +174,7 @@ def _other(made: Stretch, frame: Frame, start: int) -> None:
 def _set(branch: int, record: dict[str, Any]) -> SetSeen:
     changed, removed = record.get("set") or {}, record.get("remove") or ()
     if not isinstance(changed, dict) or not isinstance(removed, (list, tuple)):
-        raise BadJournal("a record sets something that is no mapping")
+        raise BadJournal("expected a mapping in a record that sets values")
     names = tuple(str(name) for name in removed)
     return SetSeen(branch, _seconds(record.get("time")), str(record["field"]), changed, names, record.get("value"))
 
@@ -195,7 +195,7 @@ def _media(start: int, about: dict[str, Any]) -> MediaSeen:
 
 
 def _whole(value: Any) -> int | None:
-    """A number that fits into a column, or none."""
+    """A number that fits into a column, or None."""
     if value is None:
         return None
     number = int(value)
@@ -223,7 +223,7 @@ def _checked_layout(frame: Frame, layouts: Layouts) -> int:
 
 
 def _series(rows: dict[tuple[int, int], list[tuple[int, memoryview]]], layouts: Layouts) -> dict[BranchKey, Points]:
-    """Turn rows into columns: one copy per layout, however many frames there were."""
+    """Turn rows into columns, with one copy per layout."""
     parts: dict[BranchKey, list[tuple[Points, np.ndarray[Any, Any]]]] = {}
     for (branch, layout), pieces in rows.items():
         keys = layouts[layout]
@@ -240,7 +240,7 @@ def _series(rows: dict[tuple[int, int], list[tuple[int, memoryview]]], layouts: 
 
 
 def _in_order(found: list[tuple[Points, np.ndarray[Any, Any]]]) -> Points:
-    """A series that is in several layouts was logged in the order of the frames."""
+    """Restore the logged order of a series in several layouts."""
     if len(found) == 1:
         return found[0][0]
     order = np.argsort(np.concatenate([numbers for _, numbers in found]), kind="stable")

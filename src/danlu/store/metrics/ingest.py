@@ -1,4 +1,4 @@
-"""Ingest a stretch of a journal: its points and values, and how far the journal is ingested, in one transaction."""
+"""Ingest a range of a journal: points, values and the new ingested offset, in one transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from danlu.store.sql.database import num_changed
 from danlu.store.sql.run_tables import BranchRow, JournalRow, MediaRow, RunOutputRow, RunRow, RunValueRow, SeriesRow
 
 MAX_KEYS = 2000
-"""Most values of one kind that a run can be searched by; the others are shown all the same."""
+"""Maximum number of searchable values of one kind per run; others are only shown."""
 
 MAX_KEY_CHARS = 400
 _TEXTS = {"name": 200, "description": 100_000}
@@ -33,7 +33,7 @@ def layouts_of(journal: JournalRow) -> Layouts:
 
 
 def ingest_stretch(session: Session, run: int, journal: str, start: int, made: Stretch) -> bool:
-    """Ingest a stretch that begins at `start`; False, with nothing changed, when another server has ingested it."""
+    """Ingest a range that starts at `start`; False without changes if another server did."""
     row = session.get(JournalRow, (run, journal))
     owner = session.get(RunRow, run)
     if row is None or owner is None or row.ingested != start:
@@ -69,7 +69,7 @@ def ingest_stretch(session: Session, run: int, journal: str, start: int, made: S
 
 
 def put_values(session: Session, run: int, kind: str, values: Mapping[str, Any]) -> None:
-    """Make the values of one kind (hparams, summary) the ones that the run is searched by."""
+    """Replace the searchable values of one kind (hparams, summary)."""
     session.execute(delete(RunValueRow).where(RunValueRow.run == run, RunValueRow.key.startswith(f"{kind}.")))
     shortened = {f"{kind}.{key}"[:MAX_KEY_CHARS]: value for key, value in flatten(values).items()}
     for key, value in list(shortened.items())[:MAX_KEYS]:
@@ -79,7 +79,7 @@ def put_values(session: Session, run: int, kind: str, values: Mapping[str, Any])
 
 
 def metric_key(key: SeriesKey) -> str:
-    """What a metric is called in a filter."""
+    """Name of a metric in filters."""
     return f"metrics.{key.type}.{key.name}" if key.type else f"metrics.{key.name}"
 
 
@@ -128,7 +128,7 @@ def _roll_up(row: SeriesRow, branch: int, points: Points) -> None:
 def _progress(run: RunRow, branch: int, points: Points) -> None:
     step = int(points.steps[-1])
     if branch < run.branch:
-        return  # of an attempt that was superseded; it arrived late
+        return  # late data of a superseded attempt
     if branch > run.branch or run.step is None or step >= run.step:
         run.step, run.epoch = step, _finite(points.epochs[-1])
     run.branch = branch
@@ -177,7 +177,7 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
             for key in (*seen.changed, *seen.removed):
                 mark = f"{seen.field}.{key}"
                 if marks.get(mark, [0, 0.0]) > at:
-                    continue  # something newer arrived before
+                    continue  # a newer record arrived before
                 marks[mark] = at
                 if key in seen.changed:
                     values[key] = seen.changed[key]
@@ -215,7 +215,7 @@ def _store_media(session: Session, run: int, journal: str, made: Stretch) -> Non
 
 
 def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:
-    """What the writers of journals said when they ended."""
+    """Recorded ends of journals."""
     return [
         Ended(
             journal.branch,
@@ -231,7 +231,7 @@ def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:
 
 
 def _settle_state(session: Session, run: RunRow) -> None:
-    """The run's state by what its journals say. One that goes on after it was thought dead lives again."""
+    """Update the run's state from its journals. A run that died continues when new data arrives."""
     journals = journals_of(session, run.number)
     newest = max((journal.branch for journal in journals), default=1)
     end = run_end(newest, ends_of(journals))
@@ -260,7 +260,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _searchable(value: Any) -> tuple[float | None, str | None]:
-    """A number and a text to compare with; booleans are both."""
+    """Number and text form for comparisons; booleans have both."""
     if isinstance(value, bool):
         return float(value), str(value).lower()
     if isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""Journals as they arrived, byte for byte. How much of each counts is in the database: `danlu.store.metrics.journals`.
+"""Journal files, byte for byte as received. The database has their valid lengths: `danlu.store.metrics.journals`.
 
 <root>/<run id>/<journal>.journal
 """
@@ -18,30 +18,30 @@ class JournalFiles:
         self._root = root
 
     def write(self, run_id: str, journal: str, at: int, data: bytes) -> None:
-        """Write at an offset; they are on the disk when this returns."""
+        """Write at an offset; durable on return."""
         path = self._path(run_id, journal)
         try:
             is_new = not path.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
             write_at(path, at, data)
             _sync(path)
-            if is_new:  # the name as well
+            if is_new:  # the directory entry too
                 _sync(path.parent)
                 _sync(self._root)
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise StorageFull(
-                    f"no room for the metrics of {run_id}; make room on the disk of {self._root}"
+                    f"the disk is full: cannot store the metrics of {run_id}; make room on the disk of {self._root}"
                 ) from error
             raise
 
     def read(self, run_id: str, journal: str, start: int, end: int) -> bytes:
-        """The bytes between two offsets, or what there is of them."""
+        """Bytes between two offsets, as far as they exist."""
         try:
             with self._path(run_id, journal).open("rb") as file:
                 file.seek(start)
                 return file.read(end - start)
-        except FileNotFoundError:  # purged meanwhile
+        except FileNotFoundError:  # deleted in the meantime
             return b""
 
     def size(self, run_id: str, journal: str) -> int:
@@ -51,7 +51,7 @@ class JournalFiles:
             return 0
 
     def delete_run(self, run_id: str) -> None:
-        """Quiet when there is nothing."""
+        """Idempotent."""
         shutil.rmtree(self._root / run_id, ignore_errors=True)
 
     def _path(self, run_id: str, journal: str) -> Path:

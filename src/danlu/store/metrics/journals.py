@@ -1,4 +1,4 @@
-"""Journals by offset. Bytes are on the disk before the database says so, and before anybody is told so."""
+"""Journals by offset. Bytes are durable before the database or a client is told."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_JOURNALS = 10_000
 """Of one run."""
 
 MAX_PIECE_BYTES = 8 << 20
-"""A client sends 4 MiB; frames are whole, so a piece may be a little longer."""
+"""Clients send 4 MiB of complete frames, so a piece may be a little longer."""
 
 
 class Journals:
@@ -33,16 +33,16 @@ class Journals:
         self._looked_at: set[tuple[str, str]] = set()
 
     def offset(self, run: int, run_id: str, journal: str) -> int:
-        """How many bytes are durable; 0 for a journal that is not known."""
+        """Durable length; 0 for an unknown journal."""
         with self._lock(run_id, journal):
             self._adopt(run, run_id, journal)
             return self._stored(run, journal) or 0
 
     def append(self, run: int, run_id: str, journal: str, *, offset: int, data: bytes, now: datetime) -> int:
-        """Add what begins at `offset` and is not there yet; return how many bytes are durable then.
+        """Append bytes at `offset` that are not stored yet; return the durable length.
 
-        Nothing is added when bytes before `offset` are missing. A frame that has not arrived whole waits for the next
-        time. Raise InvalidInput when the bytes are no journal.
+        Nothing is added if bytes before `offset` are missing. An incomplete frame is left for the next call. Raise
+        InvalidInput if the bytes are not frames of a journal.
         """
         whole = _whole(data, offset)
         with self._lock(run_id, journal):
@@ -66,16 +66,16 @@ class Journals:
         self._files.delete_run(run_id)
 
     def _check_same(self, run_id: str, journal: str, offset: int, overlap: bytes) -> None:
-        """Refuse to go on with a journal that is another one than what is here."""
+        """Raise InvalidInput if the new bytes contradict the stored journal."""
         if overlap and self._files.read(run_id, journal, offset, offset + len(overlap)) != overlap:
-            raise Conflict(f"the bytes from {offset} on are not those that are here; a journal is only added to")
+            raise Conflict(f"the bytes from {offset} on differ from the stored ones; a journal is append-only")
 
     def _stored(self, run: int, journal: str) -> int | None:
         with self._database.reading() as session:
             return session.scalar(select(JournalRow.offset).where(JournalRow.run == run, JournalRow.name == journal))
 
     def _adopt(self, run: int, run_id: str, journal: str) -> None:
-        """Once per journal, count what is on the disk only: a database may lose its last moment with the power."""
+        """Once per journal, trust only what is on the disk: a database may lose its last commits in a power failure."""
         if (run_id, journal) in self._looked_at:
             return
         there, size = self._stored(run, journal), self._files.size(run_id, journal)
@@ -91,19 +91,19 @@ class Journals:
 
 
 def journals_of(session: Session, run: int) -> Sequence[JournalRow]:
-    """In the order of their branches."""
+    """By branch."""
     query = select(JournalRow).where(JournalRow.run == run).order_by(JournalRow.branch, JournalRow.name)
     return session.scalars(query).all()
 
 
 def not_ingested(session: Session, limit: int) -> list[tuple[int, str]]:
-    """Journals with bytes that are not ingested yet: (run, name)."""
+    """Journals with bytes to ingest: (run, name)."""
     query = select(JournalRow.run, JournalRow.name).where(JournalRow.ingested < JournalRow.offset).limit(limit)
     return [(row[0], row[1]) for row in session.execute(query)]
 
 
 def _whole(data: bytes, offset: int) -> int:
-    """How many of the bytes are whole frames. Raise InvalidInput when they are none."""
+    """Length of the complete frames. Raise InvalidInput if the bytes are not frames."""
     if not data:
         return 0
     first = 0
@@ -115,7 +115,7 @@ def _whole(data: bytes, offset: int) -> int:
     except BadJournal as error:
         raise InvalidInput(f"journal: {error}", fields={"journal": str(error)}) from error
     if found.is_damaged:
-        problem = f"the bytes at {offset + found.end} are no frame of a journal; send from where a frame begins"
+        problem = f"the bytes at {offset + found.end} are not a frame of a journal; send from the start of a frame"
         raise InvalidInput(f"journal: {problem}", fields={"journal": problem})
     return found.end
 
@@ -127,7 +127,7 @@ def _touch(session: Session, run: int, run_id: str, now: datetime) -> None:
 def _advance(
     session: Session, run: int, run_id: str, journal: str, *, before: int, after: int, now: datetime | None
 ) -> bool:
-    """Store a journal's new length; False when somebody else was faster."""
+    """Store a journal's new length; False if another server was faster."""
     # a run that was purged meanwhile may have left its number to another one
     if session.scalar(select(RunRow.number).where(RunRow.number == run, RunRow.id == run_id)) is None:
         raise NotFound("the run was deleted a moment ago")

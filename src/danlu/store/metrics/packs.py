@@ -1,11 +1,11 @@
-"""A pack: the points of one stretch of a journal, column by column. Specified in docs/formats/metrics.md.
+"""A pack: points of one range of a journal in columns. Specified in docs/formats/metrics.md.
 
     pack    | magic "DLMP" 4 | version u32 |  chunk  chunk  chunk ...
     chunk   | thin columns | full columns |
     columns | steps i64[n] | times f64[n] | epochs f64[n] | values f64[n] |
 
-Little-endian. Which series a chunk is of, where it begins and how long it is, is in the database. Packs are immutable,
-and can be made again from the journal: the same stretch gives the same bytes under the same name.
+Little-endian. The database has the series, offset and length of each chunk. Packs are immutable and can be rebuilt
+from the journal: the same range gives the same bytes and name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BUCKET = "metrics"
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a chunk lies in its pack."""
+    """Position of a chunk in its pack."""
 
     at: int
     num_thin: int
@@ -38,7 +38,7 @@ class Placed:
 
 
 def encode_pack(points: Mapping[BranchKey, Points]) -> tuple[bytes, dict[BranchKey, Placed]]:
-    """The pack of these series, and where each of them is in it."""
+    """Build the pack of these series; return it with the position of each."""
     pieces, at = [HEADER.pack(MAGIC, VERSION)], HEADER.size
     placed: dict[BranchKey, Placed] = {}
     for key in sorted(points):
@@ -52,7 +52,7 @@ def encode_pack(points: Mapping[BranchKey, Points]) -> tuple[bytes, dict[BranchK
 
 
 class Packs:
-    """Packs as objects: in a folder or in any service that speaks S3, wherever objects are."""
+    """Packs as objects, in the object store."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects

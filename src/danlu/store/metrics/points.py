@@ -1,4 +1,4 @@
-"""Points as columns, and thinning them so that no extreme is lost. Pure."""
+"""Points as columns, and downsampling that keeps extremes. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from danlu.spec.states import Word
 
 BLOCK = 64
-"""Of so many points in a row the first, the lowest, the highest and the last are kept in the thin form."""
+"""Block size of thin columns: the first, lowest, highest and last point of each block are kept."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ class Points:
         return len(self.steps)
 
     def take(self, which: NDArray[Any]) -> Points:
-        """Those at these places, or where the mask is true."""
+        """Points at these indices, or where the mask is true."""
         return Points(self.steps[which], self.times[which], self.epochs[which], self.values[which])
 
     def along(self, axis: Axis) -> Floats:
@@ -50,7 +50,7 @@ EMPTY = Points(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
 
 
 def join(parts: Sequence[Points]) -> Points:
-    """All of them, one after the other."""
+    """Concatenate points."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
@@ -64,9 +64,9 @@ def join(parts: Sequence[Points]) -> Points:
 
 
 def thin(points: Points, block: int = BLOCK) -> Points:
-    """The first, the lowest, the highest and the last point of each block, each once and in order.
+    """The first, lowest, highest and last point of each block, each once and in order.
 
-    Thinning what is thinned already keeps the extremes: they are among what was kept.
+    Repeated thinning keeps the extremes.
     """
     if len(points) <= 4:
         return points
@@ -75,9 +75,9 @@ def thin(points: Points, block: int = BLOCK) -> Points:
 
 
 def downsample(points: Points, max_points: int, axis: Axis = Axis.STEP) -> Points:
-    """At most `max_points` (2 at least), in the order of the axis, with the lowest and the highest of each stretch.
+    """At most `max_points` (at least 2) along the axis, with the lowest and highest point of each interval.
 
-    Points without a place on the axis are left out. The first and the last stay.
+    Points without a value on the axis are dropped. The first and the last point are kept.
     """
     along = points.along(axis)
     if np.isnan(along).any():
@@ -95,18 +95,18 @@ def downsample(points: Points, max_points: int, axis: Axis = Axis.STEP) -> Point
     low, high = along[0], along[-1]
     if high > low and np.isfinite(high - low):
         stretches = np.minimum(((along - low) * (num_stretches / (high - low))).astype(np.int64), num_stretches - 1)
-    else:  # all at one place: by number
+    else:  # all at one position: split by index
         stretches = np.arange(len(points)) * num_stretches // len(points)
     chosen = _telling(points.values, stretches, with_ends=False)
     return points.take(np.unique(np.concatenate([ends, chosen])))
 
 
 def _telling(values: Floats, groups: NDArray[np.int64], *, with_ends: bool) -> NDArray[np.int64]:
-    """Places of the lowest and the highest value of each group; `groups` does not fall. NaN only if all are."""
+    """Indices of the lowest and highest value of each group; `groups` is non-decreasing. NaN only if all are NaN."""
     firsts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     lasts = np.r_[firsts[1:] - 1, len(groups) - 1]
     is_nan = np.isnan(values)
-    # sorted within each group, the lowest comes first; NaN sorts behind everything either way
+    # sorted within each group, lowest first; NaN sorts last
     lowest = np.lexsort((values, groups))[firsts]
     highest = np.lexsort((np.where(is_nan, np.nan, -values), groups))[firsts]
     places = [lowest, highest, firsts, lasts] if with_ends else [lowest, highest]

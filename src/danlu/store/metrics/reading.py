@@ -1,4 +1,4 @@
-"""Reading points: packs where there are some, the journal behind them, thin columns where those are enough."""
+"""Read points from packs and from the ends of journals; from thin columns where these suffice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from danlu.store.queries.runs import branches_of
 from danlu.store.sql.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
 
 TAIL_BYTES = 64 << 20
-"""Most that is remembered of decoded ends of journals."""
+"""Size limit of the cache of decoded journal ends."""
 
 MOST_PIECES = 64
 NO_LIMIT = 1 << 63
@@ -29,19 +29,19 @@ NO_LIMIT = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A series for showing: the main line, and what newer branches have hidden."""
+    """A series for display: the main line, and points that newer branches supersede."""
 
     main: Points
     hidden: dict[int, Points] = field(default_factory=dict)
-    """Branch -> its points that a newer one supersedes."""
+    """Branch -> its superseded points."""
 
     num_points: int = 0
-    """On the main line before it was thinned."""
+    """Number of points of the main line before downsampling."""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Points of one branch that need not be read yet."""
+    """Points of one branch, read on demand."""
 
     branch: int
     low_step: int
@@ -53,7 +53,7 @@ class _Piece:
 
 
 class Reader:
-    """Reads series. Remembers the decoded ends of journals for a while."""
+    """Reads series; caches decoded ends of journals."""
 
     def __init__(self, journals: Journals, packs: Packs) -> None:
         self._journals = journals
@@ -64,10 +64,10 @@ class Reader:
     def lines(
         self, session: Session, run: RunRow, series: SeriesRow, *, axis: Axis, max_points: int, with_hidden: bool
     ) -> Lines:
-        """One series, at most `max_points` points per line, with its extremes."""
+        """One series with at most `max_points` points per line; extremes are kept."""
         pieces = self._pieces(session, run, series)
         limits = _limits(session, run.number) if series.type != SYSTEM else {}
-        # every thin point stands for at most 64: with two per shown point, no stretch is left without its extremes
+        # a thin point represents at most 64: with two per shown point, no extreme is lost
         is_thin = sum(piece.num_thin for piece in pieces) >= 2 * max_points
         main: list[Points] = []
         hidden: dict[int, list[Points]] = {}
@@ -87,9 +87,9 @@ class Reader:
         return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
 
     def all_points(self, session: Session, run: RunRow, series: SeriesRow) -> Iterator[tuple[int, Points, np.ndarray]]:
-        """Everything, in the order it was logged: branch, points, and which of them a newer branch hides.
+        """All points in logged order: branch, points, and which of them a newer branch supersedes.
 
-        The session is not used any more once this returns; points are read as they are asked for.
+        The session is not used after this returns; points are read on demand.
         """
         limits = _limits(session, run.number) if series.type != SYSTEM else {}
         pieces = self._pieces(session, run, series)
@@ -102,7 +102,7 @@ class Reader:
         return read()
 
     def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
-        """Of all journals, branch by branch, each in the order it was logged."""
+        """Points of all journals, by branch, in logged order."""
         journals = journals_of(session, run.number)
         order = {row.name: number for number, row in enumerate(journals)}
         chunks = session.scalars(select(ChunkRow).where(ChunkRow.series == series.id)).all()
@@ -126,7 +126,7 @@ class Reader:
         return self._packs.read(run_id, chunk.journal, chunk.start, placed, is_thin=is_thin)
 
     def _tail(self, journal: JournalRow, run_id: str) -> Sequence[Stretch]:
-        """What is not in packs yet, decoded; only what came since the last time is decoded now."""
+        """Decoded end of a journal that is not in packs; decodes only new bytes."""
         if journal.offset <= journal.built:
             return ()
         # by the run's id: SQLite gives numbers of purged runs to others
@@ -134,7 +134,7 @@ class Reader:
         with self._lock:
             known = list(self._tails.get(key, ()))
         if len(known) >= MOST_PIECES:
-            known = []  # many small ones are slow to join
+            known = []  # many small arrays are slow to join
         end = known[-1].end if known else journal.built
         if end < journal.offset:
             layouts = known[-1].layouts if known else layouts_of(journal)
@@ -154,7 +154,7 @@ def _size(tails: Mapping[tuple[str, str, int], list[Stretch]]) -> int:
 
 
 def _limits(session: Session, run: int) -> dict[int, int]:
-    """Branch -> the smallest step at which a newer branch with points begins."""
+    """Branch -> smallest first step of newer branches with points."""
     limits: dict[int, int] = {}
     smallest = NO_LIMIT
     for branch, begin in sorted(branches_of(session, run).items(), reverse=True):

@@ -1,4 +1,4 @@
-"""The metric store as the server uses it."""
+"""The metric store of the server."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 INGEST_BYTES = 4 << 20
 MEDIA_BYTES = 64 << 20
-"""Most that is read of one image or text."""
+"""Maximum size of one image or text."""
 
 
 class Metrics:
-    """Receives journals, ingests them a moment later, and reads points."""
+    """Receives and ingests journals, and reads points."""
 
     def __init__(
         self, database: Database, files: JournalFiles, objects: Objects, *, pack_bytes: int = build_packs.PACK_BYTES
@@ -43,7 +43,7 @@ class Metrics:
         self._lock = threading.Lock()
 
     def append(self, run: int, run_id: str, journal: str, *, offset: int, data: bytes, now: datetime) -> int:
-        """As `Journals.append`; what was added is ingested a moment later."""
+        """As `Journals.append`; `ingest_changed` ingests the new bytes."""
         end = self.journals.append(run, run_id, journal, offset=offset, data=data, now=now)
         if data:
             with self._lock:
@@ -51,9 +51,9 @@ class Metrics:
         return end
 
     def ingest_changed(self) -> int:
-        """Ingest what arrived, and build the packs that are due; return for how many journals something was done.
+        """Ingest new bytes and build packs that are due; return the number of journals.
 
-        One that fails does not keep the others back; it is tried again after the next `find_not_ingested`.
+        A journal that fails does not block others; it is retried after the next `find_not_ingested`.
         """
         with self._lock:
             changed, self._changed = self._changed, set()
@@ -61,13 +61,13 @@ class Metrics:
             try:
                 self.ingest_journal(run, run_id, journal)
             except DanluError as error:
-                log.warning("%s: journal %s is ingested later: %s", run_id, journal, error)
+                log.warning("%s: cannot ingest journal %s now, retrying later: %s", run_id, journal, error)
             except Exception:
-                log.exception("%s: journal %s cannot be ingested", run_id, journal)
+                log.exception("%s: cannot ingest journal %s", run_id, journal)
         return len(changed)
 
     def find_not_ingested(self) -> None:
-        """Have `ingest_changed` look at what a server that is gone did not ingest."""
+        """Queue journals that a stopped server did not ingest."""
         with self._database.reading() as session:
             for run, journal in not_ingested(session, 1000):
                 row = session.get(RunRow, run)
@@ -85,10 +85,10 @@ class Metrics:
             data = self.journals.read(run_id, journal, row.ingested, min(row.offset, row.ingested + INGEST_BYTES))
             stretch = decode(data, row.ingested, layouts_of(row), row.ingested_branch)
             if stretch.end <= row.ingested:
-                log.warning("%s: journal %s cannot be read at %s", run_id, journal, row.ingested)
+                log.warning("%s: cannot decode journal %s at %s", run_id, journal, row.ingested)
                 return
             if not self._database.write(ingest_stretch, run, journal, row.ingested, stretch):
-                continue  # another server was faster; what is left is looked at anew
+                continue  # another server was faster; continue after it
             self._build(run, run_id, journal)
 
     def read_media(self, run_id: str, media: MediaRow) -> bytes:
@@ -102,7 +102,7 @@ class Metrics:
         return b"".join(pieces)
 
     def read_output(self, run: RunRow, journal: str, offset: int) -> bytes:
-        """Bytes that the run printed from `offset` on, as many as one stretch holds; empty at the end."""
+        """Output bytes of the run from `offset`, at most one range; empty at the end."""
         with self._database.reading() as session:
             row = runs.output_from(session, run.number, journal, offset)
         if row is None:
@@ -111,7 +111,7 @@ class Metrics:
         return text[max(0, offset - row.first) :]
 
     def delete_run(self, run_id: str) -> None:
-        """Remove the files of a run that the database has forgotten. Quiet when there are none."""
+        """Delete the files of a run that is deleted in the database. Idempotent."""
         self.packs.delete_run(run_id)
         self.journals.delete_run(run_id)
 

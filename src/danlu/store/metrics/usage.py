@@ -1,4 +1,4 @@
-"""What tasks used: a copy of each task's file beside its log, which goes when the log does, read as columns.
+"""Resource usage of tasks: a copy of each task's usage file, stored and deleted with its log.
 
 <root>/<job id>/<attempt>/<rank>/use      as the node wrote it: danlu.journal.usage
 """
@@ -51,11 +51,11 @@ class Line:
 
 class UsageFiles:
     def __init__(self, root: Path) -> None:
-        """`root` is that of the logs."""
+        """`root`: folder of the logs."""
         self._root = root
 
     def known(self, job_id: str, attempt: int, rank: int) -> tuple[int, int]:
-        """Generation and length of the copy, up to its last whole cell; -1 and 0 when there is none."""
+        """Generation and length of the copy, up to its last complete cell; -1 and 0 without one."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 head = file.read(HEADER.size)
@@ -65,7 +65,7 @@ class UsageFiles:
             return -1, 0
 
     def put(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:
-        """Add to the copy, or with offset 0 put another file in its place. The same bytes twice do no harm."""
+        """Append to the copy, or replace it with offset 0. Idempotent."""
         path = self._path(job_id, attempt, rank)
         if offset > 0:
             write_at(path, offset, data)
@@ -76,7 +76,7 @@ class UsageFiles:
         partial.replace(path)
 
     def read(self, job_id: str, attempt: int, rank: int) -> Usage | None:
-        """None when nothing was measured, or what was is gone."""
+        """None if nothing was measured or the file is deleted."""
         try:
             data = self._path(job_id, attempt, rank).read_bytes()
             header = read_header(data)
@@ -94,7 +94,7 @@ class UsageFiles:
         )
 
     def last(self, job_id: str, attempt: int, rank: int) -> Mapping[str, float]:
-        """What was measured last, by quantity; empty when nothing was. Reads a hundred bytes."""
+        """Last measurement by quantity; empty without one. Reads a hundred bytes."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
@@ -110,12 +110,12 @@ class UsageFiles:
 
 
 def whole_cells(size: int) -> int:
-    """The length of a file without the piece of a cell at its end, which is on its way."""
+    """Length of a file without an incomplete last cell."""
     return size - (size - HEADER.size) % CELL.size
 
 
 def grid(usages: Sequence[Usage], num_points: int) -> Floats:
-    """Times that all tasks can be drawn at: as many points as asked for, or fewer when less was measured."""
+    """Common time axis of all tasks, with at most `num_points` intervals."""
     if not usages:
         return np.empty(0)
     start = min(float(usage.at[0] - usage.seconds[0]) for usage in usages)
@@ -126,7 +126,7 @@ def grid(usages: Sequence[Usage], num_points: int) -> Floats:
 
 
 def lines(usage: Usage, edges: Floats) -> Mapping[str, Line]:
-    """What was measured of a task, quantity by quantity, in the stretches between the edges."""
+    """Measurements of a task by quantity, for the intervals between edges."""
     found = {}
     for column, quantity in enumerate(QUANTITIES):
         is_known = ~np.isnan(usage.means[:, column])
@@ -147,8 +147,8 @@ def lines(usage: Usage, edges: Floats) -> Mapping[str, Line]:
 
 
 def _within(ends: Floats, seconds: Floats, values: Floats, edges: Floats) -> Floats:
-    """Each value times the seconds of its cell that fall between two edges, added up."""
-    # the sum up to any time: it rises within cells, and is level where nothing was measured
+    """Sum of value times seconds of all cells, within each interval."""
+    # cumulative sum over time: linear within cells, constant between them
     times = np.stack([ends - seconds, ends], axis=1).ravel()
     sums = np.cumsum(values * seconds)
     heights = np.stack([sums - values * seconds, sums], axis=1).ravel()
@@ -156,7 +156,7 @@ def _within(ends: Floats, seconds: Floats, values: Floats, edges: Floats) -> Flo
 
 
 def _highest(ends: Floats, seconds: Floats, peaks: Floats, edges: Floats) -> Floats:
-    """The highest peak of the cells that reach into each stretch."""
+    """Highest peak of the cells that overlap each interval."""
     last_point = len(edges) - 2
     first = np.clip(np.searchsorted(edges, ends - seconds, side="right") - 1, 0, last_point)
     last = np.clip(np.searchsorted(edges, ends, side="left") - 1, first, last_point)
@@ -168,5 +168,5 @@ def _highest(ends: Floats, seconds: Floats, peaks: Floats, edges: Floats) -> Flo
 
 
 def _shown(values: Floats, is_known: NDArray[np.bool_]) -> list[float | None]:
-    """Five digits are more than anybody sees in a chart, and half of what is sent."""
+    """Five digits suffice for a chart and halve the size."""
     return [float(f"{value:.5g}") if known else None for value, known in zip(values, is_known, strict=True)]

@@ -1,1 +1,1 @@
-"""Objects by bucket and key, blobs by digest, and uploads under way; in a folder or in S3."""
+"""Objects by bucket and key, blobs by digest, and unfinished uploads; in a folder or in S3."""

@@ -1,7 +1,7 @@
-"""Objects behind one small interface. A key holds a whole object or none.
+"""The interface of object stores. A key holds a whole object or none.
 
-`local_objects` keeps them in a folder, `s3_objects` in any service that speaks S3. Nothing here relies on conditional
-puts: not every service has them, and locks are the database's matter.
+`local` stores objects in a folder, `s3` in an S3 service. Conditional puts are not used, because not every service has
+them; locks are in the database.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ObjectInfo:
     modified_at: datetime
     sha256: str | None = None
     version: str = ""
-    """Another one when the key holds other bytes; empty in lists."""
+    """Changes when the key holds other bytes; empty in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,27 @@ class Listing:
 
 
 class Writer(ABC):
-    """An upload on its way. Nothing is visible before `commit`; `abort` is quiet at any time."""
+    """An unfinished upload. Nothing is visible before `commit`; `abort` is idempotent."""
 
     @abstractmethod
     def write(self, data: Bytes) -> None: ...
 
     @abstractmethod
     def commit(self, sha256: str | None = None) -> ObjectInfo:
-        """Make the object visible. Raise BadChecksum, and keep nothing, when the bytes are not the announced ones."""
+        """Make the object visible. Raise BadChecksum and store nothing if the digest differs."""
 
     @abstractmethod
     def abort(self) -> None: ...
 
 
 class OpenObject(ABC):
-    """An object that is open for reading."""
+    """An object opened for reading."""
 
     info: ObjectInfo
 
     @abstractmethod
     def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
-        """Yield the bytes, or a part of them, once."""
+        """Yield all bytes, or a range of them. Call it once."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -72,7 +72,7 @@ class Objects(ABC):
 
     @abstractmethod
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:
-        """Begin an upload, of bytes with this digest if it is known. It replaces what the key held, at `commit`."""
+        """Begin an upload; `commit` replaces the object at this key. `sha256`: the digest, if known."""
 
     def put_whole(self, path: StorePath, data: Bytes, sha256: str) -> None:
         """Store bytes that are at hand. Raises as `Writer.commit` does."""
@@ -82,17 +82,17 @@ class Objects(ABC):
 
     @abstractmethod
     def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
-        """Make a local file an object; it is gone from its place then. Raise BadChecksum when it is another one."""
+        """Store a local file by moving it. Raise BadChecksum if its digest differs."""
 
     @abstractmethod
     def open(self, path: StorePath, *, is_range: bool = False) -> OpenObject:
-        """Open an object: what is read is what was looked at, even if the key holds another one by then.
+        """Open an object. Reads return this object even if it is replaced in the meantime.
 
-        `is_range` says that not all of it will be read.
+        `is_range`: only a part of it will be read.
         """
 
     def read(self, path: StorePath) -> Iterator[bytes]:
-        """Yield the bytes in pieces. Raise NotFound before the first one."""
+        """Yield the bytes in pieces. Raise NotFound at the call."""
         return self.open(path).pieces()
 
     def read_whole(self, path: StorePath, max_bytes: int) -> tuple[ObjectInfo, bytes | None]:
@@ -105,11 +105,11 @@ class Objects(ABC):
 
     @abstractmethod
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
-        """List keys in order, those after `after`; with a delimiter, what lies deeper is folded into folders."""
+        """List keys after `after`, in order; with a delimiter, deeper keys are grouped into folders."""
 
     @abstractmethod
     def copy(self, source: StorePath, target: StorePath) -> ObjectInfo:
-        """Copy an object; it replaces what the target held. The bytes do not pass through here where that can be."""
+        """Copy an object over the target, inside the service where possible."""
 
     @abstractmethod
     def delete(self, path: StorePath) -> bool:
@@ -117,10 +117,10 @@ class Objects(ABC):
 
     @abstractmethod
     def delete_below(self, path: StorePath) -> int:
-        """Delete every object whose key begins with the path's; return how many."""
+        """Delete every object whose key starts with the path's key; return how many."""
 
     def put_many(self, files: Sequence[tuple[StorePath, Bytes, str]]) -> Sequence[DanluError | None]:
-        """Store small objects with these digests, several at a time; say of each why it is not stored."""
+        """Store small objects in parallel; return an error for each that was not stored."""
 
         def put(file: tuple[StorePath, Bytes, str]) -> DanluError | None:
             try:
@@ -133,7 +133,7 @@ class Objects(ABC):
             return list(pool.map(put, files))
 
     def read_many(self, paths: Sequence[StorePath], max_bytes: int) -> Sequence[tuple[ObjectInfo, bytes | None] | None]:
-        """Read small objects, several at a time: None for one that is not there, no bytes for one that is larger."""
+        """Read small objects in parallel: None for a missing one, no bytes for one that is larger."""
 
         def read(path: StorePath) -> tuple[ObjectInfo, bytes | None] | None:
             try:
@@ -145,11 +145,11 @@ class Objects(ABC):
             return list(pool.map(read, paths))
 
     def unfinished(self) -> Iterator[Unfinished]:
-        """Uploads in parts that a service keeps though nobody may come back to them."""
+        """Multipart uploads that are neither completed nor aborted."""
         return iter(())
 
     def grants(self) -> Grants | None:
-        """What gives others a short-lived right to move bytes by themselves; None when all go through the server."""
+        """Grants for direct transfers; None when all bytes go through the server."""
         return None
 
 
@@ -161,7 +161,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An upload in parts that was begun and not finished."""
+    """A multipart upload that was begun and not completed."""
 
     key: str
     id: str
@@ -170,34 +170,34 @@ class Unfinished:
 
 
 class Grants(ABC):
-    """Lets clients and stagers move bytes to and from the service behind the store, each grant for one thing."""
+    """Signed URLs with which clients and stagers transfer bytes directly, each for one request."""
 
     @abstractmethod
     def sign_get(self, path: StorePath) -> str:
-        """A URL that answers with the object, for a short while."""
+        """A URL that returns the object, valid for a short time."""
 
     @abstractmethod
     def begin(self, path: StorePath, sha256: str) -> str:
-        """Begin an upload in parts, and return its name. Nothing is visible before `complete`."""
+        """Begin a multipart upload; return its id. Nothing is visible before `complete`."""
 
     @abstractmethod
     def sign_part(self, path: StorePath, upload: str, *, number: int, md5: str) -> str:
-        """A URL that takes one part, for a short while, if the bytes have this MD5 (in base64)."""
+        """A URL that accepts one part with this MD5 (base64), valid for a short time."""
 
     @abstractmethod
     def parts(self, path: StorePath, upload: str) -> dict[int, Part]:
-        """The parts that have arrived, by number from 1."""
+        """Parts that have arrived, by number, from 1."""
 
     @abstractmethod
     def complete(self, path: StorePath, upload: str, *, parts: dict[int, Part]) -> ObjectInfo: ...
 
     @abstractmethod
     def abort(self, path: StorePath, upload: str) -> None:
-        """Forget an upload in parts and what arrived of it. Quiet when there is none."""
+        """Delete a multipart upload and its parts. Idempotent."""
 
 
 def checked_key(path: StorePath) -> str:
-    """The path's key, if it can be one."""
+    """The path's key. Raise InvalidInput if it is not valid."""
     try:
         check_key(path.key)
     except ValueError as error:
@@ -206,7 +206,7 @@ def checked_key(path: StorePath) -> str:
 
 
 def check_prefix(prefix: str) -> None:
-    """A prefix is the beginning of a key, so it may end in the middle of a name."""
+    """Raise InvalidInput for an invalid prefix. It may end within a name."""
     try:
         check_key(prefix, allow_folder=True)
     except ValueError as error:

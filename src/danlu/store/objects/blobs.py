@@ -1,9 +1,8 @@
-"""Bytes by their digest. The same bytes are kept once; who may name them is in the database, as are trees of code.
+"""Content-addressed bytes and trees. Equal bytes are stored once; the database says which projects may use them.
 
-A row says that the bytes are there, unless its `num_refs` is one of two words. COMING: somebody writes them now.
-GOING: they are being cleaned away. Bytes are removed only while all of their rows say GOING, and whoever writes them
-says COMING first: so neither removes what the other relies on, and no call to the store is made in a transaction but
-the removal itself.
+A row means that the bytes are stored, unless its `num_refs` is COMING (they are being written) or GOING (they are being
+removed). Bytes are removed only while all of their rows are GOING, and a writer sets COMING first: so neither removes
+what the other relies on. Only the removal itself calls the store within a transaction.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from danlu.store.sql.tables import BlobOwnerRow
 
 BUCKET = "blobs"
 TOUCH = timedelta(days=1)
-"""How exact it is known when bytes were last of use."""
+"""Precision of the time of last use."""
 
 COMING, GOING = -2, -1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -34,7 +33,7 @@ class Blobs:
         self._objects = objects
 
     def put(self, digest: str) -> Writer:
-        """Begin an upload; commit it with the digest."""
+        """Begin an upload; pass the digest to `commit`."""
         return self._objects.put(_path(digest))
 
     def put_bytes(self, digest: str, data: bytes) -> None:
@@ -43,11 +42,11 @@ class Blobs:
         writer.commit(digest)
 
     def put_many(self, blobs: Sequence[tuple[str, Bytes]]) -> list[DanluError | None]:
-        """Store several; say of each why it is not stored."""
+        """Store several; return an error for each that was not stored."""
         return list(self._objects.put_many([(_path(digest), data, digest) for digest, data in blobs]))
 
     def read_many(self, digests: Sequence[str], max_bytes: int) -> list[bytes | None]:
-        """Read several at a time; None for one that is not there, or is larger."""
+        """Read several in parallel; None for a missing or larger one."""
         found = self._objects.read_many([_path(digest) for digest in digests], max_bytes)
         return [None if one is None else one[1] for one in found]
 
@@ -59,7 +58,7 @@ class Blobs:
 
 
 def own(session: Session, project_id: int, digest: str, at: datetime, *, size: int | None = None) -> None:
-    """Note that a project has sent these bytes, and that they are there. Quiet when it had already."""
+    """Record that these bytes are stored and that a project has sent them. Idempotent."""
     own_all(session, project_id, {digest: size}, at)
 
 
@@ -79,7 +78,7 @@ def own_all(session: Session, project_id: int, sizes: Mapping[str, int | None], 
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
-    """Note that these bytes are about to be written, so that nobody removes them as they arrive."""
+    """Record that these bytes are about to be written, so that clean-up does not remove them."""
     wanted = sorted(set(digests))
     known = {row.digest: row for row in _rows(session, project_id, wanted)}
     for digest in wanted:
@@ -91,7 +90,7 @@ def expect(session: Session, project_id: int, digests: Iterable[str], at: dateti
 
 
 def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
-    """Digest -> size of those that a project has sent, and that are there."""
+    """Digest -> size, of stored bytes that a project has sent."""
     found: dict[str, int] = {}
     for batch in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(
@@ -105,7 +104,7 @@ def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> di
 
 
 def refer(session: Session, project_id: int, digests: Iterable[str], change: int) -> None:
-    """Count that one more manifest of a project names these bytes, or one less. They must be there."""
+    """Add `change` to the number of manifests of a project that refer to these bytes. They must be stored."""
     for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
@@ -115,7 +114,7 @@ def refer(session: Session, project_id: int, digests: Iterable[str], change: int
 
 
 def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
-    """Note that these bytes are still used, so that they are not cleaned away."""
+    """Record that these bytes are in use, so that clean-up keeps them."""
     for batch in _batches(digests):
         session.execute(
             update(BlobOwnerRow)
@@ -125,7 +124,7 @@ def touch(session: Session, digests: Iterable[str], at: datetime) -> None:
 
 
 def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable[str]) -> set[str]:
-    """Return those of the digests that one of the projects has sent; None: any project."""
+    """The digests that one of the projects has sent; None: any project."""
     found: set[str] = set()
     for batch in _batches(digests):
         query = select(BlobOwnerRow.digest).where(BlobOwnerRow.digest.in_(batch), BlobOwnerRow.num_refs >= 0)
@@ -196,5 +195,5 @@ def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
 
 def _path(digest: str) -> StorePath:
     if not _DIGEST.fullmatch(digest):
-        raise InvalidInput(f"{digest!r} is not a digest; 64 hexadecimal digits would be right")
+        raise InvalidInput(f"expected a digest of 64 hexadecimal digits, got {digest!r}")
     return StorePath(BUCKET, f"{digest[:2]}/{digest}")

@@ -1,4 +1,4 @@
-"""Objects in a folder: a folder per bucket, a file per object. People may look inside."""
+"""Objects as files: one folder per bucket, one file per object."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class LocalObjects(Objects):
     def put(self, path: StorePath, sha256: str | None = None) -> _LocalWriter:  # noqa: ARG002
         target = self._file(path)
         if target.is_dir() and not _remove_if_empty(target):
-            raise Conflict(f"{path} is a folder with objects in it; choose another key")
+            raise Conflict(f"{path} is a folder that contains objects; choose another key")
         return _LocalWriter(target, path, drop_folders=lambda: self._drop_empty_folders(target.parent, path.bucket))
 
     def put_whole(self, path: StorePath, data: Bytes, sha256: str) -> None:
-        """The short way, for the usual case; whatever is unusual goes the long one, which knows what to say."""
+        """With fewer system calls than a writer needs. Anything unusual is left to the writer and its errors."""
         _check(path, sha256, hashlib.sha256(data).hexdigest())
         target = str(self._file(path))
         partial = os.path.join(os.path.dirname(target), f"{PARTIAL}{uuid.uuid4().hex}")
@@ -70,7 +70,7 @@ class LocalObjects(Objects):
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
-            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
+            raise InvalidInput(f"delimiter: expected '/' or nothing, got {delimiter!r}")
         check_prefix(prefix)
         objects: list[ObjectInfo] = []
         folders: list[str] = []
@@ -82,7 +82,7 @@ class LocalObjects(Objects):
             if entry is None:
                 folders.append(key)
             else:
-                with suppress(FileNotFoundError):  # deleted while we look
+                with suppress(FileNotFoundError):  # deleted in the meantime
                     objects.append(_info(key, entry.stat(), None))
         return Listing(objects, folders, next=None)
 
@@ -161,16 +161,16 @@ class _LocalWriter(Writer):
                 self.target.parent.mkdir(parents=True, exist_ok=True)
                 self._file: BinaryIO = self._partial.open("xb")
                 return
-            except FileNotFoundError:  # somebody emptied the folder, and it was dropped a moment ago
+            except FileNotFoundError:  # the folder became empty and was removed in the meantime
                 continue
             except (FileExistsError, NotADirectoryError) as error:
                 if not any(parent.is_file() for parent in self.target.parents):
-                    continue  # a folder that was dropped while it was looked at
-                told = f"{self.path}: a folder of this path is an object already; choose another key"
+                    continue  # a folder that was removed in the meantime
+                told = f"{self.path}: a folder of this path is an object; choose another key"
                 raise Conflict(told) from error
             except OSError as error:
                 raise _full(error, self.path) from error
-        raise Unavailable(f"{self.path}: its folder is being deleted all the time; try again")
+        raise Unavailable(f"{self.path}: its folder is repeatedly deleted; try again")
 
     def write(self, data: Bytes) -> None:
         self._hash.update(data)
@@ -181,7 +181,7 @@ class _LocalWriter(Writer):
             raise _full(error, self.path) from error
 
     def adopt(self, file: Path) -> None:
-        """Take a file's bytes by moving it, instead of writing them again."""
+        """Use a file's bytes by moving it."""
         try:
             self._file.close()
             shutil.move(file, self._partial)
@@ -207,14 +207,14 @@ class _LocalWriter(Writer):
             self._partial.replace(self.target)
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
             self.abort()
-            raise Conflict(f"{self.path} is a folder with objects in it; choose another key") from error
+            raise Conflict(f"{self.path} is a folder that contains objects; choose another key") from error
         except OSError as error:
             self.abort()
             raise _full(error, self.path) from error
         return _info(self.path.key, status, digest)
 
     def abort(self) -> None:
-        with suppress(OSError):  # a full disk may refuse the last flush
+        with suppress(OSError):  # the last flush fails on a full disk
             self._file.close()
         self._partial.unlink(missing_ok=True)
         self.drop_folders()
@@ -222,7 +222,7 @@ class _LocalWriter(Writer):
 
 def _check(path: StorePath, announced: str | None, digest: str) -> None:
     if announced is not None and announced.lower() != digest:
-        raise BadChecksum(f"{path}: sha256 {announced} was announced, {digest} arrived; send it again")
+        raise BadChecksum(f"{path}: expected sha256 {announced}, got {digest}; send it again")
 
 
 def _write_durably(path: str, data: Bytes, sha256: str) -> None:
@@ -238,7 +238,7 @@ def _write_durably(path: str, data: Bytes, sha256: str) -> None:
 
 
 def _remove_if_empty(folder: Path) -> bool:
-    """Remove a folder in which there is nothing but folders, as a killed upload leaves them; False when there is."""
+    """Remove a folder that contains only folders, as a killed upload leaves them; False if it contains files."""
     try:
         for path, _, _ in os.walk(folder, topdown=False):
             os.rmdir(path)
@@ -248,7 +248,7 @@ def _remove_if_empty(folder: Path) -> bool:
 
 
 def _walk(top: Path, prefix: str, delimiter: str, after: str) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
-    """Yield (key, entry) in key order; a folded folder has no entry. Skips whole folders that lie before `after`."""
+    """Yield (key, entry) in key order; a grouped folder has no entry. Skips whole folders before `after`."""
     head, _, stem = prefix.rpartition("/")
     yield from _walk_folder(top / head, f"{head}/" if head else "", stem, delimiter, after)
 
@@ -298,14 +298,14 @@ def _info(key: str, status: os.stat_result, sha256: str | None) -> ObjectInfo:
 
 def _full(error: OSError, path: StorePath) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"no room for {path} in the store; make room on its disk and send it again")
+        return StorageFull(f"the store's disk is full: {path} was not stored; free space and send it again")
     if error.errno == errno.ENAMETOOLONG:
         return InvalidInput(f"{path}: the key is too long for this store")
     return error
 
 
 def _write_sha256(descriptor: int, digest: str) -> None:
-    with suppress(OSError):  # not every file system keeps attributes; then the digest is not remembered
+    with suppress(OSError):  # not every file system has attributes; then the digest is not kept
         os.setxattr(descriptor, SHA256_ATTRIBUTE, digest.encode())
 
 

@@ -1,6 +1,6 @@
-"""Objects in a service that speaks S3, all buckets of ours in one of its. obstore moves the bytes.
+"""Objects in one bucket of an S3 service, transferred by obstore.
 
-<prefix><bucket>/<key>, with the SHA-256 as metadata. An object and a folder may have one name here.
+Key: <prefix><bucket>/<key>; the SHA-256 is metadata. An object and a folder may have the same name here.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Credential
 
 IN_MEMORY_BYTES = 8 << 20
-"""An upload that becomes larger goes to a file first: only whole and right ones are sent on."""
+"""Larger uploads are written to a file first, and sent when they are complete and correct."""
 
 PART_BYTES = 16 << 20
 MAX_PARTS = 9000
 NUM_CONNECTIONS = 4
 DELETE_KEYS = 1000
 COPY_BYTES = 5 << 30
-"""Services copy objects up to this size by themselves."""
+"""Largest object that a service copies by itself."""
 
 
 class S3Objects(Objects):
     def __init__(self, place: S3Place, spool: Path, *, is_direct: bool = False, folder: str = "") -> None:
-        """`spool`: for uploads that are large and not yet whole. `folder`: below the place's prefix, ends in `/`."""
+        """`spool`: folder for large incomplete uploads. `folder`: below the place's prefix, ends in `/`."""
         self._prefix = place.prefix + folder
         self._spool = spool
         self._store = _make_store(place)
@@ -74,7 +74,7 @@ class S3Objects(Objects):
         return info
 
     def send(self, path: StorePath, key: str, *, data: bytes | Path, sha256: str) -> ObjectInfo:
-        """Send bytes, or a file in parts."""
+        """Upload bytes, or a file in parts."""
         size = len(data) if isinstance(data, bytes) else data.stat().st_size
         with _plain_errors(path):
             made = obstore.put(
@@ -108,7 +108,7 @@ class S3Objects(Objects):
 
     def list(self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int) -> Listing:
         if delimiter not in ("", "/"):
-            raise InvalidInput(f"delimiter {delimiter!r} cannot be used; '/' or nothing would be right")
+            raise InvalidInput(f"delimiter: expected '/' or nothing, got {delimiter!r}")
         check_prefix(prefix)
         top = self._top(bucket)
         found: list[ObjectInfo | str] = []
@@ -120,7 +120,7 @@ class S3Objects(Objects):
             items: list[ObjectInfo | str] = [folder[len(top) :] for folder in page.folders]
             items += _once(ObjectInfo(item.key[len(top) :], item.size, item.modified_at) for item in page.objects)
             items.sort(key=_name)
-            is_last = page.is_last and len(items) <= wanted  # not every service counts folders
+            is_last = page.is_last and len(items) <= wanted  # some services do not count folders in max-keys
             found += items[:wanted]
             if is_last or not items:
                 return _listing(found, next=None)
@@ -149,7 +149,7 @@ class S3Objects(Objects):
     def delete_below(self, path: StorePath) -> int:
         num_deleted = 0
         while True:
-            # always from the beginning: what was found before is gone
+            # from the start each time: earlier keys are deleted
             page = self.list(path.bucket, prefix=path.key, delimiter="", after="", limit=DELETE_KEYS)
             if not page.objects:
                 return num_deleted
@@ -195,7 +195,7 @@ class S3Objects(Objects):
 
 
 class _S3Object(OpenObject):
-    """One answer, read to its end or dropped."""
+    """One response, read to its end or closed."""
 
     def __init__(self, path: StorePath, found: obstore.GetResult) -> None:
         self.info = _info(path.key, found)
@@ -207,11 +207,11 @@ class _S3Object(OpenObject):
             yield from _range_of(self._found.stream(min_chunk_size=CHUNK_BYTES), start, size)
 
     def close(self) -> None:
-        """Nothing is read before `pieces`."""
+        """Nothing to close before `pieces`."""
 
 
 class _S3Range(OpenObject):
-    """A part is asked for when it is known which."""
+    """The range is requested in `pieces`."""
 
     def __init__(self, store: S3Store, path: StorePath, key: str, info: ObjectInfo) -> None:
         self.info = info
@@ -229,12 +229,12 @@ class _S3Range(OpenObject):
             except BaseError as error:
                 if "NotPartial" not in str(error):
                     raise
-                # a service that sends all when a part is asked for: slow, and right
+                # some services ignore ranges: read everything and cut out the part
                 whole = obstore.get(self._store, self._key, options={"if_match": same})
                 yield from _range_of(whole.stream(min_chunk_size=CHUNK_BYTES), start, end - start)
 
     def close(self) -> None:
-        """Nothing is open between two parts."""
+        """Nothing stays open between ranges."""
 
 
 class _S3Writer(Writer):
@@ -285,7 +285,7 @@ def _make_store(place: S3Place) -> S3Store:
         "allow_http": place.endpoint.startswith("http://"),
         "connect_timeout": timedelta(seconds=10),
         "read_timeout": timedelta(seconds=60),
-        "timeout": timedelta(hours=6),  # of a whole answer, however large
+        "timeout": timedelta(hours=6),  # for a whole response of any size
     }
     if place.proxy:
         options["proxy_url"] = place.proxy
@@ -293,7 +293,7 @@ def _make_store(place: S3Place) -> S3Store:
     return S3Store(
         place.bucket,
         endpoint=endpoint,
-        # these win over AWS_... in the environment, which obstore reads
+        # override AWS_... variables, which obstore reads
         aws_endpoint_url_s3=endpoint,
         skip_signature=False,
         credential_provider=partial(_credential, place),
@@ -330,7 +330,7 @@ def _name(item: ObjectInfo | str) -> str:
 
 
 def _once(found: Iterable[ObjectInfo]) -> Iterable[ObjectInfo]:
-    """Each key once, the newest: rclone can name a key twice when several writers replaced it at the same time."""
+    """Each key once, the newest: rclone may list a key twice after concurrent writes."""
     by_key: dict[str, ObjectInfo] = {}
     for info in found:
         if info.key not in by_key or by_key[info.key].modified_at < info.modified_at:
@@ -359,7 +359,7 @@ def _version(etag: str | None) -> str:
 
 def _check(path: StorePath, announced: str | None, digest: str) -> None:
     if announced is not None and announced.lower() != digest:
-        raise BadChecksum(f"{path}: sha256 {announced} was announced, {digest} arrived; send it again")
+        raise BadChecksum(f"{path}: expected sha256 {announced}, got {digest}; send it again")
 
 
 @contextmanager
@@ -382,5 +382,5 @@ def _brief(error: Exception) -> str:
 
 def _no_room(error: OSError, path: StorePath) -> Exception:
     if error.errno in NO_ROOM:
-        return StorageFull(f"no room for {path} on the server's disk; make room there and send it again")
+        return StorageFull(f"the server's disk is full: {path} was not stored; free space and send it again")
     return error

@@ -1,4 +1,4 @@
-"""Short-lived rights to move bytes to and from an S3 service without us: URLs that are signed for one request each."""
+"""Direct transfers to and from an S3 service: signed URLs, each for one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploads that arrive in pieces: which there are is in SQL, what has arrived is in a file each."""
+"""Resumable uploads: a row for each, and a file with the bytes that have arrived."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from danlu.store.sql.tables import UploadRow
 
 
 class Uploads:
-    """The bytes that have arrived so far. They survive a server's end."""
+    """Bytes that have arrived. They survive a restart."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -34,20 +34,20 @@ class Uploads:
             return 0
 
     def append(self, upload_id: str, offset: int, data: bytes) -> None:
-        """Write at `offset`; what a broken connection left beyond it is written over."""
+        """Write at `offset`, over what an interrupted request left there."""
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             write_at(self._path(upload_id), offset, data)
         except OSError as error:
             if error.errno in NO_ROOM:
-                raise StorageFull("no room for the upload; make room on the store's disk and go on with it") from error
+                raise StorageFull("the store's disk is full; free space and resume the upload") from error
             raise
 
     def file(self, upload_id: str) -> Path:
-        """The bytes as a file, for whoever takes them over."""
+        """The file with the bytes; it exists even when empty."""
         path = self._path(upload_id)
         self._root.mkdir(parents=True, exist_ok=True)
-        path.touch()  # an empty object has had no piece
+        path.touch()  # an empty object has no pieces
         return path
 
     def drop(self, upload_id: str) -> None:
@@ -88,7 +88,7 @@ def delete_upload(session: Session, upload_id: str) -> None:
 
 
 def delete_with_bytes(row: UploadRow, database: Database, *, arrived: Uploads, objects: Objects) -> None:
-    """Drop an upload and what has arrived of it, here or at the object service."""
+    """Delete an upload and its bytes, here or at the object service."""
     database.write(delete_upload, row.id)
     arrived.drop(row.id)
     grants = objects.grants()

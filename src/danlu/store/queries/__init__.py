@@ -1,1 +1,1 @@
-"""Reading and writing rows, one file per noun. Callers own the transaction."""
+"""Queries, one file per noun. Callers own the transaction."""

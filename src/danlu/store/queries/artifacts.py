@@ -16,7 +16,7 @@ from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactUploadRow, Arti
 @dataclass(frozen=True, slots=True)
 class ArtifactFilter:
     project_ids: Sequence[int] | None = None
-    """None: of all projects."""
+    """None: all projects."""
 
     prefix: str = ""
     label: str | None = None
@@ -28,7 +28,7 @@ def find_artifact(session: Session, project_id: int, name: str) -> ArtifactRow |
 
 
 def artifacts_named(session: Session, project_ids: Sequence[int] | None, name: str) -> Sequence[ArtifactRow]:
-    """Those of that name, of all projects that are looked at; the oldest first."""
+    """Artifacts of that name in these projects, oldest first."""
     query = select(ArtifactRow).where(ArtifactRow.name == name)
     if project_ids is not None:
         query = query.where(ArtifactRow.project_id.in_(project_ids))
@@ -47,14 +47,14 @@ def add_artifact(session: Session, row: ArtifactRow) -> None:
 def list_artifacts(
     session: Session, wanted: ArtifactFilter, *, before: int | None, limit: int
 ) -> Sequence[ArtifactRow]:
-    """Newest first, those with a smaller number than `before`."""
+    """Newest first, below the number `before`."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.project_ids is not None:
         conditions.append(ArtifactRow.project_id.in_(wanted.project_ids))
     if wanted.prefix:
         conditions.append(ArtifactRow.name.startswith(wanted.prefix, autoescape=True))
     if wanted.label is not None:
-        # labels are a JSON list of texts: compared as JSON they need no table of their own
+        # labels are a JSON list; comparing JSON texts needs no extra table
         conditions.append(cast(ArtifactRow.labels, String).contains(json.dumps(wanted.label), autoescape=True))
     if before is not None:
         conditions.append(ArtifactRow.number < before)
@@ -63,7 +63,7 @@ def list_artifacts(
 
 
 def latest_of(session: Session, numbers: Sequence[int]) -> dict[int, ArtifactVersionRow]:
-    """Artifact -> its newest version, of those that have one."""
+    """Artifact -> its newest version."""
     found: dict[int, ArtifactVersionRow] = {}
     for first in range(0, len(numbers), 500):
         newest = (
@@ -100,7 +100,7 @@ def with_alias(session: Session, artifact: int, alias: str) -> Sequence[Artifact
 
 
 def list_versions(session: Session, artifact: int, *, before: int | None, limit: int) -> Sequence[ArtifactVersionRow]:
-    """Newest first, those with a smaller version than `before`."""
+    """Newest first, below the version `before`."""
     query = select(ArtifactVersionRow).where(ArtifactVersionRow.artifact == artifact)
     if before is not None:
         query = query.where(ArtifactVersionRow.version < before)
@@ -118,7 +118,7 @@ def delete_version(session: Session, row: ArtifactVersionRow) -> None:
 
 
 def delete_artifact(session: Session, row: ArtifactRow) -> None:
-    """Forget a name. It must have no versions any more."""
+    """Delete a name that has no versions."""
     session.delete(row)
     session.flush()
 
@@ -148,7 +148,7 @@ def forget_upload(session: Session, upload_id: str, *, seen_before: datetime | N
 
 
 def oldest_upload(session: Session, seen_since: datetime) -> datetime | None:
-    """When the oldest of the uploads that are going on began."""
+    """Start of the oldest unfinished upload."""
     query = select(func.min(ArtifactUploadRow.begun_at)).where(ArtifactUploadRow.seen_at >= seen_since)
     return session.scalar(query)
 

@@ -18,9 +18,9 @@ LIVE = tuple(state.value for state in ATTEMPT_NEXT)
 
 
 def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
-    """Store an attempt with its tasks, and claim its devices, of one type in each task.
+    """Store an attempt with its tasks and claim its devices, one type per task.
 
-    A device that is taken raises IntegrityError.
+    Raise IntegrityError if a device is in use.
     """
     session.add(attempt)
     session.add_all(tasks)
@@ -80,7 +80,7 @@ def live_tasks(session: Session) -> Sequence[TaskRow]:
 
 
 def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[datetime, datetime | None]]]:
-    """From when until when each attempt of these jobs held its devices, by job id; None: it still does."""
+    """Job id -> times that its attempts held devices; None as end: still held."""
     found: dict[str, list[tuple[datetime, datetime | None]]] = {}
     for first in range(0, len(ids), 500):
         query = select(AttemptRow.job_id, AttemptRow.started_at, AttemptRow.ended_at)
@@ -90,7 +90,7 @@ def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[dat
 
 
 class LiveAttempt(NamedTuple):
-    """What deciding needs of an attempt that has not ended."""
+    """A live attempt, as the scheduler needs it."""
 
     job_id: str
     number: int
@@ -103,7 +103,7 @@ class LiveAttempt(NamedTuple):
 
 
 class LiveTask(NamedTuple):
-    """What a task holds."""
+    """Resources of a task."""
 
     job_id: str
     rank: int
@@ -151,7 +151,7 @@ def device_claims(session: Session) -> Sequence[DeviceClaimRow]:
 
 
 def with_logs_older_than(session: Session, moment: datetime, limit: int) -> Sequence[AttemptRow]:
-    """Ended attempts whose logs are still there though they are older than that."""
+    """Attempts that ended before this and still have logs."""
     query = select(AttemptRow).where(AttemptRow.has_logs, AttemptRow.ended_at < moment).limit(limit)
     return session.scalars(query).all()
 
@@ -179,7 +179,7 @@ def change_task(session: Session, task: TaskRow, **changes: Any) -> None:
 
 
 def move_attempt(session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, **changes: Any) -> bool:
-    """Change an attempt's state if it is still as it was read; an end is final."""
+    """Change an attempt's state if the row is unchanged; an end is final."""
     statement = update(AttemptRow).where(
         AttemptRow.job_id == attempt.job_id, AttemptRow.number == attempt.number, AttemptRow.state == attempt.state
     )
@@ -190,7 +190,7 @@ def move_attempt(session: Session, attempt: AttemptRow, state: AttemptState, why
 def end_attempt(
     session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, *, at: datetime, **changes: Any
 ) -> bool:
-    """End an attempt: its devices are free, its token is worth nothing."""
+    """End an attempt: release its devices and revoke its token."""
     if not move_attempt(session, attempt, state, why, ended_at=at, token_digest=None, **changes):
         return False
     session.execute(

@@ -15,7 +15,7 @@ from danlu.store.sql.audit_tables import AuditRow
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
     project_ids: Sequence[int] | None = None
-    """None: whatever the project, and what belongs to none."""
+    """None: all projects, and events without one."""
 
     actor: str | None = None
     object: str | None = None
@@ -29,7 +29,7 @@ def add_event(session: Session, row: AuditRow) -> None:
 
 
 def count_more(session: Session, row: AuditRow, *, since: datetime) -> bool:
-    """Add to the count of the last event if it tells the same and is not older than `since`; False when it does not."""
+    """Increase the count of the last event if it is equal and not older than `since`; else False."""
     alike = (AuditRow.action == row.action, AuditRow.object == row.object, AuditRow.address == row.address)
     query = select(AuditRow).where(AuditRow.actor == row.actor).order_by(AuditRow.id.desc()).limit(1)
     last = session.scalar(query.where(*alike, AuditRow.via == row.via, AuditRow.at >= since))
@@ -40,7 +40,7 @@ def count_more(session: Session, row: AuditRow, *, since: datetime) -> bool:
 
 
 def list_events(session: Session, wanted: AuditFilter, *, before: int | None, limit: int) -> Sequence[AuditRow]:
-    """Newest first, those older than the event `before`."""
+    """Newest first, before the event `before`."""
     query = select(AuditRow).order_by(AuditRow.id.desc()).limit(limit)
     if before is not None:
         query = query.where(AuditRow.id < before)

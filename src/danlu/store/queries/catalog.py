@@ -1,4 +1,4 @@
-"""What jobs choose from by name, flavors and frameworks, in SQL."""
+"""Flavors and frameworks in SQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLES: dict[type[Flavor] | type[Framework], type[FlavorRow] | type[FrameworkRo
 
 
 def listed(session: Session, of: type[T], *, after: str = "", limit: int | None = None) -> list[T]:
-    """By name, those that come after the one named."""
+    """By name, after the given one."""
     table = _TABLES[of]
     query = select(table).where(table.name > after).order_by(table.name).limit(limit)
     return [_read(of, row) for row in session.scalars(query)]
@@ -39,13 +39,13 @@ def has(session: Session, thing: Flavor | Framework) -> bool:
 
 
 def names(session: Session, of: type[Flavor] | type[Framework]) -> Sequence[str]:
-    """Of those that new jobs may name."""
+    """Enabled ones."""
     table = _TABLES[of]
     return session.scalars(select(table.name).where(table.is_enabled)).all()
 
 
 def put(session: Session, thing: Flavor | Framework, at: datetime) -> None:
-    """Store it, in place of the one of its name if there is one."""
+    """Insert or replace by name."""
     table, values = _TABLES[type(thing)], thing.model_dump(mode="json")
     row = session.get(table, thing.name)
     if row is None:

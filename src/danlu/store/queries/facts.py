@@ -1,4 +1,4 @@
-"""What all servers on one database must agree on. The first one says it, the others are checked against it."""
+"""Values that all servers on one database must share. The first server stores them, the others are checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from danlu.store.sql.tables import FactRow
 
 DATA_FOLDER, SEALING_KEY, OBJECTS = "data_folder", "sealing_key", "objects"
 MOVED = "moved"
-"""Where everything went. No server starts on this database any more."""
+"""Set after a migration: no server starts on this database."""
 
 _TOLD = {
     DATA_FOLDER: "servers on one database share one data folder, with its logs and the folders of running jobs",
@@ -22,7 +22,7 @@ _TOLD = {
 
 
 def agree(session: Session, mine: Mapping[str, str]) -> None:
-    """Note these facts where none is known, and raise Conflict where another one is."""
+    """Store facts that are unknown; raise Conflict for those that differ."""
     known = {row.name: row for row in session.scalars(select(FactRow))}
     if MOVED in known:
         raise Conflict(f"this database was moved to {known[MOVED].value}; set DANLU_SERVER_DATABASE_URL to it")
@@ -37,6 +37,6 @@ def agree(session: Session, mine: Mapping[str, str]) -> None:
 
 
 def restate(session: Session, mine: Mapping[str, str]) -> None:
-    """Say what is true from now on."""
+    """Replace facts."""
     for name, value in mine.items():
         session.merge(FactRow(name=name, value=value))

@@ -1,4 +1,4 @@
-"""Sign-ins that went wrong, in SQL: they outlive a restart, and count for all servers on one database."""
+"""Failed sign-ins in SQL: they survive a restart and count for all servers."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def is_familiar(session: Session, user_id: int, address: str, *, since: datetime
 
 
 def make_familiar(session: Session, user_id: int, address: str, *, at: datetime, since: datetime) -> None:
-    """Note that this person signed in here; forget where they have not been since `since`."""
+    """Record a sign-in address; delete those not used since `since`."""
     session.execute(delete(FamiliarRow).where(FamiliarRow.user_id == user_id, FamiliarRow.last_at < since))
     session.merge(FamiliarRow(user_id=user_id, address=address, last_at=at))

@@ -1,4 +1,4 @@
-"""The data flow in SQL: nodes become known, are connected, and stay when the thing they stand for is deleted."""
+"""The data flow in SQL: nodes and edges. They stay when the objects are deleted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 MAX_LABEL_CHARS = 300
 _NODES = "flow nodes"
 MAX_RELATED = 1000
-"""With how many paths above and below it a path in the store is connected."""
+"""How many paths above and below it a store path is connected to."""
 
 
 def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
-    """Make a node known, or refresh what is known of it. One that was buried lives again."""
+    """Create or update a node. A deleted one is restored."""
     row = find(session, ref)
     if row is None:
         add_node(session, ref, project_id=project_id, label=label, at=at)
@@ -32,7 +32,7 @@ def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: dat
 
 
 def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
-    """Make a node known that cannot be known yet, without looking: submits come by the hundred."""
+    """Insert a node that cannot exist yet, without a lookup: submissions are frequent."""
     row = FlowNodeRow(
         kind=ref.kind.value, key=ref.key, project_id=project_id, label=label[:MAX_LABEL_CHARS], created_at=at
     )
@@ -41,20 +41,20 @@ def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at:
 
 
 def rename(session: Session, ref: NodeRef, label: str) -> None:
-    """Quiet when it is not known; what is buried stays so."""
+    """No-op for an unknown node; a deleted one stays deleted."""
     row = find(session, ref)
     if row is not None:
         row.label = label[:MAX_LABEL_CHARS]
 
 
 def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, at: datetime) -> None:
-    """Say that data goes from one known node to another. Quiet when that is known.
+    """Add an edge between two known nodes. Idempotent.
 
-    Where one path of the store is written and another one, above or below it, is read, both are connected as well.
+    A store path that is written is also connected with paths above or below it that are read.
     """
     here, there = _known(session, source), _known(session, target)
-    session.flush()  # new ones have their numbers then
-    # a path that was read or written before has its neighbours already: later ones come to it by themselves
+    session.flush()  # assigns the numbers of new nodes
+    # a path with earlier edges is already connected; later paths connect to it
     is_first_read = source.kind is NodeKind.STORE and not _is_used(session, here, FlowEdgeRow.source)
     is_first_write = target.kind is NodeKind.STORE and not _is_used(session, there, FlowEdgeRow.target)
     _add_edge(session, here.number, there.number, relation, at)
@@ -65,7 +65,7 @@ def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, a
 
 
 def bury(session: Session, ref: NodeRef, at: datetime) -> None:
-    """Note that the thing is deleted; its label and edges stay. Quiet when it is not known, or buried."""
+    """Mark a node as deleted; its label and edges stay. Idempotent."""
     row = find(session, ref)
     if row is not None and row.deleted_at is None:
         row.deleted_at = at
@@ -73,14 +73,14 @@ def bury(session: Session, ref: NodeRef, at: datetime) -> None:
 
 
 def bury_many(session: Session, kind: NodeKind, keys: Sequence[str], at: datetime) -> None:
-    """The same for many nodes of one kind, which are not paths in the store."""
+    """Mark many nodes of one kind, which are not store paths."""
     for first in range(0, len(keys), 500):
         known = (FlowNodeRow.kind == kind.value, FlowNodeRow.key.in_(keys[first : first + 500]))
         session.execute(update(FlowNodeRow).where(*known, FlowNodeRow.deleted_at.is_(None)).values(deleted_at=at))
 
 
 def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
-    """The node of that name. A folder of the store is found with and without the slash at its end."""
+    """Find a node. A store folder is found with or without its final slash."""
     remembered: dict[NodeRef, FlowNodeRow] = session.info.get(_NODES, {})
     if ref in remembered:
         return remembered[ref]
@@ -93,7 +93,7 @@ def find(session: Session, ref: NodeRef) -> FlowNodeRow | None:
 
 
 def nodes_of(session: Session, texts: Sequence[str]) -> dict[str, FlowNodeRow]:
-    """`kind:key` -> the node, of those that are there."""
+    """`kind:key` -> node, for existing nodes."""
     by_kind: dict[str, list[str]] = {}
     for text in texts:
         kind, _, key = text.partition(":")
@@ -107,7 +107,7 @@ def nodes_of(session: Session, texts: Sequence[str]) -> dict[str, FlowNodeRow]:
 
 
 def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
-    """Whether data is known to go from the one to the other, and the other is there."""
+    """Whether an edge exists between them and the target is not deleted."""
     here, there = find(session, source), find(session, target)
     if here is None or there is None or there.deleted_at is not None:
         return False
@@ -116,7 +116,7 @@ def is_connected(session: Session, source: NodeRef, target: NodeRef) -> bool:
 
 
 def move_bucket(session: Session, bucket: str, project_id: int) -> None:
-    """The paths of a bucket belong to another project from now on."""
+    """Move the paths of a bucket to another project."""
     of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, is_below(f"{bucket}/"))
     session.execute(update(FlowNodeRow).where(*of_bucket).values(project_id=project_id))
 
@@ -135,9 +135,9 @@ def retire_bucket(session: Session, bucket: str, bucket_id: str) -> None:
 def neighbourhood(
     session: Session, ref: NodeRef, reach: Reach, *, project_ids: Sequence[int] | None = None
 ) -> Neighbourhood | None:
-    """What a node comes from and what became of it, the nearest first.
+    """Upstream and downstream of a node, nearest first.
 
-    None when the node is not known, or belongs to a project that is not among `project_ids` (None: all are).
+    None if the node is unknown or its project is not in `project_ids` (None: all).
     """
     root = find(session, ref)
     if root is None or (project_ids is not None and root.project_id not in project_ids):
@@ -146,7 +146,7 @@ def neighbourhood(
 
 
 def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:
-    """A change asks for the same nodes several times. Nodes are never removed, so what was found is there."""
+    """Cached lookup: one change needs the same nodes several times, and nodes are never removed."""
     session.info.setdefault(_NODES, {})[ref] = row
 
 
@@ -163,14 +163,14 @@ def _known(session: Session, ref: NodeRef) -> FlowNodeRow:
 
 
 def _add_edge(session: Session, source: int, target: int, relation: str, at: datetime) -> None:
-    # writers take turns, so nobody adds the same one in between
+    # writers are serialized, so nobody inserts the same one in between
     if session.get(FlowEdgeRow, (source, target, str(relation))) is None:
         session.add(FlowEdgeRow(source=source, target=target, relation=str(relation), created_at=at))
         session.flush()
 
 
 def _add_parts(session: Session, row: FlowNodeRow, at: datetime, *, is_read: bool) -> None:
-    """Connect a path that is read with those that are written, or the other way round. There may be many."""
+    """Connect a read path with written paths, or the reverse."""
     here, there = (FlowEdgeRow.target, FlowEdgeRow.source) if is_read else (FlowEdgeRow.source, FlowEdgeRow.target)
     related = _related(session, row, here)
     if not related:
@@ -184,10 +184,10 @@ def _add_parts(session: Session, row: FlowNodeRow, at: datetime, *, is_read: boo
 
 
 def _related(session: Session, row: FlowNodeRow, end: InstrumentedAttribute[int]) -> Sequence[int]:
-    """Paths above and below this one that something reads (`end` is the source of edges) or writes (the target)."""
+    """Paths above and below this one that are read (`end` is the source of edges) or written (the target)."""
     is_used = exists().where(end == FlowNodeRow.number, FlowEdgeRow.relation != Relation.PART.value)
     query = select(FlowNodeRow.number).where(FlowNodeRow.kind == NodeKind.STORE.value, is_used)
-    # two questions, in the order of the index: as one, they would be answered by looking at every path
+    # two index queries: one combined query would scan all paths
     higher = session.scalars(query.where(FlowNodeRow.key.in_(above(row.key))))
     lower = query.where(is_below(f"{row.key.rstrip('/')}/")).order_by(FlowNodeRow.key).limit(MAX_RELATED)
     return [number for number in (*higher, *session.scalars(lower)) if number != row.number]

@@ -1,4 +1,4 @@
-"""Paths of the store in the data flow: which lie above and below another one."""
+"""Store paths in the data flow: which are above and below another one."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ MAX_AROUND = 1000
 
 
 def forms(key: str) -> list[str]:
-    """How a path may be written: a folder has a slash at its end, or not."""
+    """Both spellings of a path, with and without a final slash."""
     bare = key.rstrip("/")
     return [bare, f"{bare}/"]
 
 
 def above(key: str) -> list[str]:
-    """The folders that a path lies in, the bucket first."""
+    """Parent folders of a path, the bucket first."""
     parts = key.rstrip("/").split("/")
     return [form for depth in range(1, len(parts)) for form in forms("/".join(parts[:depth]))]
 
 
 def is_below(folder: str) -> ColumnElement[bool]:
-    """Whether a key begins with this folder: a stretch of the index, as keys are compared byte by byte."""
+    """Whether a key is below this folder: a range of the index, as keys are compared by bytes."""
     return (FlowNodeRow.key >= folder) & (FlowNodeRow.key < f"{folder[:-1]}{chr(ord('/') + 1)}")
 
 
 def around(session: Session, path: StorePath) -> Sequence[StorePath]:
-    """Known paths at, above and below one, but for those that are buried."""
+    """Existing paths at, above and below one."""
     key = f"{path.bucket}/{path.key}"
     query = select(FlowNodeRow.key).where(FlowNodeRow.kind == NodeKind.STORE.value, FlowNodeRow.deleted_at.is_(None))
     here = session.scalars(query.where(FlowNodeRow.key.in_([*above(key), *forms(key)])))
@@ -42,7 +42,7 @@ def around(session: Session, path: StorePath) -> Sequence[StorePath]:
 
 
 def revive(session: Session, path: StorePath) -> None:
-    """A file was put there: paths at and above it are there again."""
+    """Restore paths at and above a new file."""
     key = f"{path.bucket}/{path.key}"
     query = update(FlowNodeRow).where(
         FlowNodeRow.kind == NodeKind.STORE.value,

@@ -1,11 +1,11 @@
-"""Walking along the data flow, level by level: what a node comes from, and what became of it.
+"""Breadth-first walk of the data flow, upstream and downstream.
 
-Nodes come in the order of their distance, and within a distance in the order of their numbers. No more of a level is
-read than the page needs, so that a data set with 100,000 users costs no more than one with 1,000. Of edges, those that
-lead *to* a node are read: things are made of few others, whatever many are made of them.
+Nodes are ordered by distance, then by number. Only as much of a level is read as the page needs, so a data set with
+100,000 downstream nodes costs no more than one with 1,000. Edges are read by target: nodes have few sources, but may
+have many targets.
 
-Who may not see a node's project sees that there is something, and what visible things are next to it; nothing is told
-of what lies between two hidden nodes.
+Nodes of other projects are shown without a name, with their visible neighbours; edges between two hidden nodes are not
+shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FoundNode(NamedTuple):
     created_at: datetime
     deleted_at: datetime | None
     distance: int
-    """Steps from the node that was asked for; negative towards where it comes from."""
+    """Steps from the requested node; negative upstream."""
 
     is_hidden: bool
 
@@ -46,7 +46,7 @@ class FoundEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a walk goes, and which page of it is asked for: `limit` nodes from the `after`-th on."""
+    """Depth and page of a walk: `limit` nodes from number `after` on."""
 
     direction: str
     depth: int
@@ -58,13 +58,13 @@ class Reach:
 class Neighbourhood:
     nodes: list[FoundNode]
     edges: list[FoundEdge]
-    """Those between a node of this page and one of this page or an earlier one."""
+    """Edges between a node of this page and one of this or an earlier page."""
 
     others: list[FoundNode]
-    """Nodes of earlier pages that these edges begin or end at."""
+    """Nodes of earlier pages at these edges."""
 
     next: int | None
-    """Where the next page begins; None when this is the last one."""
+    """Start of the next page; None on the last one."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class _Walker:
     hidden: list[int] = field(default_factory=list)
 
     def next_level(self, session: Session, most: int, project_ids: Sequence[int] | None) -> list[int]:
-        """The next nodes on the way, at most so many."""
+        """The next nodes, at most so many."""
         limit = most + len(self.seen)
         found = self._neighbours(session, self.visible, limit, None)
         found |= self._neighbours(session, self.hidden, limit, project_ids)
@@ -120,7 +120,7 @@ def neighbourhood_of(session: Session, root: int, reach: Reach, *, project_ids: 
 def _walk(
     session: Session, root: int, direction: str, depth: int, *, most: int, project_ids: Sequence[int] | None
 ) -> dict[int, int]:
-    """Node -> distance, in the order of pages; at most so many."""
+    """Node -> distance, in page order; at most so many."""
     distances = {root: 0}
     walkers = list(_walkers(root, direction))
     for step in range(1, depth + 1):
@@ -140,7 +140,7 @@ def _walkers(root: int, direction: str) -> Iterator[_Walker]:
 
 
 def _split(session: Session, numbers: Sequence[int], project_ids: Sequence[int] | None) -> tuple[list[int], list[int]]:
-    """Those that may be seen, and the others."""
+    """Visible and hidden nodes."""
     if project_ids is None:
         return list(numbers), []
     seen: set[int] = set()
@@ -172,7 +172,7 @@ def _edges(session: Session, before: Sequence[int], page: Sequence[int]) -> Iter
 
 
 def _among(session: Session, column: InstrumentedAttribute[int], numbers: Sequence[int]) -> ColumnElement[bool]:
-    """Whether a number is one of these. PostgreSQL takes them as one value, so that the plan is made once."""
+    """Whether a number is one of these. One array parameter on PostgreSQL, so that the plan is reused."""
     if session.get_bind().dialect.name != "postgresql":
         return column.in_(numbers)
     return column == any_(bindparam(None, list(numbers), type_=ARRAY(BigInteger)))

@@ -1,4 +1,4 @@
-"""What streams look at again and again: a few columns of many rows in one query."""
+"""Queries of streams: a few columns of many rows at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Followed(NamedTuple):
     version: int
     state: str
     attempt: int
-    """The newest one of a job."""
+    """The newest attempt of a job."""
 
     project_id: int
 
@@ -69,7 +69,7 @@ def tasks_now(session: Session, keys: Collection[tuple[str, int]]) -> dict[tuple
 
 
 def open_jobs(session: Session) -> dict[str, tuple[int, int]]:
-    """Version and project of all jobs that are not over, by id."""
+    """Version and project of all active jobs, by id."""
     states = [state.value for state in JobState if not is_over(state)]
     query = select(JobRow.id, JobRow.version, JobRow.project_id).where(JobRow.state.in_(states))
     return {row.id: (row.version, row.project_id) for row in session.execute(query)}
@@ -98,7 +98,7 @@ def keys_valid_at(session: Session, ids: Collection[str], now: datetime) -> set[
 
 
 def sessions_valid_at(session: Session, user_ids: Collection[int], now: datetime) -> list[tuple[int, str]]:
-    """User and digest of every browser session of these people."""
+    """User and digest of all browser sessions of these users."""
     query = select(SessionRow.user_id, SessionRow.digest).where(SessionRow.expires_at > now)
     return [
         (row.user_id, row.digest)
@@ -108,6 +108,6 @@ def sessions_valid_at(session: Session, user_ids: Collection[int], now: datetime
 
 
 def _parts(items: Collection[T]) -> Iterator[Sequence[T]]:
-    """SQLite takes only so many values in one statement."""
+    """SQLite limits the number of values in a statement."""
     ordered = list(items)
     return (ordered[first : first + AT_ONCE] for first in range(0, len(ordered), AT_ONCE))

@@ -1,4 +1,4 @@
-"""What a project's live attempts hold, in SQL."""
+"""Resources that a project's live attempts hold, in SQL."""
 
 from __future__ import annotations
 

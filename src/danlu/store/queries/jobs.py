@@ -22,7 +22,7 @@ LIVE = (JobState.STARTING.value, JobState.RUNNING.value, JobState.STOPPING.value
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     project_ids: Sequence[int] | None = None
-    """None: of all projects."""
+    """None: all projects."""
 
     states: Sequence[JobState] = ()
     name: str | None = None
@@ -45,7 +45,7 @@ def set_bucket_ids(session: Session, row: JobRow, ids: dict[str, str]) -> None:
 
 
 def reload(session: Session, row: JobRow) -> None:
-    """Read again what statements have changed in the row."""
+    """Reload a row after statements that changed it."""
     session.refresh(row)
 
 
@@ -58,7 +58,7 @@ def jobs_by_id(session: Session, ids: Sequence[str]) -> dict[str, JobRow]:
 
 
 def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
-    """Id -> state, of those that are there."""
+    """Id -> state, for existing ones."""
     found: dict[str, str] = {}
     for first in range(0, len(ids), 500):
         query = select(JobRow.id, JobRow.state).where(JobRow.id.in_(ids[first : first + 500]))
@@ -78,7 +78,7 @@ def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | 
 
 
 def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> Sequence[JobRow]:
-    """Newest first, those older than the job `before`."""
+    """Newest first, before the job `before`."""
     query = select(JobRow).order_by(JobRow.id.desc()).limit(limit)
     if before is not None:
         query = query.where(JobRow.id < before)
@@ -104,14 +104,14 @@ def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
 
 
 def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **changes: Any) -> bool:
-    """Change a job's state if it is still as it was read."""
+    """Change a job's state if the row is unchanged."""
     statement = update(JobRow).where(JobRow.id == job.id, JobRow.version == job.version)
     values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
     return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
 
 
 def set_reason(session: Session, job_id: str, why: Reason) -> None:
-    """Say why a queued job waits; quiet when it says so already."""
+    """Store why a queued job waits. Idempotent."""
     session.execute(
         update(JobRow)
         .where(
@@ -124,9 +124,9 @@ def set_reason(session: Session, job_id: str, why: Reason) -> None:
 
 
 def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> None:
-    """Take the jobs in these states that nobody else works on.
+    """Claim the jobs in these states that no other server owns.
 
-    A claim that would end later than any claim can was made before the clock was set back; it counts as over.
+    A claim that ends later than possible was made before the clock was set back; it counts as expired.
     """
     until = now + timedelta(seconds=seconds)
     session.execute(
@@ -149,7 +149,7 @@ def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
 
 
 def settle_waiting(session: Session, at: datetime) -> int:
-    """Stop and pause the jobs that wait and are wanted so; put paused ones back that are wanted again."""
+    """Stop and pause queued jobs as desired; queue paused jobs that are desired to run."""
     waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
     moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime | None]], ...] = (
         (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
@@ -175,7 +175,7 @@ def settle_waiting(session: Session, at: datetime) -> int:
 
 
 class QueueRow(NamedTuple):
-    """What serving the queue needs of a job. Without its spec: a long queue is read often, and specs are long."""
+    """A queued job without its spec: the queue is read often, and specs are long."""
 
     id: str
     project_id: int
@@ -188,7 +188,7 @@ class QueueRow(NamedTuple):
 
 
 def queue(session: Session) -> list[QueueRow]:
-    """Queued jobs in the order in which they are looked at."""
+    """Queued jobs in scheduling order."""
     columns = [getattr(JobRow, name) for name in QueueRow._fields]
     query = select(*columns).where(JobRow.state == JobState.QUEUED.value)
     rows = session.execute(query.order_by(JobRow.priority.desc(), JobRow.queued_at, JobRow.id))
@@ -196,7 +196,7 @@ def queue(session: Session) -> list[QueueRow]:
 
 
 def ahead_of(session: Session, job: JobRow, limit: int) -> tuple[int, list[str]]:
-    """How many queued jobs of its project come before a job, and the first of them."""
+    """Number of queued jobs of its project before a job, and the first of them."""
     ahead = (
         JobRow.state == JobState.QUEUED.value,
         JobRow.project_id == job.project_id,
@@ -212,7 +212,7 @@ def ahead_of(session: Session, job: JobRow, limit: int) -> tuple[int, list[str]]
 
 
 def projects_waiting(session: Session) -> list[int]:
-    """The projects that have jobs in the queue."""
+    """Projects with queued jobs."""
     return list(session.scalars(select(JobRow.project_id).where(JobRow.state == JobState.QUEUED.value).distinct()))
 
 
@@ -226,7 +226,7 @@ def specs_of(session: Session, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def release(session: Session, token: str) -> None:
-    """Give up all claims, so that another server goes on at once."""
+    """Release all claims, so that another server can take over at once."""
     session.execute(update(JobRow).where(JobRow.lock_token == token).values(lock_token=None, lock_expires_at=None))
 
 
@@ -248,7 +248,7 @@ def list_events(session: Session, job_id: str, *, after: int, limit: int) -> Seq
 
 
 def open_versions(session: Session, project_ids: Sequence[int] | None) -> dict[str, int]:
-    """The versions of all jobs that are not over, by id: what differs from an earlier look has changed since."""
+    """Versions of all active jobs, by id, to detect changes."""
     states = [state.value for state in JobState if not is_over(state)]
     query = select(JobRow.id, JobRow.version).where(JobRow.state.in_(states))
     if project_ids is not None:
@@ -257,7 +257,7 @@ def open_versions(session: Session, project_ids: Sequence[int] | None) -> dict[s
 
 
 def last_event(session: Session, before: datetime) -> int:
-    """Id of the newest event that is older than a moment, among the newest ones; 0 when there is none."""
+    """Id of the newest event before a moment, among recent events; 0 without one."""
     newest = select(EventRow.id, EventRow.at).order_by(EventRow.id.desc()).limit(RECENT_EVENTS)
     rows = session.execute(newest).all()
     older = (event_id for event_id, at in rows if at < before)
@@ -265,8 +265,8 @@ def last_event(session: Session, before: datetime) -> int:
 
 
 def with_events(session: Session, after: int) -> tuple[set[str], int]:
-    """Ids of the jobs that something happened to after an event, and the last event now. Writers take turns, so that
-    no smaller id turns up later."""
+    """Ids of jobs with events after an event, and the last event. Writers are serialized, so no smaller id appears
+    later."""
     rows = session.execute(select(EventRow.id, EventRow.job_id).where(EventRow.id > after)).all()
     return {job_id for _, job_id in rows}, max((event_id for event_id, _ in rows), default=after)
 

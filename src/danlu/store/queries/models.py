@@ -16,10 +16,10 @@ from danlu.store.sql.model_tables import ModelAliasRow, ModelRow, ModelVersionRo
 @dataclass(frozen=True, slots=True)
 class ModelFilter:
     project_ids: Sequence[int] | None = None
-    """None: of all projects."""
+    """None: all projects."""
 
     text: str = ""
-    """What the name contains."""
+    """Text in the name."""
 
     tags: Sequence[tuple[str, str]] = ()
 
@@ -34,7 +34,7 @@ def find_model(session: Session, project_id: int, name: str) -> ModelRow | None:
 
 
 def models_named(session: Session, project_ids: Sequence[int] | None, name: str) -> Sequence[ModelRow]:
-    """Those of that name or id, of all projects that are looked at; the oldest first."""
+    """Models with that name or id in these projects, oldest first."""
     query = select(ModelRow).where(or_(ModelRow.name == name, ModelRow.id == name))
     if project_ids is not None:
         query = query.where(ModelRow.project_id.in_(project_ids))
@@ -46,7 +46,7 @@ def get_model(session: Session, number: int) -> ModelRow | None:
 
 
 def list_models(session: Session, wanted: ModelFilter, *, before: int | None, limit: int) -> Sequence[ModelRow]:
-    """Newest first, those with a smaller number than `before`."""
+    """Newest first, below the number `before`."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.project_ids is not None:
         conditions.append(ModelRow.project_id.in_(wanted.project_ids))
@@ -64,14 +64,14 @@ def num_in_project(session: Session, project_id: int) -> int:
 
 
 def delete_model(session: Session, row: ModelRow) -> None:
-    """Forget a name. It must have no versions any more."""
+    """Delete a name that has no versions."""
     session.execute(delete(ModelAliasRow).where(ModelAliasRow.model == row.number))
     session.delete(row)
     session.flush()
 
 
 def add_version(session: Session, model: ModelRow, row: ModelVersionRow) -> None:
-    """Give the version its number: the next one. Writers take turns, so no two get the same."""
+    """Assign the next version number. Writers are serialized, so numbers are unique."""
     session.refresh(model)
     model.last_version += 1
     row.version = model.last_version
@@ -89,7 +89,7 @@ def version_of(session: Session, model: int, version: int) -> ModelVersionRow | 
 
 
 def list_versions(session: Session, model: int, *, before: int | None, limit: int) -> Sequence[ModelVersionRow]:
-    """Newest first, those with a smaller version than `before`."""
+    """Newest first, below the version `before`."""
     query = select(ModelVersionRow).where(ModelVersionRow.model == model)
     if before is not None:
         query = query.where(ModelVersionRow.version < before)
@@ -97,7 +97,7 @@ def list_versions(session: Session, model: int, *, before: int | None, limit: in
 
 
 def latest_of(session: Session, numbers: Sequence[int]) -> dict[int, ModelVersionRow]:
-    """Model -> its newest version, of those that have one."""
+    """Model -> its newest version."""
     found: dict[int, ModelVersionRow] = {}
     for first in range(0, len(numbers), 500):
         newest = (
@@ -111,7 +111,7 @@ def latest_of(session: Session, numbers: Sequence[int]) -> dict[int, ModelVersio
 
 
 def num_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
-    """Model -> how many versions it has."""
+    """Model -> number of versions."""
     found: dict[int, int] = {}
     for first in range(0, len(numbers), 500):
         query = select(ModelVersionRow.model, func.count()).where(
@@ -122,7 +122,7 @@ def num_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
 
 
 def delete_version(session: Session, row: ModelVersionRow) -> None:
-    """Forget a version, and the aliases that it has."""
+    """Delete a version and its aliases."""
     session.execute(delete(ModelAliasRow).where(ModelAliasRow.model == row.model, ModelAliasRow.version == row.version))
     session.delete(row)
     session.flush()
@@ -143,7 +143,7 @@ def get_alias(session: Session, model: int, alias: str) -> ModelAliasRow | None:
 
 
 def set_alias(session: Session, model: int, alias: str, version: int) -> int | None:
-    """Point an alias at a version; return the one that had it."""
+    """Move an alias to a version; return the previous one."""
     row = session.get(ModelAliasRow, (model, alias), populate_existing=True)
     before = None if row is None else row.version
     if row is None:
@@ -160,14 +160,14 @@ def delete_alias(session: Session, row: ModelAliasRow) -> None:
 
 
 def of_job(session: Session, job_id: str) -> Sequence[tuple[ModelVersionRow, ModelRow]]:
-    """Versions that were registered from a job, the oldest first."""
+    """Versions registered from a job, oldest first."""
     query = select(ModelVersionRow, ModelRow).join(ModelRow, ModelRow.number == ModelVersionRow.model)
     found = session.execute(query.where(ModelVersionRow.job_id == job_id).order_by(ModelVersionRow.number).limit(100))
     return [(row[0], row[1]) for row in found]
 
 
 def of_artifact(session: Session, artifact_id: str) -> Sequence[tuple[ModelVersionRow, ModelRow]]:
-    """Versions whose files are those of an artifact."""
+    """Versions that use the files of an artifact."""
     query = select(ModelVersionRow, ModelRow).join(ModelRow, ModelRow.number == ModelVersionRow.model)
     found = session.execute(
         query.where(ModelVersionRow.artifact_id == artifact_id, ModelVersionRow.bucket.is_(None)).limit(10)
@@ -176,7 +176,7 @@ def of_artifact(session: Session, artifact_id: str) -> Sequence[tuple[ModelVersi
 
 
 def copies_around(session: Session, path: StorePath, bucket_id: str) -> Sequence[ModelVersionRow]:
-    """Versions with files of their own at a path or at a folder above it: whoever reads there reads the model."""
+    """Versions whose own files are at a path or in a folder above it."""
     query = select(ModelVersionRow).where(
         ModelVersionRow.bucket == path.bucket,
         ModelVersionRow.bucket_id == bucket_id,
@@ -187,7 +187,7 @@ def copies_around(session: Session, path: StorePath, bucket_id: str) -> Sequence
 
 
 def others_at(session: Session, row: ModelVersionRow) -> Sequence[ModelVersionRow]:
-    """Other versions whose files are the same, or among these, or around them."""
+    """Other versions whose files overlap with these."""
     bare = row.key.rstrip("/")
     query = select(ModelVersionRow).where(
         ModelVersionRow.bucket == row.bucket,

@@ -1,4 +1,4 @@
-"""Nodes in SQL: what the engines last said of them, and which of them are drained."""
+"""Nodes in SQL: the last report of each engine, and drains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_nodes(session: Session) -> Sequence[NodeRow]:
 
 
 def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]], at: datetime) -> None:
-    """Note what an engine sees now; its nodes that are not named any more cannot be reached."""
+    """Store an engine's report; its other nodes become unreachable."""
     for name, info in infos.items():
         session.merge(NodeRow(name=name, engine=engine, info=info, is_reachable=True, seen_at=at))
     session.execute(
@@ -27,12 +27,12 @@ def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]
 
 
 def drains(session: Session) -> dict[str, DrainRow]:
-    """Node -> how it is drained. Nodes that are not named are open."""
+    """Node -> its drain; other nodes are not drained."""
     return {row.node: row for row in session.scalars(select(DrainRow).order_by(DrainRow.node))}
 
 
 def drain(session: Session, row: DrainRow) -> None:
-    """Close a node for what is new; one that is closed already gets the new reason."""
+    """Drain a node, or change the reason of a drained one."""
     session.merge(row)
     session.flush()
 

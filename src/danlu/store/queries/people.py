@@ -50,7 +50,7 @@ def user_by_name(session: Session, name: str) -> UserRow | None:
 def list_users(
     session: Session, project_ids: Sequence[int] | None, *, me: int, after: str, limit: int
 ) -> Sequence[UserRow]:
-    """By name: all, or oneself and the members of these projects."""
+    """By name: all users, or oneself and the members of these projects."""
     query = select(UserRow).where(UserRow.name > after).order_by(UserRow.name).limit(limit)
     if project_ids is not None:
         near = select(MemberRow.user_id).where(MemberRow.project_id.in_(project_ids))
@@ -87,7 +87,7 @@ def add_key(session: Session, row: ApiKeyRow) -> None:
 
 
 def get_key(session: Session, key_id: str) -> tuple[ApiKeyRow, UserRow] | None:
-    """The key and whose it is, in one query: every request asks for them."""
+    """A key and its user, in one query: every request needs them."""
     query = select(ApiKeyRow, UserRow).join(UserRow, UserRow.id == ApiKeyRow.user_id).where(ApiKeyRow.id == key_id)
     found = session.execute(query).first()
     return None if found is None else (found[0], found[1])
@@ -98,7 +98,7 @@ def keys_of(session: Session, user_id: int) -> Sequence[ApiKeyRow]:
 
 
 def list_keys(session: Session, user_id: int | None, *, after: str, limit: int) -> Sequence[tuple[ApiKeyRow, UserRow]]:
-    """Of one person or of all, by id, each with whose it is."""
+    """Keys of one user or of all, by id, each with its user."""
     query = select(ApiKeyRow, UserRow).join(UserRow, UserRow.id == ApiKeyRow.user_id).where(ApiKeyRow.id > after)
     if user_id is not None:
         query = query.where(ApiKeyRow.user_id == user_id)
@@ -114,7 +114,7 @@ def delete_key(session: Session, key_id: str) -> bool:
 
 
 def delete_access(session: Session, user_id: int, *, keys: bool, but_session: str = "") -> None:
-    """End sessions and links, and keys when asked for; the session with the digest `but_session` stays."""
+    """Delete sessions and links, and keys if requested; keep the session with the digest `but_session`."""
     session.execute(delete(SessionRow).where(SessionRow.user_id == user_id, SessionRow.digest != but_session))
     session.execute(delete(SignInLinkRow).where(SignInLinkRow.user_id == user_id))
     if keys:
@@ -126,11 +126,11 @@ def add_link(session: Session, user_id: int, *, digest: str, expires_at: datetim
 
 
 def take_link(session: Session, digest: str, now: datetime) -> int | None:
-    """Use a link up and return its user; None when it is unknown, used or too old."""
+    """Use a link and return its user; None if it is unknown, used or expired."""
     row = session.get(SignInLinkRow, digest)
     if row is None:
         return None
-    # the delete decides who was first when two browsers come at once
+    # the delete decides which of two concurrent requests was first
     taken = num_changed(session, delete(SignInLinkRow).where(SignInLinkRow.digest == digest)) == 1
     return row.user_id if taken and row.expires_at > now else None
 

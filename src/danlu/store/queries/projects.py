@@ -1,4 +1,4 @@
-"""Projects and their members in SQL; the plainest of it is in `people`."""
+"""Projects and their members in SQL; basic queries are in `people`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project_by_name(session: Session, name: str) -> ProjectRow | None:
 def list_projects(
     session: Session, project_ids: Sequence[int] | None, *, after: str, limit: int
 ) -> Sequence[ProjectRow]:
-    """Of these ids, or all; by name."""
+    """Projects with these ids, or all; by name."""
     query = select(ProjectRow).where(ProjectRow.name > after).order_by(ProjectRow.name).limit(limit)
     if project_ids is not None:
         query = query.where(ProjectRow.id.in_(project_ids))
@@ -58,7 +58,7 @@ def change_project(session: Session, row: ProjectRow, **values: Any) -> None:
 
 
 def delete_project(session: Session, row: ProjectRow, *, at: datetime) -> None:
-    """Members and what is known of sent bytes go with it; its story stays, for admins. Its name and id stay used."""
+    """Delete a project with its members and blob rows. Its audit trail stays, for admins; its name and id are not reused."""
     used_names.remember(session, UsedKind.PROJECT, row.name, project_id=row.id, at=at)
     session.execute(update(AuditRow).where(AuditRow.project_id == row.id).values(project_id=None))
     session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == row.id))
@@ -106,7 +106,7 @@ def num_jobs(session: Session, project_id: int, *, is_open: bool = False) -> int
 
 
 def open_jobs_of(session: Session, user_id: int) -> Sequence[JobRow]:
-    """Somebody's jobs that are not over."""
+    """Active jobs of a user."""
     return session.scalars(select(JobRow).where(JobRow.owner_id == user_id, JobRow.state.in_(_OPEN))).all()
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from danlu.store.sql.tables import QuotaRow
 
 WHOLE_PROJECT = 0
-"""Stands for everybody where a user's id would be."""
+"""User id of a quota for the whole project."""
 
 
 def all_quotas(session: Session) -> tuple[dict[int, dict[str, float]], dict[tuple[int, int], dict[str, float]]]:
@@ -26,7 +26,7 @@ def all_quotas(session: Session) -> tuple[dict[int, dict[str, float]], dict[tupl
 
 
 def set_quota(session: Session, project_id: int, user_id: int, amounts: Mapping[str, float]) -> None:
-    """Replace the quota of a project (WHOLE_PROJECT) or of one of its users; what is not named has no limit then."""
+    """Replace the quota of a project (WHOLE_PROJECT) or of a user in it; other resources are unlimited."""
     session.execute(delete(QuotaRow).where(QuotaRow.project_id == project_id, QuotaRow.user_id == user_id))
     session.add_all(
         QuotaRow(project_id=project_id, user_id=user_id, resource=resource, amount=amount)

@@ -1,4 +1,4 @@
-"""Those who ask to be let in, and who somebody is at a provider of OpenID Connect, in SQL."""
+"""Account requests and OpenID Connect identities in SQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def get_registration(session: Session, registration_id: str) -> RegistrationRow 
 
 
 def list_registrations(session: Session, *, after: str, limit: int) -> Sequence[RegistrationRow]:
-    """In the order of their ids, which is the order in which they came."""
+    """By id, which is the order of arrival."""
     query = select(RegistrationRow).where(RegistrationRow.id > after)
     return session.scalars(query.order_by(RegistrationRow.id).limit(limit)).all()
 

@@ -1,4 +1,4 @@
-"""Folders of runs in SQL: a path each. Moving one is changing the beginning of paths."""
+"""Folders of runs in SQL, one path each. A move changes path prefixes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def exists(session: Session, project_id: int, path: str) -> bool:
 
 
 def make(session: Session, project_id: int, path: str, at: datetime) -> None:
-    """Make a folder and those above it. Quiet when they are there."""
+    """Create a folder and its parents. Idempotent."""
     parts = path.split("/") if path else []
     for depth in range(1, len(parts) + 1):
         part = "/".join(parts[:depth])
@@ -33,7 +33,7 @@ def list_folders(session: Session, project_ids: Sequence[int] | None) -> Sequenc
 
 
 def num_runs(session: Session, project_ids: Sequence[int] | None) -> dict[tuple[int, str], int]:
-    """How many runs lie directly in each folder, without those in the bin."""
+    """Number of runs directly in each folder, without the trash."""
     query = select(RunRow.project_id, RunRow.folder, func.count()).where(RunRow.deleted_at.is_(None))
     if project_ids is not None:
         query = query.where(RunRow.project_id.in_(project_ids))
@@ -42,13 +42,13 @@ def num_runs(session: Session, project_ids: Sequence[int] | None) -> dict[tuple[
 
 
 def owners_below(session: Session, project_id: int, path: str) -> set[int]:
-    """Whose runs lie in a folder and below it; also those in the bin."""
+    """Owners of the runs in and below a folder, with the trash."""
     query = select(RunRow.owner_id).where(RunRow.project_id == project_id, below(RunRow.folder, path)).distinct()
     return set(session.scalars(query))
 
 
 def move(session: Session, project_id: int, path: str, to: str, at: datetime) -> None:
-    """Give a folder, with all that is below it, another path. Nothing may be there yet."""
+    """Move a folder with everything below it. The target must not exist."""
     make(session, project_id, to.rpartition("/")[0], at)
     for table, column in ((RunFolderRow, RunFolderRow.path), (RunRow, RunRow.folder)):
         statement = update(table).where(table.project_id == project_id, below(column, path))
@@ -60,12 +60,12 @@ def move(session: Session, project_id: int, path: str, to: str, at: datetime) ->
 
 
 def remove(session: Session, project_id: int, path: str) -> None:
-    """Forget a folder and those below it; runs in them are another matter."""
+    """Delete a folder and those below it, without their runs."""
     session.execute(delete(RunFolderRow).where(RunFolderRow.project_id == project_id, below(RunFolderRow.path, path)))
 
 
 def below(column: InstrumentedAttribute[str], path: str) -> ColumnElement[bool]:
-    """Whether a path is this one or lies below it."""
+    """Whether a path is this one or below it."""
     if not path:
         return column.is_not(None)
     return or_(column == path, column.startswith(f"{path}/", autoescape=True))

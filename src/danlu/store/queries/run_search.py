@@ -1,4 +1,4 @@
-"""From the filter language to SQL over the table of values."""
+"""Translate run filters to SQL."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SIGNS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
 
 
 def compile_filter(text: str) -> ColumnElement[bool]:
-    """A condition on runs. Raise InvalidInput, with the place, when the text cannot be read or compared like that."""
+    """A condition on runs. Raise InvalidInput with the position of an invalid filter."""
     return _compile(parse_filter(text), text)
 
 
@@ -53,7 +53,7 @@ def _compile(part: Condition, text: str) -> ColumnElement[bool]:
     if isinstance(part, AnyOf):
         return or_(*(_compile(inner, text) for inner in part.parts))
     if isinstance(part, Not):
-        # a run that has no such value is not one that has it
+        # a run without the value does not match
         return not_(func.coalesce(_compile(part.part, text), false()))
     return _comparison(part, text)
 
@@ -74,7 +74,7 @@ def _comparison(part: Comparison, text: str) -> ColumnElement[bool]:
 
 
 def _value(part: Comparison) -> ColumnElement[bool]:
-    """A metric, a hyperparameter or a summary value: by number or by text, as the filter has it."""
+    """A metric, hyperparameter or summary value, compared as number or text."""
     number = {"last": RunValueRow.num, "min": RunValueRow.low, "max": RunValueRow.high}[part.of]
     tests = []
     for value in part.values:
@@ -91,7 +91,7 @@ def _value(part: Comparison) -> ColumnElement[bool]:
 def _label(part: Comparison, text: str) -> ColumnElement[bool]:
     if part.sign not in ("=", "!=", "in", "~"):
         raise wrong_filter(text, part.at, "a label is compared with = != ~ or in")
-    # labels are a JSON list of texts: compared as JSON they need no table of their own
+    # labels are a JSON list; comparing JSON texts needs no extra table
     labels = cast(RunRow.labels, String)
     found = or_(
         *(labels.contains(_json_text(_word(value), whole=part.sign != "~"), autoescape=True) for value in part.values)
@@ -133,6 +133,6 @@ def _time(value: Value, part: Comparison, text: str) -> datetime:
         moment = datetime.fromisoformat(value)
     except ValueError:
         raise wrong_filter(
-            text, part.at, f"{part.field} is a time; '2026-01-31' or '2026-01-31T12:00:00' would be right"
+            text, part.at, f"{part.field}: expected a time such as '2026-01-31' or '2026-01-31T12:00:00'"
         ) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)

@@ -26,19 +26,19 @@ from danlu.store.sql.run_tables import (
 from danlu.store.sql.tables import AttemptRow, JobRow
 
 MOST_LIVELY = 1000
-"""So many running runs are watched at once, the newest."""
+"""Maximum number of running runs that are watched, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     project_ids: Sequence[int] | None = None
-    """None: of all projects."""
+    """None: all projects."""
 
     folder: str | None = None
     with_folders_below: bool = True
     job_id: str | None = None
     text: str | None = None
-    """In the filter language."""
+    """A run filter."""
 
     is_deleted: bool = False
 
@@ -53,7 +53,7 @@ def get_run(session: Session, run_id: str) -> RunRow | None:
 
 
 def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
-    """Id -> state, of those that are there."""
+    """Id -> state, for existing ones."""
     found: dict[str, str] = {}
     for first in range(0, len(ids), 500):
         query = select(RunRow.id, RunRow.state).where(RunRow.id.in_(ids[first : first + 500]))
@@ -62,7 +62,7 @@ def states_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
 
 
 def by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> RunRow | None:
-    """The newest run of a name that is not in the bin."""
+    """The newest run of a name, without the trash."""
     query = select(RunRow).where(RunRow.name == name, RunRow.deleted_at.is_(None))
     if project_ids is not None:
         query = query.where(RunRow.project_id.in_(project_ids))
@@ -77,12 +77,12 @@ def in_folder(session: Session, project_id: int, folder: str, name: str) -> Sequ
 
 
 def own_run(session: Session, job_id: str) -> RunRow | None:
-    """The run that a job has of its own."""
+    """The job's own run."""
     return session.scalar(select(RunRow).where(RunRow.job_id == job_id, RunRow.is_own.is_(True)).limit(1))
 
 
 def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit: int) -> Sequence[RunRow]:
-    """Newest first, those with a smaller number than `before`. Raise InvalidInput when the filter cannot be read."""
+    """Newest first, below the number `before`. Raise InvalidInput for an invalid filter."""
     query = select(RunRow).where(*_conditions(wanted))
     if before is not None:
         query = query.where(RunRow.number < before)
@@ -92,7 +92,7 @@ def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit:
 def lively_versions(
     session: Session, wanted: RunFilter, *, num_newest: int, also: Collection[str] = ()
 ) -> dict[str, int]:
-    """Id -> version of the runs that are likely to change: those that run, the newest, and those that are named."""
+    """Id -> version of runs that may change: running ones, the newest, and the given ones."""
     query = select(RunRow.id, RunRow.version).where(*_conditions(wanted)).order_by(RunRow.number.desc())
     found = {row.id: row.version for row in session.execute(query.limit(num_newest))}
     running = query.where(RunRow.state == RunState.RUNNING.value).limit(MOST_LIVELY)
@@ -113,13 +113,13 @@ def by_ids(session: Session, ids: Sequence[str]) -> list[RunRow]:
 
 
 def ids_below(session: Session, project_id: int, path: str) -> Sequence[str]:
-    """The runs in a folder and below it that are not in the bin."""
+    """Runs in and below a folder, without the trash."""
     query = select(RunRow.id).where(RunRow.project_id == project_id, below(RunRow.folder, path))
     return session.scalars(query.where(RunRow.deleted_at.is_(None))).all()
 
 
 def bin_folder(session: Session, project_id: int, path: str, at: datetime) -> None:
-    """Put the runs in a folder and below it into the bin."""
+    """Move the runs in and below a folder to the trash."""
     statement = update(RunRow).where(
         RunRow.project_id == project_id, below(RunRow.folder, path), RunRow.deleted_at.is_(None)
     )
@@ -131,7 +131,7 @@ def binned_before(session: Session, moment: datetime, limit: int) -> Sequence[Ru
 
 
 def purge(session: Session, row: RunRow) -> None:
-    """Forget a run for good; its files go when the caller has committed."""
+    """Delete a run permanently. The caller deletes its files after the commit."""
     series = select(SeriesRow.id).where(SeriesRow.run == row.number)
     session.execute(delete(ChunkRow).where(ChunkRow.series.in_(series)))
     for table in (SeriesRow, RunValueRow, JournalRow, BranchRow, MediaRow, RunOutputRow):
@@ -159,7 +159,7 @@ class RolledUp(NamedTuple):
 
 
 def rolled_up(session: Session, numbers: Sequence[int], *, without: str, most: int) -> dict[int, list[RolledUp]]:
-    """The series of many runs, but for one type; of each run at most so many."""
+    """Series of many runs, without one type; at most so many per run."""
     found: dict[int, list[RolledUp]] = {number: [] for number in numbers}
     columns = [getattr(SeriesRow, name) for name in RolledUp._fields]
     for first in range(0, len(numbers), 500):
@@ -172,7 +172,7 @@ def rolled_up(session: Session, numbers: Sequence[int], *, without: str, most: i
 
 
 def branches_of(session: Session, run: int) -> dict[int, int | None]:
-    """Branch -> the step from which it hides older ones; None while it has no points."""
+    """Branch -> first step at which it supersedes older ones; None without points."""
     rows = session.scalars(select(BranchRow).where(BranchRow.run == run).order_by(BranchRow.branch))
     return {
         row.branch: None if row.first_step is None else row.first_step if row.said_step is None else row.said_step
@@ -193,7 +193,7 @@ def get_media(session: Session, run: int, journal: str, start: int) -> MediaRow 
 
 
 def output_from(session: Session, run: int, journal: str, offset: int) -> RunOutputRow | None:
-    """The stretch that holds the printed byte at `offset`, or the next one behind it."""
+    """The range with the output byte at `offset`, or the next range."""
     query = select(RunOutputRow).where(
         RunOutputRow.run == run, RunOutputRow.journal == journal, RunOutputRow.first + RunOutputRow.size > offset
     )
@@ -201,7 +201,7 @@ def output_from(session: Session, run: int, journal: str, offset: int) -> RunOut
 
 
 def still_running(session: Session) -> Sequence[tuple[RunRow, JobRow | None, AttemptRow | None]]:
-    """Runs that are said to be running, each with its job and attempt if it has them."""
+    """Runs in state running, with job and attempt if they have one."""
     attempt = (AttemptRow.job_id == RunRow.job_id) & (AttemptRow.number == RunRow.attempt)
     query = (
         select(RunRow, JobRow, AttemptRow)

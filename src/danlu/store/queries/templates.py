@@ -13,7 +13,7 @@ from danlu.store.sql.template_tables import TemplateRow
 def seen_by(
     session: Session, user_id: int, project_ids: Sequence[int] | None, *, after: int, limit: int
 ) -> Sequence[TemplateRow]:
-    """One's own, and those that are shared, in these projects (None: in all), in the order they were made."""
+    """Own and shared templates in these projects (None: all), by creation."""
     query = select(TemplateRow).where(or_(TemplateRow.is_shared.is_(True), TemplateRow.owner_id == user_id))
     if project_ids is not None:
         query = query.where(TemplateRow.project_id.in_(project_ids))

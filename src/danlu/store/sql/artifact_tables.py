@@ -1,4 +1,4 @@
-"""The tables of artifacts. What is in a version is in its manifest, a blob."""
+"""Tables of artifacts. The manifest of a version is a blob."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from danlu.store.sql.tables import Base
 
-_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up by itself for INTEGER keys only
+_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite generates ids for INTEGER keys only
 
 
 class ArtifactRow(Base):
-    """A name in a project, under which versions are kept."""
+    """An artifact: a name in a project that has versions."""
 
     __tablename__ = "artifacts"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
@@ -25,13 +25,13 @@ class ArtifactRow(Base):
     labels: Mapped[list[Any]]
     description: Mapped[str] = mapped_column(Text, default="")
     last_version: Mapped[int] = mapped_column(default=0)
-    """The number that was given last. It is not given again, even when the version is deleted."""
+    """The last version number. It is never reused, even after a deletion."""
 
     created_at: Mapped[datetime]
 
 
 class ArtifactVersionRow(Base):
-    """An upload that is whole. Before it has a row here there is none of it."""
+    """A committed version."""
 
     __tablename__ = "artifact_versions"
     __table_args__ = (
@@ -42,14 +42,14 @@ class ArtifactVersionRow(Base):
 
     number: Mapped[int] = mapped_column(_Number, primary_key=True, autoincrement=True)
     id: Mapped[str] = mapped_column(String(40), unique=True)
-    """Made by the client, so that sending it again makes no second one."""
+    """Created by the client, so that a repeated request creates no second one."""
 
     artifact: Mapped[int] = mapped_column(_Number, ForeignKey("artifacts.number"))
     version: Mapped[int]
     """1, 2, … within the artifact."""
 
     manifest: Mapped[str] = mapped_column(String(64))
-    """The digest of the blob that lists its files."""
+    """Digest of the manifest."""
 
     size: Mapped[int] = mapped_column(BigInteger)
     num_files: Mapped[int]
@@ -59,18 +59,18 @@ class ArtifactVersionRow(Base):
     description: Mapped[str] = mapped_column(Text, default="")
     owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     run_id: Mapped[str | None] = mapped_column(String(40))
-    """The run whose output it is."""
+    """The run that produced it."""
 
     job_id: Mapped[str | None] = mapped_column(String(40))
     made_at: Mapped[datetime]
-    """By the clock of the machine where it was made."""
+    """By the clock of the creating machine."""
 
     created_at: Mapped[datetime]
-    """When it was whole here."""
+    """When it was committed."""
 
 
 class ArtifactUploadRow(Base):
-    """An upload on its way. What was sent since it began is not cleaned away."""
+    """An unfinished upload. Clean-up keeps what was sent since it began."""
 
     __tablename__ = "artifact_uploads"
     __table_args__ = (Index("artifact_uploads_by_time", "seen_at"),)
@@ -81,8 +81,8 @@ class ArtifactUploadRow(Base):
     job_id: Mapped[str | None] = mapped_column(String(40))
     name: Mapped[str] = mapped_column(String(200))
     replaces: Mapped[bool] = mapped_column(default=False)
-    """Whether what has this name now goes when the upload is whole."""
+    """Whether the commit replaces the current artifact of this name."""
 
     begun_at: Mapped[datetime]
     seen_at: Mapped[datetime]
-    """When its sender was last heard of."""
+    """Time of the last request."""

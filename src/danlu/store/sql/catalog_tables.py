@@ -1,4 +1,4 @@
-"""The tables of flavors and frameworks. Jobs refer to them by name only, and keep what the name stood for."""
+"""Tables of flavors and frameworks. Jobs refer to them by name, and keep a copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FlavorRow(Base):
     cpus: Mapped[float | None] = mapped_column(Float)
     memory: Mapped[int | None] = mapped_column(BigInteger)
     price_per_hour: Mapped[str] = mapped_column(String(40))
-    """A decimal as text: databases would make it a float, or differ in how they round it."""
+    """A decimal as text: databases would convert it to a float or round it differently."""
 
     description: Mapped[str] = mapped_column(Text)
     is_enabled: Mapped[bool] = mapped_column(default=True)

@@ -1,7 +1,7 @@
-"""The database: one engine, short transactions, SQLite and PostgreSQL alike.
+"""The database: one engine, short transactions, SQLite or PostgreSQL.
 
-On both, writers take turns: a writer holds a lock from its first statement to its commit, so that what it has read is
-still true when it writes. Readers never wait, and see one moment.
+Writers are serialized on both: a writer holds a lock from its first statement to its commit, so that what it has read
+is still true when it writes. Readers never wait and see a consistent snapshot.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from danlu.errors import InvalidInput, StorageFull, Unavailable
 T = TypeVar("T")
 BUSY_SECONDS = 20
 WRITERS = 0x64616E6C
-"""Number of the lock that PostgreSQL's writers hand on; that of a duty has this before its own."""
+"""Number of the advisory lock of PostgreSQL's writers; prefix of the locks of duties."""
 
 _POSTGRES_OPTIONS = {
-    # a writer that waits longer is told so, as with SQLite
+    # a writer that waits longer gets an error, as with SQLite
     "lock_timeout": f"{BUSY_SECONDS}s",
-    # a server that hangs, or whose machine is gone, gives its locks back
+    # a server that hangs or whose machine is gone loses its locks
     "idle_in_transaction_session_timeout": "60s",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
@@ -39,13 +39,13 @@ _POSTGRES_OPTIONS = {
 
 
 class Database:
-    """Hands out sessions. A writer takes its lock at the start, so that it never has to upgrade in the middle."""
+    """Provides sessions. A writer locks at the start, so that it never upgrades a lock."""
 
     def __init__(self, url: str) -> None:
         self.engine = _make_engine(url)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
-        # SQLite has one writer at a time; threads that queue here are served at once, those that SQLite makes
-        # wait sleep in growing steps
+        # SQLite has one writer at a time. Threads that queue here continue at once; those that wait in SQLite
+        # sleep in growing steps
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[object] = threading.Lock() if self.is_sqlite else nullcontext()
         self.on_commit: set[Callable[[], None]] = set()
@@ -80,9 +80,9 @@ class Database:
 
     @contextmanager
     def duty(self, number: int) -> Iterator[bool]:
-        """Try to be the only server that does this now; False when another one is at it.
+        """Try to become the only server with this duty; False if another one has it.
 
-        A server that dies gives it up at once: the lock belongs to its connection. SQLite has one server only.
+        A server that dies releases it at once: the lock belongs to its connection. SQLite has one server only.
         """
         if self.is_sqlite:
             yield True
@@ -106,7 +106,7 @@ def sqlite_url(path: Path) -> str:
 
 
 def num_changed(session: Session, statement: Update | Delete) -> int:
-    """Execute a guarded write and say how many rows it found."""
+    """Execute a guarded write; return the number of matched rows."""
     return cast("CursorResult[Any]", session.execute(statement)).rowcount
 
 
@@ -128,24 +128,22 @@ def _make_engine(text: str) -> Engine:
 
 
 def _checked(text: str) -> URL:
-    """Read a database URL; people write `postgresql://`, and the driver we bring is psycopg."""
-    right = "sqlite:////PATH or postgresql://USER:PASSWORD@HOST/NAME would be right"
+    """Parse a database URL; `postgresql://` uses psycopg."""
+    right = "expected sqlite:////PATH or postgresql://USER:PASSWORD@HOST/NAME"
     try:
         url = make_url(text)
         backend = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError) as error:
-        # not the value: it may hold a password
-        raise InvalidInput(
-            f"database_url cannot be read; {right}", fields={"database_url": "cannot be read"}
-        ) from error
+        # without the value: it may contain a password
+        raise InvalidInput(f"database_url: {right}", fields={"database_url": right}) from error
     if backend not in ("sqlite", "postgresql"):
-        told = f"{backend!r} is not a database that Danlu knows; {right}"
+        told = f"{right}, got {backend!r}"
         raise InvalidInput(f"database_url: {told}", fields={"database_url": told})
     return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
 
 
 def _prepare_sqlite(connection: SqliteConnection, _record: object) -> None:
-    # the driver must not open transactions by itself: `begin` below does
+    # `begin` below opens transactions, not the driver
     connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
@@ -161,14 +159,14 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise Unavailable("too much is asked of the database at the moment; try again") from error
+        raise Unavailable("the database is overloaded; try again") from error
     except DataError as error:
-        raise InvalidInput(f"the database does not take a value: {_first_line(error.orig)}") from error
+        raise InvalidInput(f"the database rejected a value: {_first_line(error.orig)}") from error
     except (OperationalError, InterfaceError, InternalError) as error:
         told = _first_line(error.orig)
         if "disk is full" in told or "No space left" in told:
-            raise StorageFull(f"the database cannot be written: {told}; make room on its disk") from error
-        raise Unavailable(f"the database does not answer: {told}; try again") from error
+            raise StorageFull(f"cannot write to the database: {told}; free space on its disk") from error
+        raise Unavailable(f"the database is unavailable: {told}; try again") from error
 
 
 def _first_line(error: object) -> str:

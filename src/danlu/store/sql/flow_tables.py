@@ -1,4 +1,4 @@
-"""The tables of the data flow: nodes, and edges between their numbers."""
+"""Tables of the data flow: nodes and edges."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from danlu.store.sql.tables import Base
 
-_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up by itself for INTEGER keys only
+_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite generates ids for INTEGER keys only
 _Key = String(1000).with_variant(String(1000, collation="C"), "postgresql")
-"""Compared byte by byte on both databases, so that what lies below a folder is one stretch of the index."""
+"""Compared by bytes on both databases, so that everything below a folder is one range of the index."""
 
 
 class FlowNodeRow(Base):
-    """Something that data flows through. It stays when the thing is deleted."""
+    """A node of the data flow. It stays when the object is deleted."""
 
     __tablename__ = "flow_nodes"
     __table_args__ = (UniqueConstraint("kind", "key"), Index("flow_nodes_by_project", "project_id"))
@@ -24,7 +24,7 @@ class FlowNodeRow(Base):
     kind: Mapped[str] = mapped_column(String(12))
     key: Mapped[str] = mapped_column(_Key)
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="SET NULL"))
-    """None once the project is gone: SQLite may give its number to another one, whose people must not see this."""
+    """None once the project is deleted: SQLite may reuse its id for a project whose members must not see this."""
 
     label: Mapped[str] = mapped_column(String(300))
     created_at: Mapped[datetime]
@@ -32,7 +32,7 @@ class FlowNodeRow(Base):
 
 
 class FlowEdgeRow(Base):
-    """Data goes from a node to another one. Both indexes hold all that a walk needs."""
+    """An edge of the data flow. Both indexes cover what a walk reads."""
 
     __tablename__ = "flow_edges"
     __table_args__ = (

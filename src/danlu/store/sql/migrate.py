@@ -12,10 +12,10 @@ from danlu.store.sql.database import WRITERS, Database
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Apply the missing migrations. Nothing to do when there are none. Of servers that start together, one does it."""
+    """Apply missing migrations. Idempotent; of several servers that start together, one does it."""
     with database.engine.begin() as connection:
         if not database.is_sqlite:
-            # until it is done, as no other writer may come in between; a long one is waited for
+            # without a timeout: other writers wait for a long migration
             connection.execute(text("SET LOCAL lock_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
         command.upgrade(_config(connection), revision)

@@ -1,4 +1,4 @@
-"""The tables of the model registry."""
+"""Tables of the model registry."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from danlu.store.sql.tables import Base
 
-_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up by itself for INTEGER keys only
+_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite generates ids for INTEGER keys only
 
 
 class ModelRow(Base):
-    """A name in a project, under which versions are registered."""
+    """A model: a name in a project that has versions."""
 
     __tablename__ = "models"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
@@ -26,13 +26,13 @@ class ModelRow(Base):
     description: Mapped[str] = mapped_column(Text, default="")
     tags: Mapped[dict[str, Any]]
     last_version: Mapped[int] = mapped_column(default=0)
-    """The number that was given last. It is not given again, even when the version is deleted."""
+    """The last version number. It is never reused, even after a deletion."""
 
     created_at: Mapped[datetime]
 
 
 class ModelVersionRow(Base):
-    """A model as it was registered."""
+    """A model version."""
 
     __tablename__ = "model_versions"
     __table_args__ = (
@@ -49,31 +49,31 @@ class ModelVersionRow(Base):
     """1, 2, … within the model."""
 
     bucket: Mapped[str | None] = mapped_column(String(63))
-    """Where its files are, with `key`; None when they are those of an artifact."""
+    """Bucket of its files; None when they belong to an artifact."""
 
     bucket_id: Mapped[str] = mapped_column(String(32), default="", server_default="")
 
     key: Mapped[str] = mapped_column(Text, default="")
     is_copied: Mapped[bool] = mapped_column(default=False)
-    """Whether the files there are its own."""
+    """Whether the files are its own copy."""
 
     job_id: Mapped[str | None] = mapped_column(String(40))
     run_id: Mapped[str | None] = mapped_column(String(40))
-    """The run whose metrics it has."""
+    """The run of its metrics."""
 
     artifact_id: Mapped[str | None] = mapped_column(String(40))
     source: Mapped[str] = mapped_column(Text)
-    """What it was registered from, as people name it."""
+    """Display name of its source."""
 
     size: Mapped[int] = mapped_column(BigInteger)
     num_files: Mapped[int]
     format: Mapped[str] = mapped_column(String(60), default="")
     framework: Mapped[str] = mapped_column(String(100), default="")
     environment: Mapped[dict[str, Any]]
-    """What it takes to run it: image, command, env."""
+    """Environment for inference: image, command, env."""
 
     metrics: Mapped[dict[str, Any]]
-    """As they were when it was registered, as `hparams`."""
+    """Copied at registration, as `hparams`."""
 
     hparams: Mapped[dict[str, Any]]
     tags: Mapped[dict[str, Any]]
@@ -83,7 +83,7 @@ class ModelVersionRow(Base):
 
 
 class ModelAliasRow(Base):
-    """A word for one version of a model. The primary key is the promise that it names one at any moment."""
+    """An alias of a model version. The primary key ensures that it names one version."""
 
     __tablename__ = "model_aliases"
 

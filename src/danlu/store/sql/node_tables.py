@@ -1,4 +1,4 @@
-"""What people say of nodes. What engines say of them is another table, which every look at the nodes writes anew."""
+"""Drained nodes. What engines report about nodes is in another table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from danlu.store.sql.tables import Base
 
 
 class DrainRow(Base):
-    """A node on which nothing new is started. It stays so while the node is away, and when it comes back."""
+    """A drained node: no new tasks start there. It stays drained while it is unreachable and after that."""
 
     __tablename__ = "drains"
 
     node: Mapped[str] = mapped_column(String(100), primary_key=True)
     reason: Mapped[str] = mapped_column(Text)
     evicts: Mapped[bool] = mapped_column(default=False)
-    """Whether preemptible jobs that run there have to leave."""
+    """Whether preemptible jobs are evicted from it."""
 
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     at: Mapped[datetime]

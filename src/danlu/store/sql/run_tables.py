@@ -1,4 +1,4 @@
-"""The tables of runs: what they are, where they lie, and the index over their metrics. The points are elsewhere."""
+"""Tables of runs, their folders and the index of their metrics. Points are in packs and journals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from danlu.store.sql.tables import Base
 
-_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up by itself for INTEGER keys only
+_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite generates ids for INTEGER keys only
 
 
 class RunRow(Base):
@@ -23,10 +23,10 @@ class RunRow(Base):
     )
 
     number: Mapped[int] = mapped_column(_Number, primary_key=True, autoincrement=True)
-    """Grows with every run: lists are in its order."""
+    """Increases with every run; lists are in this order."""
 
     id: Mapped[str] = mapped_column(String(40), unique=True)
-    """Made by the client, so that sending a run again makes no second one."""
+    """Created by the client, so that a repeated request creates no second run."""
 
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
     owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
@@ -38,23 +38,23 @@ class RunRow(Base):
     job_id: Mapped[str | None] = mapped_column(String(40))
     attempt: Mapped[int | None]
     is_own: Mapped[bool] = mapped_column(default=False)
-    """Whether this is the run that a job has of its own."""
+    """Whether this is the job's own run."""
 
     labels: Mapped[list[Any]]
     description: Mapped[str] = mapped_column(Text, default="")
     hparams: Mapped[dict[str, Any]]
     summary: Mapped[dict[str, Any]]
     info: Mapped[dict[str, Any]]
-    """What was captured where it ran: command, commit, host, packages."""
+    """Captured environment: command, commit, host, packages."""
 
     set_at: Mapped[dict[str, Any]]
-    """Field or key -> [branch, time] of the record that set it: journals may arrive in any order."""
+    """Field or key -> [branch, time] of its record: journals may arrive in any order."""
 
     branch: Mapped[int] = mapped_column(default=1)
-    """The newest one."""
+    """The newest branch."""
 
     step: Mapped[int | None] = mapped_column(BigInteger)
-    """Of the last point that is no use of the machine, as `epoch`."""
+    """Of the last point, without machine usage, as `epoch`."""
 
     epoch: Mapped[float | None] = mapped_column(Float)
     total_steps: Mapped[int | None] = mapped_column(BigInteger)
@@ -63,17 +63,17 @@ class RunRow(Base):
     started_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     seen_at: Mapped[datetime]
-    """When something was last heard of it."""
+    """Time of the last data."""
 
     deleted_at: Mapped[datetime | None]
-    """Since when it is in the bin."""
+    """When it was moved to the trash."""
 
     version: Mapped[int] = mapped_column(default=0)
-    """Goes up with every change that people can see."""
+    """Increases with every visible change."""
 
 
 class RunFolderRow(Base):
-    """A folder of a project. Those above it have rows of their own."""
+    """A folder of runs in a project. Parent folders have their own rows."""
 
     __tablename__ = "run_folders"
 
@@ -83,17 +83,17 @@ class RunFolderRow(Base):
 
 
 class RunValueRow(Base):
-    """One value that runs are searched by: a hyperparameter, a summary value, the roll-up of a metric."""
+    """A searchable value of a run: a hyperparameter, a summary value or a metric's aggregate."""
 
     __tablename__ = "run_values"
     __table_args__ = (Index("run_values_by_key", "key", "num"),)
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     key: Mapped[str] = mapped_column(String(400), primary_key=True)
-    """As people write it: metrics.val.acc, hparams.lr, summary.best"""
+    """As in filters: metrics.val.acc, hparams.lr, summary.best"""
 
     num: Mapped[float | None] = mapped_column(Float)
-    """The value, or the metric's last one."""
+    """The value, or the last one of a metric."""
 
     low: Mapped[float | None] = mapped_column(Float)
     high: Mapped[float | None] = mapped_column(Float)
@@ -101,57 +101,57 @@ class RunValueRow(Base):
 
 
 class JournalRow(Base):
-    """How much of a journal has arrived, and how much of it has been worked on."""
+    """A journal: how much of it has arrived and was ingested."""
 
     __tablename__ = "run_journals"
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     name: Mapped[str] = mapped_column(String(80), primary_key=True)
     offset: Mapped[int] = mapped_column(BigInteger, default=0)
-    """Bytes that are durable."""
+    """Durable bytes."""
 
     ingested: Mapped[int] = mapped_column("noted", BigInteger, default=0)
-    """Bytes that the series and the run hold; the column keeps its first name."""
+    """Ingested bytes; the column keeps its first name."""
 
     built: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes whose points are in packs."""
 
     ingested_branch: Mapped[int] = mapped_column("noted_branch", default=1)
-    """Branch of the points that come next, at `ingested`."""
+    """Branch of the next points, at `ingested`."""
 
     built_branch: Mapped[int] = mapped_column(default=1)
     layouts: Mapped[dict[str, Any]]
-    """Number -> [type, names], of all rows before `ingested`."""
+    """Number -> [type, names] of the layouts before `ingested`."""
 
     branch: Mapped[int] = mapped_column(default=1)
-    """The one it began with."""
+    """The first branch."""
 
     writer: Mapped[str] = mapped_column(String(20), default="process")
     rank: Mapped[int] = mapped_column(default=0)
     finish: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """How its writer said that it ended: state, time, reason."""
+    """Recorded end: state, time, reason."""
 
     output_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     num_damaged: Mapped[int] = mapped_column(default=0)
-    """Records whose content made no sense; they are passed over."""
+    """Number of invalid records; they are skipped."""
 
 
 class BranchRow(Base):
-    """From which step on a branch of a run supersedes those before it."""
+    """A branch of a run: from `from_step` on it supersedes older branches."""
 
     __tablename__ = "run_branches"
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     branch: Mapped[int] = mapped_column(primary_key=True)
     said_step: Mapped[int | None] = mapped_column(BigInteger)
-    """Where its writer said that it begins."""
+    """Recorded first step."""
 
     first_step: Mapped[int | None] = mapped_column(BigInteger)
-    """Smallest step of its points; None until there is one."""
+    """Smallest step of its points; None without points."""
 
 
 class SeriesRow(Base):
-    """A metric of a run, rolled up."""
+    """Aggregates of a metric of a run."""
 
     __tablename__ = "run_series"
     __table_args__ = (UniqueConstraint("run", "type", "name"),)
@@ -168,25 +168,25 @@ class SeriesRow(Base):
     epoch: Mapped[float | None] = mapped_column(Float)
     at: Mapped[float] = mapped_column(Float, default=0.0)
     last: Mapped[float | None] = mapped_column(Float)
-    """None when it is no finite number."""
+    """None if it is not finite."""
 
     low: Mapped[float | None] = mapped_column(Float)
     high: Mapped[float | None] = mapped_column(Float)
 
 
 class ChunkRow(Base):
-    """Points of one series from one stretch of one journal, in a pack."""
+    """Points of one series in a pack, from one range of a journal."""
 
     __tablename__ = "run_chunks"
 
     series: Mapped[int] = mapped_column(ForeignKey("run_series.id", ondelete="CASCADE"), primary_key=True)
     journal: Mapped[str] = mapped_column(String(80), primary_key=True)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    """Where in the journal the pack begins: its name."""
+    """Journal offset of the pack, which is its name."""
 
     branch: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[int] = mapped_column(BigInteger)
-    """Where in the pack the chunk begins."""
+    """Offset of the chunk in the pack."""
 
     num_points: Mapped[int]
     num_thin: Mapped[int]
@@ -195,17 +195,17 @@ class ChunkRow(Base):
 
 
 class MediaRow(Base):
-    """An image, a text or a histogram; its bytes stay in the journal."""
+    """An image, text or histogram; its bytes are in the journal."""
 
     __tablename__ = "run_media"
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     journal: Mapped[str] = mapped_column(String(80), primary_key=True)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    """Where its record begins."""
+    """Offset of its first record."""
 
     num_parts: Mapped[int]
-    """In how many records, one after the other, its bytes lie."""
+    """Number of consecutive records with its bytes."""
 
     kind: Mapped[str] = mapped_column(String(20))
     type: Mapped[str] = mapped_column(String(60))
@@ -217,7 +217,7 @@ class MediaRow(Base):
 
 
 class RunOutputRow(Base):
-    """A stretch of a journal with lines that the run printed; the text is read from there."""
+    """A range of a journal with output of the run."""
 
     __tablename__ = "run_output"
 
@@ -226,6 +226,6 @@ class RunOutputRow(Base):
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     end: Mapped[int] = mapped_column(BigInteger)
     first: Mapped[int] = mapped_column(BigInteger)
-    """How many bytes this journal's writer had printed before."""
+    """Number of output bytes before this range."""
 
     size: Mapped[int] = mapped_column(BigInteger)

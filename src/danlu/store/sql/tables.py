@@ -1,4 +1,4 @@
-"""The tables. Each class is a row; rules about rows are elsewhere."""
+"""The tables; each class is a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.types import TypeDecorator
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """Times are UTC and aware in Python, on databases that keep no zone as well."""
+    """Aware UTC times, also on databases without time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -38,21 +38,21 @@ class UserRow(Base):
     password_hash: Mapped[str | None] = mapped_column(String(200))
     is_admin: Mapped[bool] = mapped_column(default=False)
     is_active: Mapped[bool] = mapped_column(default=True)
-    """False while the person is disabled."""
+    """False while the user is disabled."""
 
     created_at: Mapped[datetime]
     full_name: Mapped[str] = mapped_column(String(200), default="", server_default="")
     email: Mapped[str] = mapped_column(String(200), default="", server_default="")
     signed_in_at: Mapped[datetime | None]
-    """The last time; None for somebody who was invited and has not come yet."""
+    """Last sign-in; None for an invited user who has not signed in."""
 
     default_project_id: Mapped[int | None]
-    """Where jobs go that name no project: the first one that somebody joins, until they choose another. No foreign
-    key: ids of projects are not given twice, and one that is gone is told when it is used."""
+    """The project of jobs that name none: the first one joined, until the user chooses another. No foreign key: project
+    ids are not reused, and a deleted project is reported on use."""
 
 
 class RegistrationRow(Base):
-    """Somebody who asks to be let in. Names may be asked for twice: who decides sees it, who asks learns nothing."""
+    """A request for an account. Several may ask for one name: admins see it, applicants do not."""
 
     __tablename__ = "registrations"
 
@@ -64,14 +64,14 @@ class RegistrationRow(Base):
     password_hash: Mapped[str | None] = mapped_column(String(200))
     issuer: Mapped[str | None] = mapped_column(String(400))
     subject: Mapped[str | None] = mapped_column(String(255))
-    """Issuer and subject when they came by OpenID Connect."""
+    """Issuer and subject of OpenID Connect."""
 
     address: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime]
 
 
 class OidcAccountRow(Base):
-    """Who somebody is at a provider of OpenID Connect. Subjects are never given to others; mail addresses are."""
+    """A user's identity at an OpenID Connect provider. Subjects are never reassigned; mail addresses are."""
 
     __tablename__ = "oidc_accounts"
 
@@ -81,7 +81,7 @@ class OidcAccountRow(Base):
 
 
 class FailureRow(Base):
-    """Sign-ins that went wrong of late, counted by what they have in common. The key is a digest."""
+    """Recent failed sign-ins, counted by user or address. The key is a digest."""
 
     __tablename__ = "failures"
 
@@ -91,7 +91,7 @@ class FailureRow(Base):
 
 
 class FamiliarRow(Base):
-    """An address from which this person has signed in before."""
+    """An address from which a user has signed in."""
 
     __tablename__ = "familiar_addresses"
 
@@ -113,7 +113,7 @@ class ApiKeyRow(Base):
 
 
 class SessionRow(Base):
-    """A browser that is signed in."""
+    """A browser session."""
 
     __tablename__ = "sessions"
 
@@ -124,7 +124,7 @@ class SessionRow(Base):
 
 
 class SignInLinkRow(Base):
-    """A link that signs one person in, once."""
+    """A one-time sign-in link."""
 
     __tablename__ = "sign_in_links"
 
@@ -141,7 +141,7 @@ class ProjectRow(Base):
     description: Mapped[str] = mapped_column(Text, default="", server_default="")
     created_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
-    """An archived project can be looked at, and not be changed."""
+    """An archived project is read-only."""
 
 
 class MemberRow(Base):
@@ -153,7 +153,7 @@ class MemberRow(Base):
 
 
 class QuotaRow(Base):
-    """How much of a resource a project, or one of its users, may hold. No row: no limit."""
+    """Quota of a project, or of a user in it. No row: no limit."""
 
     __tablename__ = "quotas"
 
@@ -182,13 +182,13 @@ class BucketRow(Base):
 
 
 class UploadRow(Base):
-    """An upload that arrives in pieces and may be taken up again."""
+    """A resumable upload."""
 
     __tablename__ = "uploads"
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     owner: Mapped[str] = mapped_column(String(80), index=True)
-    """Who may go on with it: a user or an attempt."""
+    """Owner: a user or an attempt."""
 
     bucket: Mapped[str] = mapped_column(String(63))
     bucket_id: Mapped[str] = mapped_column(String(32), default="", server_default="")
@@ -199,13 +199,13 @@ class UploadRow(Base):
     size: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     service_id: Mapped[str | None] = mapped_column(Text)
-    """The name that the object service gave it, when parts are sent there directly."""
+    """Multipart id at the object service, for direct transfers."""
 
     created_at: Mapped[datetime]
 
 
 class FactRow(Base):
-    """What all servers on this database must agree on."""
+    """A value that all servers on this database must share."""
 
     __tablename__ = "facts"
 
@@ -214,7 +214,7 @@ class FactRow(Base):
 
 
 class BlobOwnerRow(Base):
-    """A project that has sent these bytes. Bytes are kept once, but only who has sent them may name them."""
+    """A project that has sent these bytes. Bytes are stored once, but only projects that sent them may use them."""
 
     __tablename__ = "blob_owners"
 
@@ -222,10 +222,10 @@ class BlobOwnerRow(Base):
     digest: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
     added_at: Mapped[datetime]
     size: Mapped[int | None] = mapped_column(BigInteger)
-    """None where nobody has needed to know."""
+    """None if unknown."""
 
     num_refs: Mapped[int] = mapped_column(default=0, server_default="0")
-    """How many manifests of the project name it; `blobs.COMING` and `blobs.GOING` while the bytes are not sure."""
+    """Number of manifests of the project that refer to it; or `blobs.COMING`, `blobs.GOING`."""
 
 
 class JobRow(Base):
@@ -245,7 +245,7 @@ class JobRow(Base):
     engine: Mapped[str] = mapped_column(String(40))
     spec: Mapped[dict[str, Any]]
     terms: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """What the flavor and the framework in the spec stood for, and the price; None when it names none."""
+    """Flavor, framework and price at submission; None if the spec names none."""
 
     sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
     output: Mapped[str] = mapped_column(Text)
@@ -262,14 +262,14 @@ class JobRow(Base):
 
     num_retries: Mapped[int] = mapped_column(default=0)
     not_before: Mapped[datetime | None]
-    """A retry does not start earlier."""
+    """Earliest start of a retry."""
 
     created_at: Mapped[datetime]
     queued_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     version: Mapped[int] = mapped_column(default=0)
-    """Goes up with every change that people can see."""
+    """Increases with every visible change."""
 
     lock_token: Mapped[str | None] = mapped_column(String(40))
     lock_expires_at: Mapped[datetime | None]
@@ -286,17 +286,17 @@ class AttemptRow(Base):
     reason_message: Mapped[str] = mapped_column(Text)
     placement: Mapped[dict[str, Any]]
     token_digest: Mapped[str | None] = mapped_column(String(64), unique=True)
-    """Of the attempt's own credentials; None once they are revoked."""
+    """Digest of the attempt's token; None once it is revoked."""
 
     is_started: Mapped[bool] = mapped_column(default=False)
-    """Whether the engine has confirmed the start; if a server died before that, the start is repeated."""
+    """Whether the engine confirmed the start; otherwise it is repeated."""
 
     notes: Mapped[list[Any]]
     has_logs: Mapped[bool] = mapped_column(default=True)
-    """False once the logs were removed because they were old."""
+    """False once old logs were removed."""
 
     is_output_complete: Mapped[bool] = mapped_column(default=True)
-    """False when files did not reach the store; then the task folders stay until the job is deleted."""
+    """False if output was not uploaded; then the task folders stay until the job is deleted."""
 
     first_failed_rank: Mapped[int | None]
     last_lines: Mapped[list[Any]]
@@ -320,14 +320,14 @@ class TaskRow(Base):
     reason_code: Mapped[str] = mapped_column(String(40), default="")
     reason_message: Mapped[str] = mapped_column(Text, default="")
     log_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
-    """How much of the log is stored."""
+    """Stored length of the log."""
 
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
 
 class DeviceClaimRow(Base):
-    """A device in use. The primary key is the promise that no device is given twice."""
+    """A device in use. The primary key ensures that no device is assigned twice."""
 
     __tablename__ = "device_claims"
     __table_args__ = (Index("device_claims_by_job", "job_id", "attempt"),)
@@ -353,7 +353,7 @@ class EventRow(Base):
 
 
 class LogSegmentRow(Base):
-    """A piece of a rank's log that lies in one file."""
+    """A segment of a rank's log."""
 
     __tablename__ = "log_segments"
 
@@ -365,7 +365,7 @@ class LogSegmentRow(Base):
 
 
 class LogMarkRow(Base):
-    """At this time the log was this long."""
+    """Length of the log at a time."""
 
     __tablename__ = "log_marks"
 

@@ -1,4 +1,4 @@
-"""The table of templates."""
+"""Table of templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from danlu.store.sql.tables import Base
 
 
 class TemplateRow(Base):
-    """Parts of a job that somebody keeps to begin with."""
+    """A stored template."""
 
     __tablename__ = "templates"
     __table_args__ = (UniqueConstraint("project_id", "owner_id", "name"),)
@@ -22,7 +22,7 @@ class TemplateRow(Base):
     owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(100))
     is_shared: Mapped[bool] = mapped_column(default=False)
-    """Whether everybody in the project sees it."""
+    """Whether all members of the project see it."""
 
     spec: Mapped[dict[str, Any]]
     changed_at: Mapped[datetime]

@@ -1,1 +1,1 @@
-"""Work on whole stores: backup, restore, move, clean."""
+"""Backup, restore, migration and clean-up of stores."""

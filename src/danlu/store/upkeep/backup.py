@@ -1,11 +1,11 @@
-"""Backups: one file with all rows and a list of all objects, taken while servers go on.
+"""Backups: one file with all rows and a list of all objects, written while servers run.
 
 manifest.json               when, by which version, at which revision, how many rows
 tables/<name>.jsonl         first line: the columns; then a row per line
 objects.jsonl               ["store" | "server", bucket, key, size] per object
 secret.key                  the sealing key, only when asked for
 
-Objects and logs themselves are not in it: they are copied with the means of their store.
+Objects and logs are not included; copy them with the tools of their store.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from danlu.store.upkeep import dump
 FORMAT = 1
 KEY = "secret.key"
 INNER_BUCKETS = (BLOBS, METRICS)
-"""What the server keeps in its own part of the store. Whatever else comes to lie there belongs here."""
+"""Buckets that only the server uses. Add new ones here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where objects are: those of people, and the server's own."""
+    """Object stores: of users, and of the server."""
 
     objects: Objects
     inner: Objects
@@ -58,13 +58,13 @@ class RestoreReport:
     num_rows: dict[str, int]
     num_objects: int
     missing: list[str]
-    """Objects of the list that are not there."""
+    """Objects in the backup's list that are missing."""
 
 
 def write_backup(
     database: Database, stores: Stores, target: Path, *, now: datetime, key_file: Path | None = None
 ) -> BackupReport:
-    """Write a backup. It appears under its name when it is whole."""
+    """Write a backup; the file appears when it is complete."""
     partial = target.with_name(f".partial.{os.getpid()}.{target.name}")
     try:
         with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as file:
@@ -83,20 +83,20 @@ def read_manifest(source: Path) -> dict[str, Any]:
         with zipfile.ZipFile(source) as archive:
             manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise InvalidInput(f"{source} is not a backup, or not a whole one; `danlu admin backup` makes them") from error
+        raise InvalidInput(f"{source} is not a complete backup of `danlu admin backup`") from error
     if manifest.get("format") != FORMAT:
-        raise InvalidInput(f"{source} is a backup of format {manifest.get('format')}; this version reads {FORMAT}")
+        raise InvalidInput(f"{source} has format {manifest.get('format')}; this version reads {FORMAT}")
     return manifest
 
 
 def read_key(source: Path) -> bytes | None:
-    """The sealing key, if it is in the backup."""
+    """The sealing key, if the backup contains it."""
     with zipfile.ZipFile(source) as archive:
         return archive.read(KEY) if KEY in archive.namelist() else None
 
 
 def read_fact(source: Path, name: str) -> str | None:
-    """What the servers of the backup agreed on."""
+    """A fact of the backed-up servers."""
     read_manifest(source)
     with zipfile.ZipFile(source) as archive:
         table = _table(archive, "facts")
@@ -105,7 +105,7 @@ def read_fact(source: Path, name: str) -> str | None:
 
 
 def restore_backup(database: Database, stores: Stores, source: Path, facts: Mapping[str, str]) -> RestoreReport:
-    """Fill an empty database from a backup, and look whether the objects are there. `facts` are true from now on."""
+    """Fill an empty database from a backup and check the objects. `facts` replace those in the backup."""
     manifest = read_manifest(source)
     dump.check_empty(database)
     migrate.upgrade(database, manifest["revision"])
@@ -113,7 +113,7 @@ def restore_backup(database: Database, stores: Stores, source: Path, facts: Mapp
         with database.writing() as session:
             counts = dump.load(session, (_table(archive, name) for name in manifest["tables"]))
             if counts != manifest["tables"]:
-                raise InvalidInput(f"{source} holds other numbers of rows than it says; it is damaged")
+                raise InvalidInput(f"{source} is damaged: the numbers of rows differ from its manifest")
         migrate.upgrade(database)
         database.write(restate, facts)
         listed = _lines(archive, "objects.jsonl")

@@ -1,6 +1,6 @@
-"""What nobody needs any more: found first, so that it can be shown, and removed after that.
+"""Clean-up: find what is no longer needed, so that it can be listed, and then remove it.
 
-Everything is given time: what an upload, a client or another server may still be working on is left alone.
+Recent things are kept, because an upload, a client or another server may still use them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ BATCH = 200
 
 class Kind(str, Enum):
     UPLOAD = "upload"
-    """An upload that nobody has gone on with for a week."""
+    """An upload without progress for a week."""
 
     PARTIAL = "partial file"
-    """A file that a killed server left when it was not yet whole."""
+    """A partial file of a killed server."""
 
     BLOB = "blob"
-    """Bytes that no job and no artifact refers to, and that nobody has sent for two weeks."""
+    """Bytes that no job or artifact refers to, and that were not sent for two weeks."""
 
     OLD_LOG = "old log"
     """The logs of an attempt that ended more than `log_days` days ago."""
@@ -64,7 +64,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Places:
-    """All that is looked at."""
+    """What clean-up looks at."""
 
     database: Database
     objects: Objects
@@ -74,7 +74,7 @@ class Places:
     logs: Logs
     log_dir: Path
     partial_dirs: tuple[Path, ...]
-    """Folders in which files are begun under a name of their own."""
+    """Folders that contain partial files."""
 
     log_days: int
     now: Callable[[], datetime]
@@ -148,7 +148,7 @@ def _unused_blobs(places: Places) -> Iterator[Leftover]:
 
 
 def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
-    """Those that a manifest names though nobody counts them: a count that is wrong must not cost anybody bytes."""
+    """Blobs that a manifest names although their count is zero: a wrong count must not lose bytes."""
     if not wanted:
         return set()
     with places.database.reading() as session:
@@ -158,49 +158,47 @@ def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
         try:
             named = read_manifest(b"".join(places.blobs.read(digest))).chunks().keys()
         except NotFound:
-            continue  # who asks for that version hears it
+            continue  # a request for that version reports it
         found |= wanted & {digest, *named}
     if found:
-        log.warning(
-            "%s blobs are kept that artifacts name and that are not counted, such as %s", len(found), min(found)
-        )
+        log.warning("%s blobs have a wrong reference count and are kept, such as %s", len(found), min(found))
     return found
 
 
 def _oldest_needed(session: Session, now: datetime) -> datetime:
-    """What was sent since then is kept: two weeks, and as long as an upload of an artifact has been going on."""
+    """Keep what was sent after this: for two weeks, and since the oldest unfinished artifact upload."""
     begun = artifacts.oldest_upload(session, now - timedelta(days=UPLOAD_DAYS))
     oldest = now - timedelta(days=BLOB_DAYS)
     return oldest if begun is None else min(oldest, begun - TOUCH)
 
 
 def referenced_trees(session: Session) -> frozenset[str]:
-    """Digests that rows refer to. What else refers to blobs counts itself in their rows."""
+    """Digests that jobs refer to. Artifacts are counted in the rows of their blobs."""
     specs = (JobRow.spec, TemplateRow.spec)
     found = [tree for spec in specs for tree in session.scalars(select(spec["code"]["tree"].as_string()).distinct())]
     return frozenset(tree for tree in found if tree)
 
 
 def _last_sent_before(session: Session, moment: datetime) -> set[str]:
-    """Bytes that no manifest names, and that nobody has sent since."""
+    """Bytes that no manifest names, and that were not sent recently."""
     query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest)
     is_old, is_free = func.max(BlobOwnerRow.added_at) < moment, func.max(BlobOwnerRow.num_refs) <= 0
     return set(session.scalars(query.having(is_old & is_free)))
 
 
 def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
-    """The trees, and all files that are in them."""
+    """The trees and their files."""
     found = set(trees)
     for tree in trees:
         try:
             found.update(row[1] for row in json.loads(b"".join(blobs.read(tree))))
         except NotFound:
-            continue  # such a job says so itself when it starts
+            continue  # the job fails with a clear reason when it starts
     return found
 
 
 def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str]) -> None:
-    """Say first that the bytes are going, then remove them unless somebody has come for them meanwhile."""
+    """Mark the bytes as GOING, then remove them unless they were claimed in the meantime."""
     if announce_removal(places, digest, moment, known_trees=known_trees):
         finish_removal(places, digest)
 
@@ -208,9 +206,9 @@ def _remove_blob(places: Places, digest: str, moment: datetime, *, known_trees: 
 def announce_removal(
     places: Places, digest: str, moment: datetime, *, known_trees: frozenset[str] = frozenset()
 ) -> bool:
-    """Note that nobody is to rely on these bytes any more; False when somebody does.
+    """Mark bytes as GOING; False when something refers to them.
 
-    Killed after this, the bytes are lacking for who asks, and the next clean-up goes on.
+    If the server is killed after this, the bytes count as missing, and the next clean-up removes them.
     """
     with places.database.writing() as session:
         if not _is_free(places, session, digest, moment, known_trees):
@@ -220,7 +218,7 @@ def announce_removal(
 
 
 def finish_removal(places: Places, digest: str) -> None:
-    """Remove rows and bytes in one transaction, unless somebody has sent the same bytes since, or is about to."""
+    """Remove rows and bytes in one transaction, unless the same bytes were sent again or are being sent."""
     with places.database.writing() as session:
         rows = session.scalars(select(BlobOwnerRow).where(BlobOwnerRow.digest == digest)).all()
         if any(row.num_refs != GOING for row in rows):
@@ -233,16 +231,16 @@ def finish_removal(places: Places, digest: str) -> None:
 
 
 def _is_free(places: Places, session: Session, digest: str, moment: datetime, known_trees: frozenset[str]) -> bool:
-    """Whether still nobody refers to it, and nobody has sent it."""
+    """Whether it is still unused and was not sent again."""
     if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
-        return False  # a job refers to it by now
+        return False  # a job refers to it now
     query = select(func.max(BlobOwnerRow.added_at), func.max(BlobOwnerRow.num_refs))
     sent_at, num_refs = session.execute(query.where(BlobOwnerRow.digest == digest)).one()
     return sent_at is None or (sent_at < moment and num_refs <= 0)
 
 
 def _keep(rows: Sequence[BlobOwnerRow]) -> None:
-    """The bytes stay: what was on its way out is not any more."""
+    """Keep the bytes: undo GOING."""
     is_sure = any(row.num_refs >= 0 for row in rows)
     for row in rows:
         if row.num_refs == GOING and is_sure:
@@ -265,7 +263,7 @@ def _old_logs(places: Places) -> Iterator[Leftover]:
 
 
 def remove_old_log(database: Database, logs: Logs, attempt: AttemptRow, days: int, now: datetime) -> None:
-    """Forget the logs of one attempt. An event says so."""
+    """Delete the logs of one attempt, with an event."""
     with database.writing() as session:
         logs.remove_attempt(session, attempt.job_id, attempt.number)
         attempts.mark_without_logs(session, attempt)
@@ -313,7 +311,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_old(path: Path) -> bool:
-    """Whether nobody has touched it for a day. By the machine's clock, which the file's time is of."""
+    """Whether it was not modified for a day, by the machine's clock."""
     try:
         return time.time() - path.stat().st_mtime > DAY_SECONDS
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""All rows of a database, out of one and into another: for backups, and for moving from SQLite to PostgreSQL.
+"""Export and import of all rows, for backups and for migration from SQLite to PostgreSQL.
 
-Rows are read in one transaction, so they are of one moment though servers go on. They are written as they were at the
-revision they come from, and the missing migrations are applied after that.
+Rows are read in one transaction, so they are consistent while servers run. They are imported at their schema revision;
+newer migrations are applied afterwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TableDump(NamedTuple):
     name: str
     columns: Sequence[str]
     rows: Iterator[list[Any]]
-    """Values that JSON can hold, in the order of the columns."""
+    """JSON values, in the order of the columns."""
 
 
 def revision(session: Session) -> str:
@@ -36,34 +36,34 @@ def revision(session: Session) -> str:
 
 
 def dump(session: Session) -> Iterator[TableDump]:
-    """All tables, those that others refer to first. Each one's rows must be read before the next is asked for."""
+    """All tables, referenced ones first. Read the rows of each before the next table."""
     there = set(inspect(session.connection()).get_table_names()) - {VERSION_TABLE}
     unknown = sorted(there - set(METADATA.tables))
-    if unknown:  # rows that are left out without a word would be missed only when it is too late
-        raise InvalidInput(f"this version of Danlu does not know the table {unknown[0]!r}; use a newer one")
+    if unknown:  # rows that are silently left out would be missed too late
+        raise InvalidInput(f"this version of Danlu does not know the table {unknown[0]!r}; use a newer version")
     for table in METADATA.sorted_tables:
         yield TableDump(table.name, [column.name for column in table.columns], _rows(session, table))
 
 
 def load(session: Session, tables: Iterable[TableDump]) -> dict[str, int]:
-    """Write rows into tables that have none; return how many each got."""
+    """Insert rows into empty tables; return the number for each."""
     counts = {}
     for found in tables:
         table = METADATA.tables.get(found.name)
         if table is None:
             raise InvalidInput(f"this version of Danlu has no table {found.name!r}; use the version that wrote it")
         counts[found.name] = _insert(session, table, found)
-        _go_on_counting(session, table)
+        _reset_sequence(session, table)
     return counts
 
 
 def check_empty(database: Database) -> None:
-    """Raise Conflict when there is anything that rows could clash with."""
+    """Raise Conflict if any table has rows."""
     known = set(inspect(database.engine).get_table_names())
     with database.reading() as session:
         for table in METADATA.sorted_tables:
             if table.name in known and session.scalar(select(func.count()).select_from(table)):
-                raise Conflict(f"the database has rows in {table.name!r} already; give an empty one")
+                raise Conflict(f"expected an empty database, got one with rows in {table.name!r}")
 
 
 def _rows(session: Session, table: Table) -> Iterator[list[Any]]:
@@ -94,9 +94,9 @@ def _in(column: Column[Any], value: Any) -> Any:
 def _insert(session: Session, table: Table, found: TableDump) -> int:
     unknown = [name for name in found.columns if name not in table.columns]
     if unknown:
-        raise InvalidInput(f"{table.name} has no column {unknown[0]!r} in this version of Danlu; use a newer one")
+        raise InvalidInput(f"{table.name} has no column {unknown[0]!r} in this version of Danlu; use a newer version")
     columns = [table.columns[name] for name in found.columns]
-    # written out, so that columns which are newer than the rows get no values of ours
+    # explicit, so that columns newer than the rows get their defaults
     names = ", ".join(f'"{column.name}"' for column in columns)
     marks = ", ".join(f":{column.name}" for column in columns)
     statement = text(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})').bindparams(
@@ -123,11 +123,11 @@ def _batches(rows: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
         yield batch
 
 
-def _go_on_counting(session: Session, table: Table) -> None:
-    """Ids that the database gives out go on after the ones that came with the rows."""
+def _reset_sequence(session: Session, table: Table) -> None:
+    """Continue id sequences after the imported ids."""
     column = table.autoincrement_column
     if column is None or session.get_bind().dialect.name != "postgresql":
-        return  # SQLite takes the largest there is by itself
+        return  # SQLite continues after the largest id by itself
     place = {"table": table.name, "column": column.name}
     if session.execute(text("SELECT pg_get_serial_sequence(:table, :column)"), place).scalar() is None:
         return

@@ -1,4 +1,4 @@
-"""Moving everything from one pair of stores to another, such as from SQLite and a folder to PostgreSQL and S3."""
+"""Migration of all data to other stores, such as from SQLite and a folder to PostgreSQL and S3."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NUM_PARALLEL = 8
 class CopyReport:
     num_copied: int
     num_there: int
-    """Those that an earlier try had copied."""
+    """Objects that were copied before."""
 
     num_bytes: int
 
 
 def copy_objects(database: Database, source: Stores, target: Stores, said: Callable[[int], None]) -> CopyReport:
-    """Copy all objects and blobs that the target has not got. Broken off, it goes on the next time."""
+    """Copy objects and blobs that the target lacks. Resumable."""
     num_copied = num_there = num_bytes = 0
     moves = [(source.objects, target.objects, name) for name in bucket_places(database)]
     moves += [(source.inner, target.inner, name) for name in INNER_BUCKETS]
@@ -55,7 +55,7 @@ def copy_objects(database: Database, source: Stores, target: Stores, said: Calla
 
 
 def copy_rows(source: Database, target: Database, *, facts: Mapping[str, str], moved_to: str) -> dict[str, int]:
-    """Copy all rows, whole or not at all, and mark the source so that no server starts on it again."""
+    """Copy all rows or none, and mark the source as moved, so that no server starts on it."""
     dump.check_empty(target)
     migrate.upgrade(source)
     migrate.upgrade(target)
@@ -67,7 +67,7 @@ def copy_rows(source: Database, target: Database, *, facts: Mapping[str, str], m
 
 
 def _copy(here: Objects, there: Objects, path: StorePath, *, is_known: bool) -> bool:
-    """Copy one object unless the same one is there; False when it was."""
+    """Copy one object; False if the target already has it."""
     try:
         with closing(here.open(path)) as found:
             digest = found.info.sha256
@@ -81,6 +81,6 @@ def _copy(here: Objects, there: Objects, path: StorePath, *, is_known: bool) -> 
                 writer.abort()
                 raise
             writer.commit(digest)
-    except NotFound:  # deleted while we look
+    except NotFound:  # deleted in the meantime
         return False
     return True

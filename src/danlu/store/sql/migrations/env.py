@@ -1,4 +1,4 @@
-"""What Alembic runs; the connection is handed over by danlu.store.sql.migrate."""
+"""Entry point of Alembic; danlu.store.sql.migrate passes the connection."""
 
 from alembic import context
 
