@@ -1,6 +1,6 @@
 """What one person can do to another: Eve does the worst that is allowed, and Bob lists, submits and follows a log.
 
-Eve has 100 open streams, asks for 50 exports and sends bodies of 300 MiB, none of which is read to its end; she opens 10
+Eve has 100 open streams, asks for 50 exports and sends bodies of 300 MiB, and reads none to its end; she opens 10
 shells that nobody reads, runs a job that prints 1 GB without a line feed, and submits 5,000 jobs. She is two processes.
 The figures are Bob's p95 during that, divided by what it was before. Afterwards it is checked that nothing of his is
 lost, and that the server was not restarted. Run nothing else meanwhile. The last line printed is JSON.

@@ -60,7 +60,7 @@ class Camera:
             made = io.BytesIO()
             image.convert("RGB").save(made, "WEBP", quality=82, method=6)
         if made.tell() > MOST_BYTES:
-            sys.exit(f"{name} has {made.tell()} bytes; at most {MOST_BYTES} would be right")
+            sys.exit(f"{name} has {made.tell()} bytes; expected at most {MOST_BYTES}")
         (IMAGES / f"{name}.webp").write_bytes(made.getvalue())
 
 

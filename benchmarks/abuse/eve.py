@@ -1,4 +1,4 @@
-"""Eve: `eve.py hold|submit URL KEY NUM_SUBMITS`. Prints a line whenever there is something to say, until she is ended."""
+"""Eve: `eve.py hold|submit URL KEY NUM_SUBMITS`. Prints a line for each event, until she is ended."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class TestWrongCalls:
             (["submit"], "Missing argument 'FILE'"),
             (["ps", "--state", "sleeping"], "'sleeping' is not a state; known: queued, starting"),
             (["ps", "--tag", "x"], "'x' is not of the form NAME=VALUE"),
-            (["logs", "a", "--rank", "3-1"], "'3-1' does not name ranks; 0 or 0,2-3 would be right"),
+            (["logs", "a", "--rank", "3-1"], "'3-1' does not name ranks; expected 0 or 0,2-3"),
             (["logs", "a", "--rank", "x"], "'x' does not name ranks"),
             (["wait", "a", "--timeout", "soon"], "'soon' is not a duration"),
             (["run", "--env", "NOT_SET_HERE", "--", "true"], "'NOT_SET_HERE' is not set here"),

@@ -30,16 +30,16 @@ class TestCheck:
         said = offline("ranktable", "check", "hccl.json")
         assert (said.code, said.err) == (1, "")
         assert said.out.splitlines() == [
-            'server_count: 2; every value must be a string: "2" in quotes would be right',
+            'server_count: 2; every value must be a string; expected "2" in quotes',
             'server_list[1].device[0].rank_id: "0"; it stands at server_list[0].device[0].rank_id as well; '
-            'each of "0" to "1" once would be right',
+            'expected each of "0" to "1" once',
         ]
 
     def test_json_for_programs(self, offline: Callable[..., Said], alone: Path) -> None:
         (alone / "hccl.json").write_text("{}")
         said = offline("ranktable", "check", "hccl.json", "--json")
         assert said.code == 1
-        assert {"path": "status", "value": "missing", "right": '"completed" would be right'} in json.loads(said.out)
+        assert {"path": "status", "value": "missing", "right": 'expected "completed"'} in json.loads(said.out)
 
     def test_a_file_that_cannot_be_read(self, offline: Callable[..., Said], alone: Path) -> None:
         assert offline("ranktable", "check", "no.json") == (1, "", "danlu: no.json: No such file or directory\n")

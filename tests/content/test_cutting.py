@@ -91,7 +91,7 @@ class TestCutting:
         assert next_cut(data[: first + MAX_BYTES], 0, first + MAX_BYTES) == first
 
     def test_the_places_are_the_same_for_ever(self) -> None:
-        """Other places would be right too, and would cost everybody an upload of everything."""
+        """Other places would work too, and would cost everybody an upload of everything."""
         data, places, begin = random.Random(3).randbytes(4 << 20), [], 0
         while begin < len(data):
             begin = next_cut(data, begin, len(data))

@@ -58,7 +58,7 @@ class TestWrong:
             ({"format": 1, "files": [file(size=2)]}, "its chunks add up to 1"),
             ({"format": 1, "files": [file(size=True)]}, "its chunks add up to 1"),
             ({"format": 1, "files": [file(sha256="A")]}, "64 hexadecimal digits"),
-            ({"format": 1, "files": [file(chunks=[[A]])]}, "[digest, size] would be right"),
+            ({"format": 1, "files": [file(chunks=[[A]])]}, "expected [digest, size]"),
             ({"format": 1, "files": [file(chunks=[[A, 0]], size=0)]}, "a chunk of 0 bytes"),
             ({"format": 1, "files": [file(chunks=[[A, 5 << 20]], size=5 << 20)]}, "a chunk of 5242880 bytes"),
             ({"format": 1, "files": [file(), file()]}, "'x' is in the artifact twice"),

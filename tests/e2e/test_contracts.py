@@ -102,9 +102,9 @@ class TestModelArts:
         (
             {"contract": "apulis", "launch": "ascend", "processes": "per_device"},
             "processes",
-            "'per_node' would be right",
+            "expected 'per_node'",
         ),
-        ({"contract": "modelarts", "launch": "ascend"}, "processes", "'per_device' would be right"),
+        ({"contract": "modelarts", "launch": "ascend"}, "processes", "expected 'per_device'"),
         ({"contract": "modelarts", "command": "python train.py"}, "command", "a list of words with the boot file"),
         ({"contract": "modelarts", "command": ["bash", "run.sh"]}, "command", "one that ends with .py is"),
         ({"contract": "modelarts", "command": ["python", "../t.py"]}, "command", "has to be in the code folder"),

@@ -43,7 +43,7 @@ def plan_of(
     [
         ("npu:3", [(0, 1, 2)], {}, InvalidSpec, "'npu:3' asks for 3 NPUs on a node; only 1, 2, 4 or 8"),
         ("npu:16", [tuple(range(16))], {}, InvalidSpec, "only 1, 2, 4 or 8 of them work together"),
-        ("gpu:2", [(0, 1)], {}, InvalidSpec, "launch: ascend needs NPUs, not 'gpu:2'; npu:2 would be right"),
+        ("gpu:2", [(0, 1)], {}, InvalidSpec, "launch: ascend needs NPUs, not 'gpu:2'; expected npu:2"),
         ("npu:2", [(3, 4)], {"device_model": "910"}, InvalidSpec, "devices 3, 4 of node-0 cannot work together: 2"),
         ("npu:1", [(8,)], {"device_model": "910"}, InvalidSpec, "device 8 of node-0 cannot be in a rank table"),
         ("npu:1", [(16,)], {"device_model": "910b"}, InvalidSpec, "ids go to 15"),

@@ -46,7 +46,7 @@ def test_the_matrix(scene: Scene, method: str, path: str) -> None:
         for role, status in wanted.items():
             found = answer(Case(scene, role, relation), method, path, rule)
             if found != status:
-                wrong.append(f"{role} on {relation}: {found}, {status} would be right")
+                wrong.append(f"{role} on {relation}: expected {status}, got {found}")
     assert wrong == []
 
 

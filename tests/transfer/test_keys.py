@@ -26,4 +26,4 @@ def test_both_take_the_same_names(key: str) -> None:
 
 
 def test_the_limits_are_the_same() -> None:
-    assert (keys.MAX_KEY_BYTES, keys.MAX_NAME_BYTES) == (paths.MAX_KEY_BYTES, paths.MAX_NAME_BYTES)
+    assert (keys.MAX_KEY_BYTES, keys.MAX_PART_BYTES) == (paths.MAX_KEY_BYTES, paths.MAX_NAME_BYTES)

@@ -119,14 +119,14 @@ def save(path: Path, values: Mapping[str, str]) -> None:
 
 
 def clean_url(url: str) -> str:
-    """Return the base address of a server. Raise InvalidInput with what would be right."""
+    """Return the base address of a server. Raise InvalidInput if it is none."""
     try:
         parts = urlsplit(url.strip())
         is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number, a bracket that is not closed
         is_right = False
     if not is_right or not parts.netloc.isascii() or not parts.netloc.isprintable():
-        raise InvalidInput(f"{url!r} is not the address of a server; {DEFAULT_URL} would be right", fields={"url": url})
+        raise InvalidInput(f"{url!r} is not the address of a server; expected {DEFAULT_URL}", fields={"url": url})
     path = parts.path.rstrip("/")
     if path.endswith("/api/v1"):
         path = path[: -len("/api/v1")]

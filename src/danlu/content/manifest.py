@@ -136,7 +136,7 @@ def _wrong_path(path: Any) -> str:
     if "\\" in path or any(ord(char) < 32 or ord(char) == 127 for char in path):
         return "it has a backslash or a control character in it"
     if any(part in ("", ".", "..") for part in path.split("/")):
-        return "it is not below the artifact; such as models/best.pt would be right"
+        return "it is not below the artifact; expected a path such as models/best.pt"
     return ""
 
 
@@ -162,15 +162,15 @@ def _file_in(values: Any, number: int) -> File:
     if not _is_size(size) or size != sum(chunk.size for chunk in chunks):
         raise ValueError(f"{where}, {path!r}: its size is {size!r}, its chunks add up to {sum(c.size for c in chunks)}")
     if not _is_digest(sha256):
-        raise ValueError(f"{where}, {path!r}: sha256 is {sha256!r:.80}; 64 hexadecimal digits would be right")
+        raise ValueError(f"{where}, {path!r}: sha256 is {sha256!r:.80}; expected 64 hexadecimal digits")
     return File(path, size, sha256, chunks, values.get("is_executable") is True)
 
 
 def _chunk_in(values: Any, where: str) -> Chunk:
     if not isinstance(values, list) or len(values) != 2 or not _is_digest(values[0]) or not _is_size(values[1]):
-        raise ValueError(f"{where}: {values!r:.100} is no chunk; [digest, size] would be right")
+        raise ValueError(f"{where}: {values!r:.100} is no chunk; expected [digest, size]")
     if not 0 < values[1] <= MAX_CHUNK_BYTES:
-        raise ValueError(f"{where}: a chunk of {values[1]} bytes; 1 to {MAX_CHUNK_BYTES} would be right")
+        raise ValueError(f"{where}: a chunk of {values[1]} bytes; expected 1 to {MAX_CHUNK_BYTES}")
     return Chunk(values[0], values[1])
 
 
@@ -181,15 +181,15 @@ def _reference_in(values: Any, number: int) -> Reference:
     check_uri(uri)
     size, checksum = values.get("size"), values.get("checksum")
     if size is not None and not _is_size(size):
-        raise ValueError(f"{where}: size is {size!r:.40}; a number of bytes would be right")
+        raise ValueError(f"{where}: size is {size!r:.40}; expected a number of bytes")
     if checksum is not None and not (isinstance(checksum, str) and 0 < len(checksum) <= 300):
-        raise ValueError(f"{where}: checksum is {checksum!r:.40}; such as sha256:… would be right")
+        raise ValueError(f"{where}: checksum is {checksum!r:.40}; expected a checksum such as sha256:…")
     return Reference(path, uri, size, checksum)
 
 
 def check_uri(uri: Any) -> None:
     if not isinstance(uri, str) or not 0 < len(uri) <= MAX_URI or not uri.isprintable() or ":" not in uri:
-        raise ValueError(f"{uri!r:.100} is no URI; such as s3://bucket/data/ or store://main/data/ would be right")
+        raise ValueError(f"{uri!r:.100} is no URI; expected a URI such as s3://bucket/data/ or store://main/data/")
 
 
 def _check_entry(path: Any, where: str) -> None:

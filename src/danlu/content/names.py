@@ -26,12 +26,12 @@ def is_artifact_id(text: str) -> bool:
 
 
 def check_artifact_name(name: str) -> str:
-    """Return the name, or raise ValueError that says what would be right."""
+    """Return the name, or raise ValueError that says what is expected."""
     parts = name.split("/")
     if len(name) > MAX_NAME_CHARS or not all(_PART.fullmatch(part) for part in parts):
         raise ValueError(
-            f"{name[:80]!r} cannot be the name of an artifact; up to {MAX_NAME_CHARS} letters, digits, dots, dashes "
-            "and underscores, with slashes between folders, would be right, such as vision/mnist-model"
+            f"{name[:80]!r} cannot be the name of an artifact; expected up to {MAX_NAME_CHARS} letters, digits, dots, "
+            "dashes and underscores, with slashes between folders, such as vision/mnist-model"
         )
     return name
 
@@ -39,14 +39,14 @@ def check_artifact_name(name: str) -> str:
 def check_alias(alias: str) -> str:
     if not _ALIAS.fullmatch(alias) or alias == LATEST:
         raise ValueError(
-            f"{alias[:80]!r} cannot be an alias; a letter and up to 59 letters, digits, dots, dashes and underscores "
-            "would be right, such as best; latest is always the newest version"
+            f"{alias[:80]!r} cannot be an alias; expected a letter and up to 59 letters, digits, dots, dashes and "
+            "underscores, such as best; latest is always the newest version"
         )
     return alias
 
 
 def parse_named(text: str) -> Named:
-    """Read what names a version. Raise ValueError that says what would be right."""
+    """Read what names a version. Raise ValueError that says what is expected."""
     name, colon, which = text.partition(":")
     check_artifact_name(name)
     if not colon or which == LATEST:

@@ -114,7 +114,7 @@ def add(
 def _check(job: JobSpec) -> None:
     if job.processes is Processes.PER_DEVICE:
         # a process that reads /pod.env would take the variables of another
-        problem = "Apulis starts the command once on every node; 'per_node' would be right"
+        problem = "Apulis starts the command once on every node; expected 'per_node'"
         raise InvalidSpec(f"invalid job: processes: {problem}", fields={"processes": problem})
 
 

@@ -192,7 +192,7 @@ def _processes_path(place: TaskPlacement) -> str:
 def _check(job: JobSpec, placement: Placement) -> None:
     device = job.resources.device
     if device.type != NPU:
-        _refuse(f"launch: ascend needs NPUs, not {str(device)!r}; npu:{device.count} would be right")
+        _refuse(f"launch: ascend needs NPUs, not {str(device)!r}; expected npu:{device.count}")
     if device.count not in COUNTS:
         _refuse(f"{str(device)!r} asks for {device.count} NPUs on a node; only 1, 2, 4 or 8 of them work together")
     for place in placement.tasks:

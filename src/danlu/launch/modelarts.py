@@ -97,7 +97,7 @@ def _check(job: JobSpec) -> str:
     if posixpath.isabs(boot_file) or ".." in boot_file.split("/"):
         _refuse("command", f"the boot file {boot_file!r} has to be in the code folder; give its path from there")
     if job.launch is LaunchMode.ASCEND and job.processes is not Processes.PER_DEVICE:
-        _refuse("processes", "ModelArts starts the boot file once for each card; 'per_device' would be right")
+        _refuse("processes", "ModelArts starts the boot file once for each card; expected 'per_device'")
     own = sorted(name for name in job.env if name.startswith("MA_"))
     if own:
         _refuse(

@@ -88,7 +88,7 @@ ROUTERS = (
     users_router,
 )
 _ERRORS: dict[int | str, dict[str, object]] = {
-    "4XX": {"model": ErrorOut, "description": "What is wrong, and what would be right"},
+    "4XX": {"model": ErrorOut, "description": "What is wrong, and what is expected"},
     "5XX": {"model": ErrorOut, "description": "The server cannot do it now"},
 }
 

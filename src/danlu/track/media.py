@@ -30,7 +30,7 @@ def text(about: Mapping[str, Any], value: str) -> Iterator[bytes]:
 
 
 def image(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    """Frames of an image. Raise ValueError with what would be right."""
+    """Frames of an image. Raise ValueError that says what is expected."""
     data = _image_bytes(value)
     found = next((name for magic, name in _MAGIC.items() if data.startswith(magic)), None)
     if found is None:

@@ -27,7 +27,7 @@ class DrainNode(Body):
     def _is_a_sentence(cls, value: str) -> str:
         told = " ".join(value.split())
         if not told:
-            raise ValueError("it says nothing; a few words such as 'kernel update' would be right")
+            raise ValueError("it says nothing; expected a few words such as 'kernel update'")
         return told
 
 

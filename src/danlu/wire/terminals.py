@@ -17,7 +17,7 @@ def _base64(text: str) -> str:
     try:
         base64.b64decode(text, validate=True)
     except binascii.Error as error:
-        raise ValueError("base64 would be right") from error
+        raise ValueError("expected base64") from error
     return text
 
 

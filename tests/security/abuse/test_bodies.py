@@ -156,7 +156,8 @@ class TestOddBodies:
 
     def test_a_manifest_of_more_than_there_is(self, scene: Scene) -> None:
         chunk = {"sha256": "0" * 64, "size": 2**62}
-        for manifest in ({"files": [chunk] * 1000}, {"files": "x" * 1000}, [[[]]] * 1000, {"version": 10**400}):
+        manifests: list[Any] = [{"files": [chunk] * 1000}, {"files": "x" * 1000}, [[[]]] * 1000, {"version": 10**400}]
+        for manifest in manifests:
             with Api(scene.url, scene.eve) as api:
                 upload = f"art-{'b' * 26}"
                 api.json("POST", "/artifacts/uploads", json={"artifact": upload, "name": "x", "project": "eves"})

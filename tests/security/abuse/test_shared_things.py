@@ -40,7 +40,7 @@ class TestDeepValues:
             assert answer.status_code in (201, 422)
             data = made.add(journal.encode_set("summary", {"x": deep()}, time=1.0)).data
             eve("PUT", f"/runs/{made.run}/journals/{made.name}?offset=0", content=data)
-            scene.world.state.metrics.catch_up()
+            scene.world.state.metrics.ingest_changed()
             assert [run["name"] for run in bob.json("GET", "/runs")["items"]] == ["deep"]
             assert bob("GET", f"/runs/{made.run}").status_code == 200
             assert bob("GET", "/runs/changes").status_code == 200
@@ -64,7 +64,7 @@ class TestDeepValues:
             for made in (wrong, right):
                 eve.json("POST", "/runs", json=made.header)
                 eve("PUT", f"/runs/{made.run}/journals/{made.name}?offset=0", content=made.data)
-            scene.world.state.metrics.catch_up()
+            scene.world.state.metrics.ingest_changed()
             found = {run["name"]: run["step"] for run in bob.json("GET", "/runs")["items"]}
             assert found["right"] == 1
 

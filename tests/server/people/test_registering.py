@@ -92,7 +92,7 @@ class TestRegistering:
             ({"name": "ada\n", "password": GOOD}, "name: 'ada\\n' is not a name for a person"),
             ({"name": "x" * 33, "password": GOOD}, "is not a name for a person"),
             ({"name": "root", "password": GOOD}, "name: 'root' is kept for the system; choose another name"),
-            ({"name": "ada", "password": "short"}, "password: this is too short; at least 8 characters would be right"),
+            ({"name": "ada", "password": "short"}, "password: this is too short; expected at least 8 characters"),
             ({"name": "ada"}, "password: this field is required"),
             ({"name": "ada", "password": GOOD, "is_admin": True}, "is_admin: unknown field of this request"),
             ({"name": "ada", "password": GOOD, "email": "a\nb"}, "email: control characters and lone surrogates"),

@@ -35,7 +35,7 @@ def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout
     if not key:
         raise ValueError("API Key not provided")
     if urlsplit(host).scheme not in ("http", "https") or not urlsplit(host).hostname:
-        raise ValueError(f"{host!r} is not the address of a server; http://127.0.0.1:8400 would be right")
+        raise ValueError(f"{host!r} is not the address of a server; expected http://127.0.0.1:8400")
     api = Api(HttpCarrier(host, key), Retry(timeout or PATIENCE_SECONDS, first_seconds=timeout or 0.0))
     try:
         me = api.get("/me")

@@ -119,7 +119,7 @@ def set_value(values: Mapping[str, Any], setting: str) -> dict[str, Any]:
     name, equals, text = setting.partition("=")
     parts = name.strip().split(".")
     if not equals or not all(parts):
-        raise InvalidSpec(f"{setting!r} is not a setting; nodes=4 or hyperparameters.lr=0.1 would be right")
+        raise InvalidSpec(f"{setting!r} is not a setting; expected nodes=4 or hyperparameters.lr=0.1")
     return _set(values, parts, parse_value(text), setting)
 
 

@@ -11,7 +11,7 @@ from danlu.launch.ranktable.faults import Chip, Fault, Item, Reader, Shape, scal
 
 STATUSES = ("completed", "initializing")
 VERSIONS = ("1.0", "1.2")
-_COMPLETED = '"completed" would be right'
+_COMPLETED = 'expected "completed"'
 
 
 def check(text: str, *, file_name: str = "hccl.json", chip: Chip | None = None) -> list[Fault]:
@@ -35,7 +35,7 @@ def shape_of(values: dict[str, Any]) -> Shape:
 def read_object(text: str, reader: Reader) -> dict[str, Any] | None:
     """Parse; None, and a fault, when it is not one JSON object."""
     if not text.strip():
-        reader.add("", text, "the file is empty; a rank table would be right")
+        reader.add("", text, "the file is empty; expected a rank table")
         return None
     repeated: list[str] = []
 
@@ -53,7 +53,7 @@ def read_object(text: str, reader: Reader) -> dict[str, Any] | None:
         reader.faults.append(Fault("", "unreadable", f"not JSON that can be read: {error}"))
         return None
     if not isinstance(values, dict):
-        reader.add("", values, "one JSON object would be right")
+        reader.add("", values, "expected one JSON object")
         return None
     for name in dict.fromkeys(repeated):
         reader.faults.append(Fault(name, "twice in one object", "readers differ in which one they take; keep one"))
@@ -64,7 +64,7 @@ def _check_table(reader: Reader, table: Item, chip: Chip | None) -> None:
     _check_status(reader, table)
     shape = shape_of(table.values)
     if shape is Shape.A:
-        version = reader.text(table, "version", '"1.0" would be right')
+        version = reader.text(table, "version", 'expected "1.0"')
         if version is not None and version not in VERSIONS:
             reader.add("version", version, _other_version(version))
         if version in VERSIONS:
@@ -86,10 +86,10 @@ def _check_status(reader: Reader, table: Item) -> None:
 
 def _other_version(version: str) -> str:
     if version == "1.1":
-        return "a table of processors and chips together, which is not checked here; 1.0 or 1.2 would be right"
+        return "a table of processors and chips together, which is not checked here; expected 1.0 or 1.2"
     if version == "2.0":
-        return "for Atlas 350, 850 and 950 only, which is not checked here; 1.0 or 1.2 would be right"
-    return "HCCL does not support this version; 1.0 or 1.2 would be right"
+        return "for Atlas 350, 850 and 950 only, which is not checked here; expected 1.0 or 1.2"
+    return "HCCL does not support this version; expected 1.0 or 1.2"
 
 
 def _check_scalars(reader: Reader, table: Item) -> None:

@@ -6,16 +6,16 @@ from danlu.launch.ranktable.faults import Chip, Item, Reader
 from danlu.launch.ranktable.rules import LARGEST_DEVICE_ID, counts_fault, ring_fault
 
 LONGEST_SERVER_ID = 63
-_SERVERS = "a list with one object for each server would be right"
-_DEVICES = "a list with one object for each device would be right"
+_SERVERS = "expected a list with one object for each server"
+_DEVICES = "expected a list with one object for each device"
 
 
 def check_versioned(reader: Reader, table: Item, *, version: str, chip: Chip | None) -> None:
     servers = reader.items(table, "server_list", _SERVERS)
-    count = reader.number(table, "server_count", f'"{len(servers)}" would be right', may_be_missing=True)
+    count = reader.number(table, "server_count", f'expected "{len(servers)}"', may_be_missing=True)
     listed = table.values.get("server_list")
     if count is not None and isinstance(listed, list) and listed and count != len(listed):
-        reader.add("server_count", str(count), f'server_list has {len(listed)}, "{len(listed)}" would be right')
+        reader.add("server_count", str(count), f'server_list has {len(listed)}; expected "{len(listed)}"')
     _check_server_ids(reader, servers)
     _check_host_ips(reader, servers)
     devices = [reader.items(server, "device", _DEVICES) for server in servers]
@@ -26,9 +26,9 @@ def check_versioned(reader: Reader, table: Item, *, version: str, chip: Chip | N
     _check_ips(reader, every, num_servers=len(servers))
     check_ranks(reader, every)
     for device in every:
-        port = reader.number(device, "device_port", "a port, 1 to 65535, would be right", may_be_missing=True)
+        port = reader.number(device, "device_port", "expected a port, 1 to 65535", may_be_missing=True)
         if port is not None and not 1 <= port <= 65535:
-            reader.add(device.at("device_port"), str(port), "a port, 1 to 65535, would be right")
+            reader.add(device.at("device_port"), str(port), "expected a port, 1 to 65535")
     if version == "1.2":
         _check_super_pods(reader, table, servers, devices)
 
@@ -36,7 +36,7 @@ def check_versioned(reader: Reader, table: Item, *, version: str, chip: Chip | N
 def check_ranks(reader: Reader, devices: list[Item]) -> None:
     """Every rank once, from 0 without a gap."""
     last = len(devices) - 1
-    right = f'each of "0" to "{last}" once would be right'
+    right = f'expected each of "0" to "{last}" once'
     found: dict[object, str] = {}
     for device in devices:
         rank = reader.number(device, "rank_id", right)
@@ -50,7 +50,7 @@ def check_ranks(reader: Reader, devices: list[Item]) -> None:
 def _check_server_ids(reader: Reader, servers: list[Item]) -> None:
     found: dict[object, str] = {}
     for server in servers:
-        right = "the server's own address or name would be right"
+        right = "expected the server's own address or name"
         name = reader.text(server, "server_id", right)
         if name is None:
             continue
@@ -58,7 +58,7 @@ def _check_server_ids(reader: Reader, servers: list[Item]) -> None:
             reader.add(server.at("server_id"), name, right)
             continue
         if len(name) > LONGEST_SERVER_ID:
-            reader.add(server.at("server_id"), name, f"at most {LONGEST_SERVER_ID} characters would be right")
+            reader.add(server.at("server_id"), name, f"expected at most {LONGEST_SERVER_ID} characters")
         reader.unique(found, name, server.at("server_id"), "each server is listed once, with all of its devices")
 
 
@@ -68,7 +68,7 @@ def _check_host_ips(reader: Reader, servers: list[Item]) -> None:
         if having and server not in having:
             reader.add_missing(server.at("host_ip"), f"{having[0].path} has one; give it for all servers or for none")
     for server in having:
-        text = reader.text(server, "host_ip", "an address would be right")
+        text = reader.text(server, "host_ip", "expected an address")
         if text is not None:
             reader.addresses(server, "host_ip", text)
 
@@ -77,11 +77,11 @@ def _check_device_ids(reader: Reader, server: Item, devices: list[Item], chip: C
     last = LARGEST_DEVICE_ID[chip]
     found: dict[object, str] = {}
     for device in devices:
-        number = reader.number(device, "device_id", f'the physical id, "0" to "{last}", would be right')
+        number = reader.number(device, "device_id", f'expected the physical id, "0" to "{last}"')
         if number is None:
             continue
         if number > last:
-            reader.add(device.at("device_id"), str(number), f'the physical id, "0" to "{last}", would be right')
+            reader.add(device.at("device_id"), str(number), f'expected the physical id, "0" to "{last}"')
         reader.unique(found, str(number), device.at("device_id"), "each device of a server is listed once")
     ids = [int(str(number)) for number in found]
     fault = ring_fault(ids, chip)
@@ -94,7 +94,7 @@ def _check_counts(reader: Reader, servers: list[Item], devices: list[list[Item]]
         if not inner:
             continue
         if devices[0] and len(inner) != len(devices[0]):
-            right = f"{servers[0].path} has {len(devices[0])}; the same number on each server would be right"
+            right = f"{servers[0].path} has {len(devices[0])}; expected the same number on each server"
             reader.add(server.at("device"), [None] * len(inner), right)
             return
         fault = counts_fault(len(inner), chip)
@@ -128,14 +128,14 @@ def _check_super_pods(reader: Reader, table: Item, servers: list[Item], devices:
     pod_ids: dict[object, str] = {}
     sizes: list[int] = []
     for pod in pods:
-        name = reader.text(pod, "super_pod_id", "a name of its own for each super pod would be right")
+        name = reader.text(pod, "super_pod_id", "expected a name of its own for each super pod")
         if name is not None:
             reader.unique(pod_ids, name, pod.at("super_pod_id"), "each super pod has its own")
         members = reader.items(pod, "server_list", _SERVERS)
         sizes.append(len(members))
         inside: dict[object, str] = {}
         for member in members:
-            server_id = reader.text(member, "server_id", "a server_id of server_list would be right")
+            server_id = reader.text(member, "server_id", "expected a server_id of server_list")
             if server_id is None:
                 continue
             if server_id not in by_id:
@@ -148,7 +148,7 @@ def _check_super_pods(reader: Reader, table: Item, servers: list[Item], devices:
                     reader.unique(inside, number, path, "each is unique inside its super pod")
     if sizes and min(sizes) != max(sizes):
         told = f"{' and '.join(str(size) for size in sizes[:4])} servers"
-        reader.add("super_pod_list", told, "the same number of servers in each super pod would be right")
+        reader.add("super_pod_list", told, "expected the same number of servers in each super pod")
     for server in servers:
         if pods and server.values.get("server_id") not in seen:
             reader.add(server.at("server_id"), server.values.get("server_id"), "no super pod lists this server")

@@ -53,6 +53,6 @@ def _number(instance: dict[str, Any]) -> int:
     if found is None:
         raise InvalidInput(
             f"pod_name {instance['pod_name']!r} does not end in a number after '-', which says the order of the "
-            f"ranks; job-0 would be right"
+            f"ranks; expected job-0"
         )
     return int(found[1])

@@ -37,7 +37,7 @@ class Fault(NamedTuple):
     """What is there, as JSON and cut to a readable length; `missing` when nothing is."""
 
     right: str
-    """What would be right."""
+    """What is expected, beginning with that word or with what is wrong."""
 
     def __str__(self) -> str:
         return f"{self.path or 'file'}: {self.value}; {self.right}"
@@ -73,7 +73,7 @@ class Reader:
         value = item.values[name]
         if not isinstance(value, str):
             wanted = f"{json.dumps(str(value))} in quotes" if _is_number(value) else "text in quotes"
-            self.add(item.at(name), value, f"every value must be a string: {wanted} would be right")
+            self.add(item.at(name), value, f"every value must be a string; expected {wanted}")
             return None
         return value
 
@@ -97,7 +97,7 @@ class Reader:
             return []
         for number, inner in enumerate(found):
             if not isinstance(inner, dict):
-                self.add(f"{item.at(name)}[{number}]", inner, "an object in braces would be right")
+                self.add(f"{item.at(name)}[{number}]", inner, "expected an object in braces")
         return [Item(f"{item.at(name)}[{k}]", inner) for k, inner in enumerate(found) if isinstance(inner, dict)]
 
     def addresses(self, item: Item, name: str, text: str) -> list[str]:

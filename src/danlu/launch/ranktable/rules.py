@@ -26,7 +26,7 @@ def chip_of(model: str | None) -> Chip | None:
 def counts_fault(count: int, chip: Chip | None) -> str | None:
     """What is wrong with so many devices on a server. Tables of newer chips may hold any number up to 16."""
     if chip is Chip.ASCEND_910 and count not in COUNTS:
-        return "1, 2, 4 or 8 devices on each server would be right"
+        return "expected 1, 2, 4 or 8 devices on each server"
     return None
 
 

@@ -137,7 +137,7 @@ def host_and_command(words: list[str]) -> tuple[str, str]:
     if command[:1] == ["--"]:
         command.pop(0)
     if not command:
-        raise ValueError("danlu-rsh HOST COMMAND... would be right; there is no terminal to open")
+        raise ValueError("expected danlu-rsh HOST COMMAND...; there is no terminal to open")
     return host.rpartition("@")[2], " ".join(command)
 
 

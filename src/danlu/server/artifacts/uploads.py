@@ -42,7 +42,7 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
     """Begin an upload, or take up the one of that id. One that is whole is answered with its version."""
     if not is_artifact_id(body.artifact):
         told = (
-            f"{body.artifact[:60]!r} is not the id of an upload; art- and 26 characters of a-z and 2-7 would be right"
+            f"{body.artifact[:60]!r} is not the id of an upload; expected art- and 26 characters of a-z and 2-7"
         )
         raise bad_field("artifact", told)
     name = _name_in("name", body.name)

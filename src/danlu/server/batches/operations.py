@@ -83,7 +83,7 @@ def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:
     except ValueError as error:
         raise InvalidInput(f"the batch cannot be read: {error}") from error
     if len(files) > MAX_BATCH_FILES:
-        raise TooLarge(f"{len(files)} files are too many for a batch; up to {MAX_BATCH_FILES} would be right")
+        raise TooLarge(f"{len(files)} files are too many for a batch; expected up to {MAX_BATCH_FILES}")
     size = sum(file.size for file in files)
     if size != len(rest):
         raise InvalidInput(f"the batch's files have {size} bytes by its header, and {len(rest)} came")

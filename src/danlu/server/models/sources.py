@@ -159,7 +159,7 @@ def _inside(folder: str) -> str:
     try:
         check_key(inner, allow_folder=True)
     except ValueError as error:
-        raise bad_field("folder", f"{error}; a folder of the job's output would be right, such as model") from error
+        raise bad_field("folder", f"{error}; expected a folder of the job's output, such as model") from error
     return f"{inner}/" if inner else ""
 
 

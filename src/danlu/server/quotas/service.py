@@ -61,15 +61,15 @@ def _amounts(field: str, given: Amounts) -> dict[str, float]:
 def _amount(field: str, resource: str, value: float | str) -> float:
     if not _RESOURCE.fullmatch(resource) or resource == CPU:
         raise bad_field(
-            field, f"{resource!r} is not a resource; a device type such as npu, or cpus or memory would be right"
+            field, f"{resource!r} is not a resource; expected a device type such as npu, or cpus or memory"
         )
     try:
         amount = float(parse_size(value)) if resource == MEMORY else float(value)
     except ValueError:
         right = "a size such as 64GB" if resource == MEMORY else "a number"
-        raise bad_field(field, f"{value!r} is no amount; {right} would be right") from None
+        raise bad_field(field, f"{value!r} is no amount; expected {right}") from None
     if not math.isfinite(amount) or not 0 <= amount <= MAX_AMOUNT:
-        raise bad_field(field, f"{value!r} is no amount; 0 or more would be right")
+        raise bad_field(field, f"{value!r} is no amount; expected 0 or more")
     if resource not in (CPUS, MEMORY) and amount != int(amount):
         raise bad_field(field, f"{value!r} is not a whole number of devices")
     return amount

@@ -144,6 +144,12 @@ def touch_user(session: Session, user_id: int, at: datetime) -> None:
     session.execute(update(UserRow).where(UserRow.id == user_id).values(signed_in_at=at))
 
 
+def has_session(session: Session, user_id: int, prefix: str) -> bool:
+    """Whether a user has a session whose digest starts with this."""
+    query = select(SessionRow.digest).where(SessionRow.user_id == user_id, SessionRow.digest.startswith(prefix))
+    return session.scalar(query) is not None
+
+
 def add_session(session: Session, user_id: int, *, digest: str, csrf: str, expires_at: datetime) -> None:
     session.add(SessionRow(digest=digest, user_id=user_id, csrf=csrf, expires_at=expires_at))
 

@@ -27,7 +27,7 @@ export function FlavorDialog(props: { flavor: Flavor | undefined; onClose: () =>
       say(flavor ? texts.changed(name) : texts.added(name));
       props.onClose();
     };
-    // what is no number goes as it is: the server says what would be right
+    // what is no number goes as it is: the server says what it expects
     const shared = {
       device: text("device"),
       price_per_hour: text("price_per_hour"),
