@@ -41,9 +41,7 @@ from danlu.wire.artifacts import (
 def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifact) -> ArtifactUploadOut:
     """Begin an upload, or take up the one of that id. One that is whole is answered with its version."""
     if not is_artifact_id(body.artifact):
-        told = (
-            f"{body.artifact[:60]!r} is not the id of an upload; expected art- and 26 characters of a-z and 2-7"
-        )
+        told = f"{body.artifact[:60]!r} is not the id of an upload; expected art- and 26 characters of a-z and 2-7"
         raise bad_field("artifact", told)
     name = _name_in("name", body.name)
     known = artifacts.get_version(session, body.artifact)
