@@ -20,6 +20,7 @@ BESIDE_REQUESTS: dict[str, str] = {
     "server/jobs/followed.py": "one look serves all who follow jobs",
     "server/runs/followed.py": "one look serves all who follow runs",
     "server/logs/tails.py": "one look serves all who follow a log",
+    "server/logs/stored.py": "none is open while a reader waits",
     "server/main.py": "starts the server",
     "server/cleaner.py": "a thread of its own",
     "server/runs/ingestion.py": "a thread of its own",

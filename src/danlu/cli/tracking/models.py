@@ -73,9 +73,7 @@ def register(
     job: Optional[str] = typer.Option(None, help="From the output of this job."),
     artifact: Optional[str] = typer.Option(None, help="From this artifact: an id, or name:3."),
     path: Optional[str] = typer.Option(None, help="From this path: store://bucket/folder/, or an object."),
-    folder: Optional[str] = typer.Option(
-        None, help="Part of the job's output; default: model/ if it exists, else all."
-    ),
+    folder: Optional[str] = typer.Option(None, help="Part of the job's output; default: model/ if it exists."),
     run: Optional[str] = typer.Option(None, help="Use metrics and hyperparameters of this run."),
     copy: Optional[bool] = typer.Option(
         None, "--copy/--no-copy", help="Whether to copy the files; default: yes, except for artifacts."

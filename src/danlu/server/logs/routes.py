@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from datetime import datetime, timezone
-from functools import partial
 from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.auth import rights
-from danlu.server import sse
 from danlu.server.identity import CurrentUser
-from danlu.server.logs import service
 from danlu.server.logs.operations import locate, read_raw
-from danlu.server.logs.pattern import Pattern, compile_pattern
-from danlu.server.logs.reading import RankLog
-from danlu.server.logs.service import LogPlace, LogQuery
+from danlu.server.logs.pattern import compile_pattern
+from danlu.server.logs.service import LogQuery
+from danlu.server.logs.stored import tell_stored
 from danlu.server.logs.tails import FollowedLogs
 from danlu.server.openapi import BYTES, EVENTS
 from danlu.server.state import State
@@ -26,7 +22,6 @@ from danlu.server.streams.hub import Hub, Streams
 from danlu.server.streams.response import Stream
 from danlu.store.logs.index import READ_BYTES
 from danlu.store.logs.segments import SEGMENT_BYTES
-from danlu.wire.logs import LogEnd
 
 router = APIRouter(prefix="/jobs", tags=["logs"])
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
@@ -86,30 +81,6 @@ def lines(
     def tell(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
         if follow:
             return hub.board(FollowedLogs).tell(hub, follower, place, pattern)
-        return _to_the_end(hub, follower, place, pattern)
+        return tell_stored(hub, follower, place, pattern)
 
     return Stream(streams, who, tell)
-
-
-async def _to_the_end(
-    hub: Hub, follower: Follower, place: LogPlace, pattern: Optional[Pattern]
-) -> AsyncGenerator[bytes, None]:
-    """What is stored now, at the reader's pace, a piece of each rank in turn."""
-    look = partial(hub.read, follower, hub.state.database.read, service.status, place.key)
-    if (found := await look()) is None:
-        return
-    project_id = found.project_id
-    follower.may_go_on = lambda who: rights.can_see_project(who, project_id)
-    offsets = dict(place.offsets)
-    while offsets and not follower.is_ended:
-        for rank, offset in list(offsets.items()):
-            log = RankLog(hub.state.logs, place.key, rank)
-            text, event = await hub.read(follower, log.next_event, offset, pattern=pattern)
-            if text is None:
-                del offsets[rank]
-                continue
-            offsets[rank] = text.next_offset
-            if event:
-                yield event
-    if (found := await look()) is not None:  # deleted: who asks again hears that it is not there
-        yield sse.event("end", LogEnd(attempt=place.key.attempt, state=found.job_state))
