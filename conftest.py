@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
 
 # how long an example takes says more of what else runs on the machine than of the code
 settings.register_profile("danlu", deadline=None)
 settings.load_profile("danlu")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests press Ctrl-C
 
 LONG_FIRST = ("test_histories.py", "test_schemathesis.py", "e2e", "comm", "web", "faults", "security")
 """Files and folders. What takes long comes first: else one worker is left with it, and the others have nothing."""

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,11 +90,11 @@ class TestFiles:
         assert run(starter, "ls -A /run") == ""
 
     def test_temporary_folders_are_its_own(self, starter: Starter, tmp_path: Path) -> None:
-        log = run(
-            starter, "ls -A /tmp /var/tmp /dev/shm; touch /tmp/a /var/tmp/b /dev/shm/c && echo fine; echo $TMPDIR"
-        )
+        name = f"danlu-{uuid.uuid4()}"
+        made = [f"/tmp/{name}", f"/var/tmp/{name}", f"/dev/shm/{name}"]
+        log = run(starter, f"ls -A /tmp /var/tmp /dev/shm; touch {' '.join(made)} && echo fine; echo $TMPDIR")
         assert log.endswith("fine\n/tmp\n")
-        assert not Path("/tmp/a").exists()
+        assert not any(Path(path).exists() for path in made)
 
     def test_files_of_root_are_closed(self, starter: Starter, engine: LocalEngine) -> None:
         if os.geteuid() != 0:
