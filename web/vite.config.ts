@@ -27,5 +27,9 @@ export default defineConfig({
   worker: { format: "es" }, // its libraries load when they are needed
   // `npm run dev` beside a running `danlu up`
   server: { proxy: { "/api": SERVER, "/signin/oidc": SERVER, "/signin/cli": SERVER } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    testTimeout: 60_000, // a slow machine is not a fault
+  },
 });
