@@ -43,7 +43,7 @@ def test_every_finding_that_is_not_good_says_what_to_do(offline: Danlu, tmp_path
 class TestFolder:
     def test_says_which_folder_was_looked_at_and_how_to_name_another(self, tmp_path: Path) -> None:
         found = checks.check_folder(tmp_path, is_named=False)
-        assert found.text == f"no server has put anything into {tmp_path} yet"
+        assert found.text == f"{tmp_path} has no server data yet"
         assert "--data-dir FOLDER" in found.remedy
         (tmp_path / "server").mkdir()
         told = f"a server's data is in {tmp_path}"
@@ -62,7 +62,7 @@ def test_a_wrong_key(danlu: Danlu, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("DANLU_API_KEY", "wrong")
     said = danlu("doctor", "--data-dir", str(tmp_path))
     assert said.code == 1
-    assert "bad      key       the server does not accept the key from the environment" in said.out
+    assert "bad      key       the server rejects the key from the environment" in said.out
     assert "what to do: danlu login makes a new one" in said.out
 
 
@@ -128,7 +128,7 @@ def test_something_else_at_the_address(stranger: str) -> None:
         Finding(
             "server",
             Level.BAD,
-            f"something that is not Danlu answers at {stranger}",
-            "choose another: danlu up --port PORT, and DANLU_URL",
+            f"the server is not a Danlu server: {stranger}",
+            "use another port: danlu up --port PORT, and set DANLU_URL",
         )
     ]

@@ -81,7 +81,7 @@ class TestRun:
         _, told = running.communicate()
         job = client.jobs.get("left-alone")
         assert running.returncode == 101
-        assert f"detached: {job.id} goes on. Follow it again: danlu logs -f {job.id}" in told
+        assert f"detached: {job.id} keeps running. Follow it: danlu logs -f {job.id}" in told
         assert "Traceback" not in told
         assert job.state is JobState.RUNNING
         job.stop()
@@ -102,8 +102,7 @@ class TestSubmit:
         said = danlu("submit", job_file(alone, "name: a\ncommand: b\nnodse: 2\nresources:\n  device: '!'\n"))
         assert said.code == 1
         assert said.err.splitlines() == [
-            "danlu: job.yml:5:3: resources.device: '!' is not a device; write TYPE[:MODEL][:COUNT], "
-            "for example gpu:2 or npu:910b:8",
+            "danlu: job.yml:5:3: resources.device: expected TYPE[:MODEL][:COUNT], such as gpu:2 or npu:910b:8, got '!'",
             "danlu: job.yml:3:1: nodse: unknown field of a job; did you mean 'nodes'?",
         ]
 
@@ -118,7 +117,7 @@ class TestSubmit:
 def test_templates_are_kept_and_become_job_files(danlu: Danlu, alone: Path) -> None:
     job_file(alone, "nodes: 2\nresources: {device: cpu:1}\ncommand: echo hi\n")
     saved = danlu("templates", "save", "pair", "job.yml", "--set", "tags.team=vision", "--share")
-    assert (saved.code, "is kept in project default" in saved.err) == (0, True)
+    assert (saved.code, "is saved in project default" in saved.err) == (0, True)
     assert danlu("templates", "ls").out.splitlines()[1].split()[1:5] == ["pair", "default", "admin", "yes"]
     (alone / "again.yml").write_text("name: again\n" + danlu("templates", "show", "pair").out)
     assert sorted(danlu("submit", "again.yml").out.splitlines()) == ["0 | hi", "1 | hi"]
@@ -142,7 +141,7 @@ class TestPlan:
 
     def test_a_rank_that_there_is_not(self, danlu: Danlu, alone: Path) -> None:
         said = danlu("plan", job_file(alone, self.FILE), "--rank", "2")
-        assert (said.code, said.err) == (1, "danlu: there is no rank 2: the job has ranks 0 to 1\n")
+        assert (said.code, said.err) == (1, "danlu: expected a rank from 0 to 1\n")
 
     def test_json_is_the_wire(self, danlu: Danlu, alone: Path) -> None:
         plan = PlanOut.model_validate_json(danlu("plan", job_file(alone, self.FILE), "--json").out)
@@ -191,7 +190,7 @@ class TestLook:
         assert [row.split()[:3] for row in rows[1:]] == [[failed, "broken-one", "failed"]]
         found = json.loads(danlu("ps", "--state", "failed", "--name", "broken-one", "--json").out)
         assert [JobSummary.model_validate(row).id for row in found] == [failed]
-        assert danlu("ps", "--tag", "t=nothing").out == "no jobs that are not over; danlu ps -a shows all\n"
+        assert danlu("ps", "--tag", "t=nothing").out == "no active jobs; danlu ps -a shows all\n"
 
     def test_logs_of_ranks_as_text_and_as_json(self, danlu: Danlu, failed: str) -> None:
         assert danlu("logs", failed, "--rank", "1").out == "line of 1\nbroken\n"
@@ -258,7 +257,7 @@ class TestEnd:
         assert danlu("wait", first.id).code == 103
         assert danlu("start", first.id).code == 0
         assert danlu("wait", first.id, "--json").code == 0
-        assert danlu("rm", first.id).out == f"forgot {first.id}\n"
+        assert danlu("rm", first.id).out == f"deleted {first.id}\n"
         said = danlu("rm", first.id)
         assert said.code == 1
         assert said.err == f"danlu: no job '{first.id}'; `danlu ps -a` lists them\n"
@@ -267,7 +266,7 @@ class TestEnd:
         over = client.jobs.submit(name="over-before", command="true").wait()
         runs = client.jobs.submit(name="still-runs", command=["sleep", "3600"])
         said = danlu("stop", over.id, "still-runs", "nope")
-        assert (said.code, said.out) == (1, f"{over.id} is already over: succeeded\nstopping {runs.id}\n")
+        assert (said.code, said.out) == (1, f"{over.id} has already ended: succeeded\nstopping {runs.id}\n")
         assert said.err.startswith("danlu: no job named 'nope'")
         assert said.err.count("nope") == 1
         assert runs.wait().state is JobState.STOPPED
@@ -280,7 +279,7 @@ class TestEnd:
         _until(job, JobState.RUNNING)
         refused = danlu("rm", job.id)
         assert refused.err == f"danlu: {job.id} is running; stop it first: danlu stop {job.id}\n"
-        back = f"`danlu resume {job.id}` puts it back in the queue"
+        back = f"`danlu resume {job.id}` queues it again"
         assert danlu("pause", job.id).out == f"pausing {job.id}: its processes have 5s to end; {back}\n"
         _until(job, JobState.PAUSED)
         assert danlu("pause", job.id).out == f"{job.id} is paused already; {back}\n"

@@ -60,16 +60,16 @@ class TestModels:
         ("words", "told"),
         [
             (("register", "cli-x"), "give one of job, artifact or path; given: none"),
-            (("register", "cli-x:3", "--path", "main/a/"), "the server gives the number; leave it out"),
-            (("register", "two words", "--path", "main/a/"), "'two words' cannot be the name of a model"),
+            (("register", "cli-x:3", "--path", "main/a/"), "the server assigns the number; leave it out"),
+            (("register", "two words", "--path", "main/a/"), "expected a model name of up to 100 letters"),
             (
                 ("register", "cli-x", "--path", "main/nothing-there/"),
                 "nothing is stored at store://main/nothing-there/",
             ),
-            (("register", "cli-x", "--path", "main/a/", "-m", "acc=good"), "'good' is no number"),
-            (("register", "cli-x", "--path", "main/a/", "-e", "A"), "write it as name=value"),
+            (("register", "cli-x", "--path", "main/a/", "-m", "acc=good"), "expected a number, got 'good'"),
+            (("register", "cli-x", "--path", "main/a/", "-e", "A"), "expected name=value"),
             (("show", "nothing"), "no model 'nothing'; `danlu models list` shows yours"),
-            (("show", "nothing:?"), "a version is a number, latest or an alias, such as nothing:3"),
+            (("show", "nothing:?"), "expected a number, latest or an alias as version, such as nothing:3"),
             (("compare", "nothing", "1"), "no model 'nothing'"),
         ],
     )

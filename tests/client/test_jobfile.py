@@ -89,7 +89,7 @@ class TestExplained:
             "job.yml:4:3",
             "job.yml:6:3",
         ]
-        assert "'/etc/x' is a system folder" in lines[3]
+        assert "got the system folder '/etc/x'" in lines[3]
 
 
 class TestSet:
@@ -113,7 +113,7 @@ class TestSet:
 
     @pytest.mark.parametrize("setting", ["nodes", "=4", "a..b=1", ".a=1"])
     def test_another_form_is_refused(self, setting: str) -> None:
-        with pytest.raises(InvalidSpec, match="is not a setting; nodes=4"):
+        with pytest.raises(InvalidSpec, match="is not a setting; expected nodes=4"):
             set_value({}, setting)
 
     def test_a_field_below_a_value_is_refused(self) -> None:

@@ -58,7 +58,7 @@ class TestUpload:
     def test_what_is_not_there_is_refused(self, client: Client, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="there is no file or folder"):
             client.store.upload(tmp_path / "gone", "main/x")
-        with pytest.raises(InvalidInput, match="is not a bucket name"):
+        with pytest.raises(InvalidInput, match="expected a bucket name of 3 to 63"):
             client.store.upload(write(tmp_path, a="") / "a", "Bad_Bucket/x")
         with pytest.raises(NotFound):
             client.store.upload(tmp_path / "a", "no-such-bucket/x")

@@ -70,7 +70,7 @@ class TestStore:
         big = tmp_path / "big"
         big.write_bytes(bytes(8 << 20))
         with hurt.start().client() as client:
-            with pytest.raises(StorageFull, match="no room for store://main/big"):
+            with pytest.raises(StorageFull, match="the store's disk is full: store://main/big was not stored"):
                 client.store.upload(big, "main/big")
             assert list(client.store.list("main/")) == []
             assert disk.free_bytes() > 3 << 20, [*disk.path.rglob("*")]
@@ -84,7 +84,7 @@ class TestStore:
         moved: list[int] = []
         with hurt.start().client() as client:
             disk.fill(leave_bytes=8 << 20)
-            with pytest.raises(StorageFull, match="no room for the upload"):
+            with pytest.raises(StorageFull, match="the store's disk is full"):
                 client.store.upload(big, "main/big")
             assert not client.store.exists("main/big")
             disk.empty()
@@ -107,7 +107,7 @@ class TestDatabase:
                 wait_until(lambda job=job: job.refresh().state is JobState.RUNNING)  # type: ignore[misc]
             disk.fill()
             acknowledged = []
-            with pytest.raises(StorageFull, match="make room"):  # noqa: PT012  some fit into pages that are there
+            with pytest.raises(StorageFull, match="free space"):  # noqa: PT012  some fit into pages that are there
                 for number in range(500):
                     acknowledged.append(client.jobs.submit(name=f"late-{number}", command="echo late").id)
             # what was stored can be read
@@ -139,10 +139,10 @@ class TestDatabase:
         disk.fill()
         with hurt.start().client() as client:
             assert client.jobs.get(job.id).name == "before"
-            with pytest.raises(StorageFull, match="make room"):
+            with pytest.raises(StorageFull, match="free space"):
                 client.jobs.submit(name="late", command="true", env={"LONG": "x" * 100_000})
             hurt.let_go(job.id)
-            wait_until(lambda: "make room" in hurt.said())
+            wait_until(lambda: "free space" in hurt.said())
             disk.empty()
             assert client.jobs.get(job.id).wait().state is JobState.SUCCEEDED
             assert client.jobs.submit(name="after", command="true").wait().state is JobState.SUCCEEDED

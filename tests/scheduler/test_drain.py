@@ -136,7 +136,7 @@ class TestOverHttp:
 
     def test_what_is_wrong_is_named(self, api: Api) -> None:
         for body, told in (
-            ({}, "missing"),
+            ({}, "required"),
             ({"reason": " "}, "says nothing"),
             ({"reason": "x" * 301}, "at most 300 characters"),
         ):

@@ -205,7 +205,7 @@ class TestSeeing:
     @pytest.mark.parametrize(
         ("query", "status", "told"),
         [
-            ({"node": "nonsense"}, 422, "'nonsense' is not a node; one of run, artifact, job"),
+            ({"node": "nonsense"}, 422, "expected KIND:ID with one of run, artifact, job"),
             ({"node": "job:train-000000000000000001"}, 404, "nothing is known of the data flow of"),
             ({"node": "job:nobody"}, 404, "no job named 'nobody'"),
             ({"node": "job:x", "depth": 0}, 422, "depth"),

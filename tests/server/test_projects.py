@@ -54,8 +54,8 @@ class TestMaking:
     @pytest.mark.parametrize(
         ("body", "status", "problem"),
         [
-            ({"name": "Vision"}, 422, "name: 'Vision' is not a name for a project; up to 63 small letters"),
-            ({"name": "../x"}, 422, "name: '../x' is not a name for a project"),
+            ({"name": "Vision"}, 422, "name: expected a project name of up to 63 lower-case letters"),
+            ({"name": "../x"}, 422, "name: expected a project name"),
             ({"name": "default"}, 409, "a project cannot be called so: 'default' is taken; choose another name"),
             ({"name": "a", "owner": "nobody"}, 404, "no active user 'nobody'; names are written as in `danlu whoami`"),
             ({"name": "a", "colour": "red"}, 422, "colour: unknown field of this request"),

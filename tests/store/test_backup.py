@@ -122,7 +122,7 @@ def test_rows_are_not_mixed_with_others(make_database: MakeDatabase) -> None:
     old, new = make_database("sqlite"), make_database("postgresql")
     fill(old)
     new.write(people.add_project, "mine")
-    with pytest.raises(Conflict, match="the database has rows in 'projects' already; give an empty one"):
+    with pytest.raises(Conflict, match="expected an empty database, got one with rows in 'projects'"):
         copy_rows(old, new, facts={}, moved_to="x")
 
 
@@ -133,7 +133,7 @@ class TestBackup:
         with databases.open() as database:
             with database.engine.begin() as connection:
                 connection.execute(text("CREATE TABLE of_tomorrow (id INTEGER PRIMARY KEY)"))
-            with pytest.raises(InvalidInput, match="does not know the table 'of_tomorrow'; use a newer one"):
+            with pytest.raises(InvalidInput, match="does not know the table 'of_tomorrow'; use a newer version"):
                 write_backup(database, stores, tmp_path / "b.zip", now=NOW)
         assert not (tmp_path / "b.zip").exists()
 
@@ -199,7 +199,7 @@ class TestBackup:
 
     def test_what_is_no_backup_is_told(self, tmp_path: Path) -> None:
         (tmp_path / "x.zip").write_bytes(b"PK not a zip")
-        with pytest.raises(InvalidInput, match=r"x\.zip is not a backup, or not a whole one"):
+        with pytest.raises(InvalidInput, match=r"x\.zip is not a complete backup"):
             read_manifest(tmp_path / "x.zip")
 
 

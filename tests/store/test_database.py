@@ -147,7 +147,7 @@ class TestTwoProcesses:
                 connection.execute(text(hurry))
                 connection.commit()
             told = "database is locked" if impatient.is_sqlite else "canceling statement due to lock timeout"
-            with pytest.raises(Unavailable, match=f"the database does not answer: {told}; try again"):
+            with pytest.raises(Unavailable, match=f"the database is unavailable: {told}; try again"):
                 impatient.write(people.add_project, "refused")
             impatient.close()
             holder.stdin.write("\n")

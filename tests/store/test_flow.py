@@ -188,5 +188,5 @@ class TestNames:
 
     @pytest.mark.parametrize("text", ["", "job", "job:", "train-1", "pod:x"])
     def test_others_are_refused_with_what_would_be_right(self, text: str) -> None:
-        with pytest.raises(ValueError, match="is not a node; one of run, artifact, job"):
+        with pytest.raises(ValueError, match="expected KIND:ID with one of run, artifact, job"):
             NodeRef.parse(text)

@@ -69,7 +69,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Access": {
         "login": Command("danlu.cli.people.login:login", "Sign in and store an API key."),
         "logout": Command("danlu.cli.people.login:logout", "Delete the stored API key, here and on the server."),
-        "whoami": Command("danlu.cli.people.login:whoami", "Show your user name and server."),
+        "whoami": Command("danlu.cli.people.login:whoami", "Show your user name and server; inside a job, the job."),
         "passwd": Command("danlu.cli.people.login:passwd", "Change your password."),
         "register": Command("danlu.cli.people.register:register", "Request an account."),
         "quota": Command("danlu.cli.people.quota:app", "Show and set quotas of projects and users."),

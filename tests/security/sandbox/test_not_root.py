@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +60,19 @@ print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def found() -> Iterator[dict[str, Any]]:
     """What all attacks came to, tried by one process of another user."""
     if os.geteuid() != 0:
         pytest.skip("needs to be root, to become somebody who is not")
-    folder = tmp_path_factory.mktemp("not-root")
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        yield _attack(Path(folder))
+
+
+def _attack(folder: Path) -> dict[str, Any]:
+    folder.chmod(0o755)
     place = folder / "data"
     place.mkdir()
     os.chown(place, UID, UID)
-    for parent in (folder, *folder.parents[:-2]):
-        parent.chmod(parent.stat().st_mode | 0o055)
     (folder / "attacks.py").write_text(ATTACKS)
     argv = [sys.executable, str(folder / "attacks.py"), str(place), str(Path(__file__).parents[3])]
     done = subprocess.run(as_another_user(argv, folder), capture_output=True, text=True, check=False, cwd="/")
