@@ -38,4 +38,4 @@ def test_from_upload_to_delete(danlu: Danlu, tmp_path: Path) -> None:
     assert "deleted 1 version" in danlu("artifacts", "delete", "cli/model:1").out
     assert "deleted 1 version" in danlu("artifacts", "delete", "cli/model", "--all").out
     assert "no artifact 'cli/model'" in danlu("artifacts", "show", "cli/model").err
-    assert "nothing to upload" in danlu("artifacts", "upload", "cli/none").err
+    assert "expected files, folders or a --reference, got none" in danlu("artifacts", "upload", "cli/none").err

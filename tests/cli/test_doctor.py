@@ -46,9 +46,11 @@ class TestFolder:
         assert found.text == f"{tmp_path} has no server data yet"
         assert "--data-dir FOLDER" in found.remedy
         (tmp_path / "server").mkdir()
-        told = f"a server's data is in {tmp_path}"
+        told = f"data folder of a server: {tmp_path}"
         assert checks.check_folder(tmp_path, is_named=True).text == told
-        assert checks.check_folder(tmp_path, is_named=False).text.startswith(f"{told}; danlu doctor --data-dir FOLDER")
+        assert checks.check_folder(tmp_path, is_named=False).text.startswith(
+            f"{told}; check another one with danlu doctor --data-dir FOLDER"
+        )
 
     def test_is_found_as_the_server_finds_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv("DANLU_SERVER_DATA_DIR", raising=False)
@@ -63,7 +65,7 @@ def test_a_wrong_key(danlu: Danlu, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     said = danlu("doctor", "--data-dir", str(tmp_path))
     assert said.code == 1
     assert "bad      key       the server rejects the key from the environment" in said.out
-    assert "what to do: danlu login makes a new one" in said.out
+    assert "what to do: create a new one with danlu login" in said.out
 
 
 def test_a_broken_database(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_from_a_price_to_the_cost_of_a_job(danlu: Danlu, client: Client, alone: 
     assert Decimal(job["cost"]) > 0
     shown = danlu("show", "priced").out
     assert "  flavor     small\n" in shown
-    assert "  framework  own (the own Python of the node)\n" in shown
+    assert "  framework  own (the node's own Python)\n" in shown
     assert ", ¥3600.00/h\n" in shown
     assert "COST" in danlu("ps", "-a").out.splitlines()[0]
 
@@ -85,7 +85,7 @@ def test_the_same_from_python(client: Client) -> None:
         client.jobs.plan(name="a", command="x", flavor="npu-1", resources={"device": "cpu:2"})
     framework = client.frameworks.add("torch", env={"A": 1}, launch=["ddp"])
     assert (framework.env, [str(mode) for mode in framework.launch]) == ({"A": "1"}, ["ddp"])
-    with pytest.raises(InvalidSpec, match="it suits ddp"):
+    with pytest.raises(InvalidSpec, match="supports ddp, got 'plain'"):
         client.jobs.plan(name="a", command="x", framework="torch")
     with pytest.raises(NotFound, match="no framework 'tensorflow'"):
         client.frameworks.get("tensorflow")

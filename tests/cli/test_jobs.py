@@ -229,7 +229,7 @@ class TestLook:
 
     def test_what_a_job_uses(self, danlu: Danlu, client: Client, server: RunningServer) -> None:
         job = client.jobs.submit(name="uses", command=HOLD, resources={"memory": "1GiB"})
-        assert "not been started yet" in danlu("top", job.id).out or job.refresh().details.attempt == 1
+        assert "has not started" in danlu("top", job.id).out or job.refresh().details.attempt == 1
         wait_until(lambda: num_looks(server.data_dir / "work" / job.id / "1/0"))
         server.let_go(job.id)
         job.wait()
@@ -270,7 +270,7 @@ class TestEnd:
         assert said.err.startswith("danlu: no job named 'nope'")
         assert said.err.count("nope") == 1
         assert runs.wait().state is JobState.STOPPED
-        assert danlu("stop", runs.id).out == f"{runs.id} is already over: stopped\n"
+        assert danlu("stop", runs.id).out == f"{runs.id} has already ended: stopped\n"
 
     def test_pause_and_resume_say_what_was_asked_for(
         self, danlu: Danlu, process: Callable[..., subprocess.Popen[str]], client: Client
@@ -282,11 +282,11 @@ class TestEnd:
         back = f"`danlu resume {job.id}` queues it again"
         assert danlu("pause", job.id).out == f"pausing {job.id}: its processes have 5s to end; {back}\n"
         _until(job, JobState.PAUSED)
-        assert danlu("pause", job.id).out == f"{job.id} is paused already; {back}\n"
+        assert danlu("pause", job.id).out == f"{job.id} is already paused; {back}\n"
         waiting = process("wait", job.id)
         assert waiting.stderr is not None
         assert waiting.stderr.readline() == (
-            f"{job.id} is paused, and not over: danlu resume {job.id}   End it: danlu stop {job.id}\n"
+            f"{job.id} is paused. Resume it: danlu resume {job.id}   Stop it: danlu stop {job.id}\n"
         )
         assert danlu("resume", job.id).out == f"resuming {job.id}: it goes back to the queue\n"
         waiting.communicate()

@@ -132,20 +132,20 @@ def test_an_invitation_is_made_listed_accepted_and_the_default_project_stays(
     with server.client() as admin:
         for project in ("home", "lab"):
             admin.projects.make(project)
-        invited = admin.people.invite("grace", project="home")
+        invited = admin.people.invite("hopper", project="home")
     assert (
-        "if there is a grace, they are invited to lab as viewer"
-        in danlu("projects", "invite", "lab", "grace", "--role", "viewer").out
+        "if there is a hopper, they are invited to lab as viewer"
+        in danlu("projects", "invite", "lab", "hopper", "--role", "viewer").out
     )
     assert "if there is a nobody-such, they are" in danlu("projects", "invite", "lab", "nobody-such").out
     asked = parsed(danlu("projects", "invitations", "lab", "--json"))
-    assert {one["user"] for one in asked} == {"grace", "nobody-such"}
+    assert {one["user"] for one in asked} == {"hopper", "nobody-such"}
     assert danlu("projects", "withdraw", "lab", "nobody-such").out == "nobody-such is not invited to lab any more\n"
 
     monkeypatch.delenv("DANLU_API_KEY")
     assert danlu("login", invited.url).code == 0
     listed = danlu("projects", "invitations").out.splitlines()
-    assert [line.split()[:4] for line in listed[1:]] == [["lab", "grace", "viewer", "admin"]]
+    assert [line.split()[:4] for line in listed[1:]] == [["lab", "hopper", "viewer", "admin"]]
     assert danlu("projects", "accept", "lab").out.startswith("you are viewer of lab;")
     again = danlu("projects", "accept", "lab")
     assert (again.code, again.err.partition(";")[0]) == (1, "danlu: you are not invited to 'lab'")

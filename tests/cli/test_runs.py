@@ -64,7 +64,7 @@ class TestRuns:
         assert danlu("runs", "export", small.run, "points.csv").out == "points.csv\n"
         assert len((alone / "points.csv").read_text().splitlines()) == 41
         assert danlu("runs", "mv", small.run, "cli/old", "--name", "cli-old").out.split()[1:] == ["cli/old", "cli-old"]
-        assert danlu("runs", "rm", small.run).out.endswith("in the bin\n")
+        assert danlu("runs", "rm", small.run).out.endswith("in the trash\n")
         assert small.run not in danlu("runs", "ls", "-f", "cli").out
         assert danlu("runs", "restore", small.run).code == 0
         assert client.runs.get("cli-old").details.folder == "cli/old"

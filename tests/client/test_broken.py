@@ -295,6 +295,6 @@ class TestDownload:
     ) -> None:
         entry = {"key": "a/../../evil", "size": 1, "modified_at": "2026-01-01T00:00:00Z"}
         peer.answers_json({"objects": [entry], "folders": []})
-        with pytest.raises(Exception, match="'..' is not allowed in a path"):
+        with pytest.raises(Exception, match=r"'..' is not allowed in a path"):
             client.store.download("main/a/", tmp_path / "here")
         assert list(tmp_path.iterdir()) == []

@@ -130,5 +130,5 @@ def test_an_image_that_is_nowhere_fails_the_job_and_the_password_is_not_in_its_e
 def test_a_login_without_its_secret_is_refused(client: Client) -> None:
     with pytest.raises(InvalidSpec, match="'PASSWORD' is not one of the job's secrets"):
         client.jobs.submit(name="x", command="true", image="a/b", image_login={"username": "li", "secret": "PASSWORD"})
-    with pytest.raises(InvalidSpec, match="expected the name of an image, such as .*, got '-v /:/host'"):
+    with pytest.raises(InvalidSpec, match=r"expected the name of an image, such as .*, got '-v /:/host'"):
         client.jobs.submit(name="x", command="true", image="-v /:/host")
