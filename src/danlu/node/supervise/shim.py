@@ -122,7 +122,7 @@ class Shim:
 
     def _open_door(self) -> Door | None:
         try:
-            return Door(self._folder)
+            return Door(self._folder, self._net)
         except OSError as error:  # such as a file system without sockets; the task itself needs none
             print(f"no shell can be opened in this task: {error}", file=sys.stderr, flush=True)
             return None
