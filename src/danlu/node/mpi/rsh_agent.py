@@ -78,7 +78,8 @@ def wake_up_pipe() -> int:
 
 def _become_session(connection: socket.socket, token: bytes) -> NoReturn:
     try:
-        signal.signal(signal.SIGTERM, lambda *_: None)  # the command receives it itself; this process forwards the rest of its output
+        # the command receives it itself; this process forwards the rest of its output
+        signal.signal(signal.SIGTERM, lambda *_: None)
         connection.setblocking(True)
         connection.settimeout(HANDSHAKE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
