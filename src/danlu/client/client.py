@@ -98,7 +98,7 @@ class Client:
         depth: int = 5,
         max_nodes: int = MAX_NODES,
     ) -> Flow:
-        """What something comes from and what became of it, up to `depth` steps away.
+        """The lineage of something, up to `depth` steps away.
 
             for node in client.flow("model:mnist:champion", direction="up").nodes.values():
                 print(node.distance, node.kind, node.label)

@@ -84,7 +84,7 @@ class Companion:
             self._look_at_journal()
             self._sync()
         if not self._has_end:
-            reason = "the process ended without a word: it was killed, or its machine went down"
+            reason = "the process ended unexpectedly: it was killed, or its machine went down"
             self._writer.add(journal.encode_finish("died", time=time.time(), reason=reason))
         self._writer.flush()
         self._sync_to_the_end()
