@@ -224,7 +224,7 @@ def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:
 
 def _ask(settings: Settings, path: str) -> tuple[bool, Optional[str]]:
     """Whether a Danlu server answers, and its Date header. Raise ServerUnreachable."""
-    http = Http(settings.url, settings.api_key)
+    http = Http(settings.url, settings.credentials)
     try:
         response = http.send("GET", path)
         body = response.json()
