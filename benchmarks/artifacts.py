@@ -11,14 +11,9 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +23,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "tracking"))
 sys.path.insert(0, str(HERE / "artifacts"))
 from checkpoint import write_checkpoint, write_next  # noqa: E402
-from log_speed import trackers_python  # noqa: E402
+from sides import mlflow_server, peer_seconds, send  # noqa: E402
 
 SIZE, QUICK_SIZE = 2 << 30, 256 << 20
 SHARE = 0.05
@@ -115,8 +110,8 @@ def _danlu(folder: Path, files: dict[str, Path]) -> dict[str, Any]:
     folder.mkdir()
     server = RunningServer(folder / "data").start()
     try:
-        found = {name: _send(server, "upload", "checkpoint", path) for name, path in files.items()}
-        found["download"] = _send(server, "download", "checkpoint:2", folder / "back")
+        found = {name: send(server, "upload", "checkpoint", path) for name, path in files.items()}
+        found["download"] = send(server, "download", "checkpoint:2", folder / "back")
         same = subprocess.run(["cmp", folder / "back" / "model.pt", files["next"]], check=False).returncode == 0
         assert same, "what came back is not what was sent"
         return found
@@ -125,65 +120,17 @@ def _danlu(folder: Path, files: dict[str, Path]) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _send(server: RunningServer, what: str, name: str, path: Path) -> dict[str, Any]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, str(HERE / "artifacts" / "send.py"), server.url, server.api_key, what, name, str(path)]
-    said = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(said.stdout))
-
-
 def _mlflow(folder: Path, files: dict[str, Path]) -> list[float]:
-    with _mlflow_server(folder) as url:
-        return _peer("mlflow_peer.py", url, files)
-
-
-@contextmanager
-def _mlflow_server(folder: Path) -> Iterator[str]:
-    """MLflow's server, which passes artifacts on to a folder of its own."""
-    folder.mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    command = [str(Path(trackers_python()).with_name("mlflow")), "server", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--workers", "2"]
-    command += ["--artifacts-destination", str(folder / "kept")]
-    env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-    with (folder / "server.log").open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, env=env, start_new_session=True)
-    try:
-        _wait(f"{url}/health")
-        yield url
-    finally:
-        os.killpg(process.pid, 15)
-        process.wait(timeout=30)
-        shutil.rmtree(folder, ignore_errors=True)
+    with mlflow_server(folder) as url:
+        return peer_seconds("mlflow_peer.py", url, [files["first"], files["next"]])
 
 
 def _wandb(folder: Path, files: dict[str, Path]) -> list[float]:
     folder.mkdir()
     try:
-        return _peer("wandb_peer.py", str(folder), files)
+        return peer_seconds("wandb_peer.py", str(folder), [files["first"], files["next"]])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _peer(script: str, argument: str, files: dict[str, Path]) -> list[float]:
-    """Seconds of the first and the next checkpoint."""
-    command = [trackers_python(), str(HERE / "artifacts" / script), argument, str(files["first"]), str(files["next"])]
-    env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-    said = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-    return list(json.loads(said.stdout.strip().splitlines()[-1])["seconds"])
-
-
-def _wait(url: str) -> None:
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise RuntimeError(f"nothing answers at {url}")
 
 
 def _told(one: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """How fast objects move through Danlu to an S3 service, to people and to jobs, and how much memory that takes.
 
 Beside it, in the same run, interleaved, against the same server (`rclone serve s3`) and with the same files: obstore by
-itself, boto3 and the aws command line, the latter two in virtual environments of their own. Run nothing else meanwhile.
-The last line printed is JSON.
+itself, boto3 and the aws command line; then the first upload of an artifact beside MLflow's. All but obstore are in
+virtual environments of their own. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ from danlu.testing.serving import RunningServer
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "objects"))
+sys.path.insert(0, str(HERE / "artifacts"))
+from first_upload import measure_first_upload  # noqa: E402
 from stage_in import compare  # noqa: E402
 
 PEERS = HERE.parent / ".bench"
 BOTO3, AWS = "boto3==1.44.0", "awscli==1.46.2"
 LARGE_BYTES = 1 << 30
+ARTIFACT_BYTES = 2 << 30
 NUM_SMALL, SMALL_BYTES = 2000, 10_000
 MIB = 1 << 20
 
@@ -53,6 +56,8 @@ def main() -> None:
                 figures += measure_stage_in(server, s3.place, folder, rounds=max(3, rounds // 2))
             finally:
                 server.stop()
+        if not options.no_peers:
+            figures += measure_first_upload(folder / "artifact", ARTIFACT_BYTES, 3 if options.quick else 5)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     for figure in figures:
@@ -63,7 +68,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--no-peers", action="store_true", help="leave boto3 and the aws command line out")
+    parser.add_argument("--no-peers", action="store_true", help="leave boto3, the aws command line and MLflow out")
     parser.add_argument("--large-mib", type=int, default=LARGE_BYTES >> 20, help="size of the large file")
     return parser.parse_args()
 
