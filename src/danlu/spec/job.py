@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
@@ -46,6 +47,9 @@ from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
 
 MAX_NODES = 4096
+_SHELL = re.compile(r"[][|&;<>()$`\\*?~#!{}\n'\"]")
+"""What makes a line more than words."""
+
 _TREE = re.compile(r"[0-9a-f]{64}")
 
 
@@ -70,6 +74,7 @@ class Processes(Word):
 class Contract(Word):
     """Another platform whose scripts run unchanged."""
 
+    TIONE = "tione"
     APULIS = "apulis"
     MODELARTS = "modelarts"
 
@@ -292,6 +297,13 @@ class JobSpec(_Frozen):
                 raise ValueError(f"expected at most {MAX_NODES} nodes in all roles together, got {total}")
             # derived, so that code that counts nodes need not know about roles
             object.__setattr__(self, "nodes", total)
+        return self
+
+    @model_validator(mode="after")
+    def _words_of_boot_file(self) -> JobSpec:
+        if self.contract is Contract.MODELARTS and isinstance(self.command, str) and not _SHELL.search(self.command):
+            # the arguments of ModelArts come after these words
+            object.__setattr__(self, "command", tuple(shlex.split(self.command)))
         return self
 
     @field_validator("data")

@@ -145,5 +145,8 @@ export const submit = {
     ddp: "PyTorch on several nodes",
     ascend: "Ascend NPUs",
     mpi: "MPI",
+    tione: "From TI-ONE",
+    apulis: "From Apulis",
+    modelarts: "From ModelArts",
   },
 };

@@ -141,5 +141,8 @@ export const submit: Same<typeof en> = {
     ddp: "多节点 PyTorch",
     ascend: "昇腾 NPU",
     mpi: "MPI 任务",
+    tione: "来自 TI-ONE",
+    apulis: "来自依瞳 Apulis",
+    modelarts: "来自 ModelArts",
   },
 };
