@@ -62,6 +62,7 @@ class LaunchMode(Word):
     PS_WORKER = "ps_worker"
     MPI = "mpi"
     HOROVOD = "horovod"
+    DEEPSPEED = "deepspeed"
 
 
 class Processes(Word):
@@ -179,8 +180,8 @@ class JobSpec(_Frozen):
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
-    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi` and `horovod` the command runs
-    once, and mpirun reaches the other nodes."""
+    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod` and `deepspeed`
+    the command runs once, and reaches the other nodes itself."""
 
     success: Optional[SuccessRule] = None
     """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task

@@ -14,7 +14,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("data")
 parser.add_argument("--local_rank", type=int, required=True)
 parser.add_argument("--local_world_size", type=int, required=True)
-args = parser.parse_args()
+args, _ = parser.parse_known_args()
 
 torch.set_num_threads(1)
 dist.init_process_group("gloo")

@@ -14,7 +14,7 @@ from danlu.cli.options import AsJson, Detach
 
 _PRESET = typer.Option(None, help="Settings for scripts of another platform: tione, apulis or modelarts.")
 _LAUNCH = typer.Option(
-    None, help="How the command is started: plain, ddp, ascend, mpi or horovod.", show_default="plain"
+    None, help="How the command is started: plain, ddp, ascend, mpi, horovod or deepspeed.", show_default="plain"
 )
 _PROCESSES = typer.Option(None, help="Start the command per_node or per_device (with ascend).", show_default="per_node")
 _CONTRACT = typer.Option(None, help="Platform whose scripts run unchanged: tione, apulis or modelarts.")
@@ -64,8 +64,8 @@ def run(
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
       danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
       danlu run -N 2 --preset tione --code . -- sh start_cloud.sh
-      danlu run --flavor npu-910b-8 --framework pytorch-2.13 -- python train.py
-      danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
+      danlu run --flavor npu-910b-8 --framework pytorch-2.13 --code . -- python train.py
+      danlu run --device npu:910b:8 --code . --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.jobs.send import send
 
