@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 import pathlib
-import time
+import subprocess
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--train_url", required=True)
@@ -32,10 +32,7 @@ if env.get("SINGLESERVER_MODE") == "True":
             device["rank_id"] = str(int(device["rank_id"]) % args.device_num)
         table.write_text(json.dumps({**found, "server_count": "1", "server_list": [own]}))
         done.write_text("done")
-    for _ in range(600):
-        if done.exists():
-            break
-        time.sleep(0.1)
+    subprocess.run(["sh", "-c", f"until [ -e {done} ]; do sleep 0.1; done"], check=True)
 ranks = [int(device["rank_id"]) for one in json.loads(table.read_text())["server_list"] for device in one["device"]]
 assert ranks == list(range(size)), (ranks, size)
 images = len(pathlib.Path(args.data_url, "images.txt").read_text().split())
