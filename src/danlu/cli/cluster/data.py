@@ -15,7 +15,10 @@ app = typer.Typer(name="data", rich_markup_mode=None, no_args_is_help=True, cont
 
 @app.callback()
 def _data() -> None:
-    """Bring files to the folder /data that a project's jobs share (with contract: apulis)."""
+    """Bring files to /data, which a project's jobs share.
+
+    Jobs with contract: apulis find it there.
+    """
 
 
 @app.command(context_settings=CONTEXT)
