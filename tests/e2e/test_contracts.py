@@ -114,7 +114,7 @@ class TestModelArts:
             "roles",
             "ModelArts starts one boot file everywhere",
         ),
-        ({"contract": "aws"}, "contract", "tione, apulis, modelarts"),
+        ({"contract": "aws"}, "contract", "apulis, modelarts, tione"),
     ],
 )
 def test_what_a_contract_cannot_be_is_refused_at_submit(

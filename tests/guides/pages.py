@@ -59,16 +59,16 @@ SETUPS: dict[str, list[str]] = {
         "",
         f"{_TRAIN}; export DEVICE_NUM=2 RANK_ID=0",
         """
-        danlu plan examples/modelarts/job.yml --rank 0 --json | python3 -c '
+        danlu plan examples/apulis/job.yml --rank 0 --json | python3 -c '
 import json, sys
 task = json.load(sys.stdin)["tasks"][0]
-path = task["env"]["RANK_TABLE_FILE"]
-open("hccl.json", "w").write(task["files"][path])
-open("jobstart_hccl.json", "w").write(task["files"][path])'
+open("hccl.json", "w").write(task["files"][task["env"]["RANK_TABLE_FILE"]])
+(old,) = [text for path, text in task["files"].items() if path.endswith("hccl_tf.json")]
+open("jobstart_hccl.json", "w").write(old)'
         """,
         "mkdir Resnet50_HC; echo echo hi > Resnet50_HC/run.sh",
     ],
-    "docs/guide/debug.md": [_MNIST, "danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/debug.md": [_MNIST, "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
     "docs/guide/flavors.md": [
         f"""
         {_TRAIN}
