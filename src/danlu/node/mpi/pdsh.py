@@ -58,8 +58,13 @@ def run(call: Call) -> int:
         )
         for place, host in enumerate(call.hosts)
     ]
+
+    def pass_on(number: int, _frame: object) -> None:
+        for one in started:
+            one.send_signal(number)
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: [one.send_signal(number) for one in started])
+        signal.signal(number, pass_on)
     lock = threading.Lock()
     copying = [
         threading.Thread(target=_copy, args=(one, f"{host}: ".encode() if call.has_prefix else b"", lock))
