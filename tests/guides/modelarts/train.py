@@ -17,7 +17,7 @@ parser.add_argument("--config_path", required=True)
 parser.add_argument("--enable_modelarts", required=True)
 parser.add_argument("--epoch_size", type=int, required=True)
 parser.add_argument("--device_num", type=int, required=True)
-args = parser.parse_args()
+args, _ = parser.parse_known_args()
 
 env, server = os.environ, os.environ["VC_TASK_INDEX"]
 table, done = pathlib.Path(env["RANK_TABLE_FILE"]), pathlib.Path("/tmp/tmp.txt")
