@@ -22,6 +22,7 @@ SUBSTITUTIONS = {
     "gpu-7": _first("danlu nodes", "name"),
     "1f0c2b7de5a94c38": _first("danlu keys ls", "id", "one['name'] == 'ci'"),
     "run-...": _first("danlu runs ls --deleted", "id"),
+    "results/train-12/": "results/",
     "/shared/runs": ".danlu/runs",
 }
 """What cannot be the same everywhere: text of a page -> what is executed in its place."""
@@ -86,7 +87,7 @@ open("jobstart_hccl.json", "w").write(old)'
         "",
         f"mkdir src; cd src; {_TRAIN}; cd ..; echo 1 > one; danlu store cp one store://main/mnist/",
         "",
-        "danlu run --name mnist -d -- 'sleep 600'",
+        "danlu run --name mnist -d -- 'sleep 2'; danlu store cp one store://main/results/",
         "danlu run --name mnist -d -- 'sleep 600'",
     ],
     "docs/guide/models.md": [

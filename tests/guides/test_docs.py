@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.conftest import end_server
 from tests.guides.pages import LONG, SETUPS, SUBSTITUTIONS
 
 from danlu.testing.serving import RunningServer
@@ -137,7 +138,7 @@ class World:
 def docs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     running = RunningServer(tmp_path_factory.mktemp("docs") / "data", "--simulate", "npu:910b:8").start()
     yield running
-    running.stop()
+    end_server(running)
 
 
 def substituted(text: str) -> str:
