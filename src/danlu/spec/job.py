@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
@@ -20,6 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.endpoints import MAX_ENDPOINTS, EndpointName
 from danlu.spec.fields import (
     Bytes,
     Command,
@@ -46,6 +48,9 @@ from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
 
 MAX_NODES = 4096
+_SHELL = re.compile(r"[][|&;<>()$`\\*?~#!{}\n'\"]")
+"""What makes a line more than words."""
+
 _TREE = re.compile(r"[0-9a-f]{64}")
 
 
@@ -58,6 +63,7 @@ class LaunchMode(Word):
     PS_WORKER = "ps_worker"
     MPI = "mpi"
     HOROVOD = "horovod"
+    DEEPSPEED = "deepspeed"
 
 
 class Processes(Word):
@@ -70,6 +76,7 @@ class Processes(Word):
 class Contract(Word):
     """Another platform whose scripts run unchanged."""
 
+    TIONE = "tione"
     APULIS = "apulis"
     MODELARTS = "modelarts"
 
@@ -174,8 +181,8 @@ class JobSpec(_Frozen):
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
-    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi` and `horovod` the command runs
-    once, and mpirun reaches the other nodes."""
+    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod` and `deepspeed`
+    the command runs once, and reaches the other nodes itself."""
 
     success: Optional[SuccessRule] = None
     """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task
@@ -230,6 +237,9 @@ class JobSpec(_Frozen):
 
     debug: bool = False
     """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""
+
+    endpoints: tuple[EndpointName, ...] = Field(default=(), max_length=MAX_ENDPOINTS)
+    """What you can open in a browser while the job runs (`danlu open JOB 8080`): `jupyter`, `tensorboard`, ports."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Jobs with a higher priority start first."""
@@ -294,6 +304,13 @@ class JobSpec(_Frozen):
             object.__setattr__(self, "nodes", total)
         return self
 
+    @model_validator(mode="after")
+    def _words_of_boot_file(self) -> JobSpec:
+        if self.contract is Contract.MODELARTS and isinstance(self.command, str) and not _SHELL.search(self.command):
+            # the arguments of ModelArts come after these words
+            object.__setattr__(self, "command", tuple(shlex.split(self.command)))
+        return self
+
     @field_validator("data")
     @classmethod
     def _own_targets(cls, data: dict[str, str]) -> dict[str, str]:
@@ -302,6 +319,11 @@ class JobSpec(_Frozen):
             if targets.count(target) > 1:
                 raise ValueError(f"{target!r} is the target of two store paths")
         return data
+
+    @field_validator("endpoints")
+    @classmethod
+    def _each_once(cls, endpoints: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(endpoints))
 
     @model_validator(mode="after")
     def _login_is_complete(self) -> JobSpec:
