@@ -9,6 +9,20 @@ import danlu
 me = danlu.Client().me()
 print("sdk", me.job, me.attempt, me.name, me.is_admin)
 """
+PIPELINE = """
+import danlu
+client = danlu.Client()
+print([bucket.name for bucket in client.store.buckets()])
+with open("train.py", "w") as file:
+    file.write("print('hello from the child')")
+child = client.jobs.submit(name="child", command="python3 train.py", code={"path": "."})
+child.wait()
+print(child.state, [str(line) for line in child.logs()])
+try:
+    client.jobs.submit(name="child", command="true", access="owner")
+except danlu.errors.InvalidSpec as error:
+    print(error.fields)
+"""
 REACH = """
 import os, urllib.request, urllib.error
 base = os.environ["DANLU_URL"]
@@ -26,6 +40,7 @@ def test_the_sdk_and_the_command_line_know_which_job_they_are_in(client: Client)
     lines = sorted(str(line) for line in job.logs())
     assert job.state == "succeeded", lines
     assert lines.count(f"sdk {job.id} 1 admin False") == 2
+    assert lines.count("  access own") == 2
     assert len([line for line in lines if line.startswith(f"{job.id} attempt 1, a job of admin in ")]) == 2
 
 
@@ -80,6 +95,14 @@ def test_the_api_is_reached_and_nothing_else(client: Client) -> None:
     job = client.jobs.submit(name="reach", command=["python3", "-c", REACH])
     job.wait()
     assert [str(line) for line in job.logs()] == ["/api/v1/health 200", "/signin 403", "/ 403"]
+
+
+def test_a_job_that_acts_for_its_owner_submits_jobs(client: Client) -> None:
+    job = client.jobs.submit(name="pipeline", command=["python3", "-c", PIPELINE], access="owner")
+    job.wait()
+    lines = [str(line) for line in job.logs()]
+    assert lines[1] == "succeeded ['hello from the child']"
+    assert lines[2].startswith("{'access': \"expected own, got 'owner': this comes from train-")
 
 
 def test_a_job_does_what_it_may_and_no_more(client: Client) -> None:

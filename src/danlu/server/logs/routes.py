@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.logs.operations import locate, read_raw
 from danlu.server.logs.pattern import compile_pattern
 from danlu.server.logs.service import LogQuery
@@ -33,7 +33,7 @@ Offset = Annotated[int, Query(ge=0, le=2**60)]
 def read(
     job: str,
     rank: int,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     offset: Offset = 0,
@@ -57,7 +57,7 @@ def read(
 @router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)
 def lines(
     job: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     streams: Streams,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.errors import TooLarge
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.runs import operations, service
@@ -51,14 +51,14 @@ def get(run: str, who: CurrentIdentity, state: State) -> RunOut:
 
 
 @router.patch("/{run}")
-def change(run: str, body: ChangeRun, who: CurrentUser, state: State) -> RunOut:
+def change(run: str, body: ChangeRun, who: CurrentActor, state: State) -> RunOut:
     """Rename, move, label or describe a run."""
     with state.database.writing() as session:
         return run_out(session, service.change(session, state, who, run, body))
 
 
 @router.delete("/{run}", status_code=204)
-def delete(run: str, who: CurrentUser, state: State, purge: bool = False) -> Response:
+def delete(run: str, who: CurrentActor, state: State, purge: bool = False) -> Response:
     """Put a run into the bin; with `purge`, forget one that is there for good."""
     gone = state.database.write(service.delete, state, who, run, purge=purge)
     if gone is not None:
@@ -67,7 +67,7 @@ def delete(run: str, who: CurrentUser, state: State, purge: bool = False) -> Res
 
 
 @router.post("/{run}/restore")
-def restore(run: str, who: CurrentUser, state: State) -> RunOut:
+def restore(run: str, who: CurrentActor, state: State) -> RunOut:
     """Take a run out of the bin."""
     with state.database.writing() as session:
         return run_out(session, service.restore(session, state, who, run))

@@ -113,7 +113,7 @@ function LastLines(props: { job: Job }) {
 
 function What(props: { job: Job }) {
   const { job } = props;
-  const { job: texts, common, flavors } = useTexts();
+  const { job: texts, common, flavors, submit } = useTexts();
   const locale = useLocale();
   const spec = job.spec as Record<string, unknown>;
   const command = commandOf(spec);
@@ -238,6 +238,12 @@ function What(props: { job: Job }) {
           <dd>{job.priority}</dd>
           <dt>{texts.preemptible}</dt>
           <dd>{spec.preemptible ? common.yes : common.no}</dd>
+          {(spec.access === "read" || spec.access === "owner") && (
+            <>
+              <dt>{texts.access}</dt>
+              <dd>{submit.accesses[spec.access]}</dd>
+            </>
+          )}
           <dt>{texts.retries}</dt>
           <dd>{retry ? texts.retriesUpTo(retry) : texts.noRetries}</dd>
         </dl>

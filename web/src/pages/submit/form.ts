@@ -31,6 +31,7 @@ export type Form = {
   processes: string;
   roles: RoleForm[];
   preemptible: boolean;
+  access: string;
   command: string;
   setup: string;
   /** Empty: an image, or the node's own Python. */
@@ -77,6 +78,7 @@ export const EMPTY: Form = {
   processes: "per_node",
   roles: [],
   preemptible: false,
+  access: "own",
   command: "",
   setup: "",
   framework: "",
@@ -125,6 +127,7 @@ export function specOf(form: Form): Spec {
       form.hyperparameters.filter(isGiven).map(({ key, value }) => [key, jsonOrText(value)]),
     );
   }
+  if (form.access !== EMPTY.access) spec.access = form.access;
   if (form.priority !== EMPTY.priority) spec.priority = number(form.priority);
   if (form.processes !== EMPTY.processes && form.launch === "ascend")
     spec.processes = form.processes;
@@ -160,6 +163,7 @@ export function formOfSpec(spec: Spec): Form {
     processes: text(spec.processes) || EMPTY.processes,
     roles: roles.map(([name, role]) => roleForm(name, role)),
     preemptible: Boolean(spec.preemptible),
+    access: text(spec.access) || EMPTY.access,
     command: commandText(spec.command),
     setup: text(spec.setup),
     framework: text(spec.framework),
@@ -283,6 +287,7 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["max_duration", "maxDuration"],
   ["max_wait", "maxWait"],
   ["preemptible", "preemptible"],
+  ["access", "access"],
 ];
 
 export type Wrong = {

@@ -88,6 +88,13 @@ export const submit = {
   preemptible: "Preemptible",
   preemptibleHint:
     "May be told to make room and runs again later; in return it may use idle quota of others.",
+  access: "Access",
+  accessHint: "What the job may do on the server with its own credentials. It ends with the job.",
+  accesses: {
+    own: "own: its own inputs, output, runs and artifacts",
+    read: "read: also reads what you may read",
+    owner: "owner: also submits jobs and changes data of its project in your name",
+  },
   files: "Data and results",
   data: "Data",
   dataHint: "From the store to a path in the job.",
