@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from danlu.client import Client
+from danlu.testing.serving import RunningServer
 
 WHO = """
 import danlu
@@ -23,14 +28,56 @@ try:
 except danlu.errors.InvalidSpec as error:
     print(error.fields)
 """
-REACH = """
-import os, urllib.request, urllib.error
-base = os.environ["DANLU_URL"]
-for path in ("/api/v1/health", "/signin", "/"):
+REACH = r"""
+import os, re, socket, urllib.parse
+server = urllib.parse.urlsplit(os.environ["DANLU_URL"])
+def say(text):
+    with socket.create_connection((server.hostname, server.port), timeout=30) as line:
+        line.sendall(text.replace("\n", "\r\n").encode())
+        answer = b""
+        while piece := line.recv(65536):
+            answer += piece
+    return answer.split(b"\r\n")[0].split()[1].decode() + " x%d" % len(re.findall(rb"HTTP/1.1 \d", answer))
+tries = {
+    "api": "GET /api/v1/health HTTP/1.1\nHost: x\n\n",
+    "console": "GET / HTTP/1.1\nHost: x\n\n",
+    "sign-in page": "GET /signin HTTP/1.1\nHost: x\n\n",
+    "dots": "GET /api/v1/../../signin HTTP/1.1\nHost: x\n\n",
+    "quoted dots": "GET /api/v1/%2e%2e/%2e%2e/signin HTTP/1.1\nHost: x\n\n",
+    "backslashes": "GET /api/v1/..%5c..%5csignin HTTP/1.1\nHost: x\n\n",
+    "sign in": "POST /api/v1/session HTTP/1.1\nHost: x\nContent-Length: 2\n\n{}",
+    "absolute": "GET http://127.0.0.1/api/v1/health HTTP/1.1\nHost: x\n\n",
+    "connect": "CONNECT 127.0.0.1:22 HTTP/1.1\nHost: x\n\n",
+    "two lengths": "POST /api/v1/jobs HTTP/1.1\nHost: x\nContent-Length: 1\nContent-Length: 40\n\n{",
+    "length and chunks": "POST /api/v1/jobs HTTP/1.1\nContent-Length: 4\nTransfer-Encoding: chunked\n\n0\n\n",
+    "second request": "GET /api/v1/health HTTP/1.1\nHost: x\n\nGET /signin HTTP/1.1\nHost: x\n\n",
+    "host header": "GET /api/v1/me HTTP/1.1\nHost: evil.example\n\n",
+}
+for name, text in tries.items():
+    print(name, say(text))
+for host, port in (("127.0.0.1", int(os.environ["PROBE_PORT"])), (server.hostname, int(os.environ["PROBE_PORT"]))):
     try:
-        print(path, urllib.request.urlopen(base + path).status)
-    except urllib.error.HTTPError as error:
-        print(path, error.code)
+        socket.create_connection((host, port), timeout=5).close()
+        print("reached", host)
+    except OSError:
+        print("not reached", host)
+"""
+REACHED = """
+api 200 x1
+console 403 x1
+sign-in page 403 x1
+dots 403 x1
+quoted dots 403 x1
+backslashes 403 x1
+sign in 403 x1
+absolute 400 x1
+connect 400 x1
+two lengths 400 x1
+length and chunks 400 x1
+second request 200 x1
+host header 401 x1
+not reached 127.0.0.1
+not reached 10.88.255.254
 """
 
 
@@ -91,10 +138,23 @@ def test_what_is_tracked_can_be_waited_for(client: Client) -> None:
     assert [str(line) for line in job.logs()] == ["artifact True 1", "run True", "token jt-"]
 
 
-def test_the_api_is_reached_and_nothing_else(client: Client) -> None:
-    job = client.jobs.submit(name="reach", command=["python3", "-c", REACH])
+def test_the_api_is_reached_and_nothing_else(client: Client, server: RunningServer) -> None:
+    if not next(iter(client.nodes())).has_own_network:
+        pytest.skip("jobs have no network of their own here, and `danlu nodes` says so")
+    port = server.url.rpartition(":")[2]
+    job = client.jobs.submit(name="reach", command=["python3", "-c", REACH], env={"PROBE_PORT": port})
     job.wait()
-    assert [str(line) for line in job.logs()] == ["/api/v1/health 200", "/signin 403", "/ 403"]
+    assert [str(line) for line in job.logs()] == REACHED.strip().splitlines()
+
+
+@pytest.mark.parametrize("option", ["--no-sandbox", "--no-own-network"])
+def test_without_a_network_of_its_own_a_job_is_itself_too(
+    make_server: Callable[..., RunningServer], option: str
+) -> None:
+    with make_server(option).client() as client:
+        job = client.jobs.submit(name="who", command=["python3", "-c", WHO], nodes=2)
+        job.wait()
+        assert [str(line) for line in job.logs()] == [f"sdk {job.id} 1 admin False"] * 2
 
 
 def test_a_job_that_acts_for_its_owner_submits_jobs(client: Client) -> None:

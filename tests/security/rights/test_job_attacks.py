@@ -127,6 +127,12 @@ class TestWithoutAccess:
         }  # fmt: skip
         assert SECRET not in b"".join(one.content for one in answers.values())
 
+    def test_to_be_shown_what_it_makes_way_for(self, sides: Sides, token: Api) -> None:
+        sides.ada.json("POST", "/runs", json={"run": NEW_RUN, "name": "theirs", "hparams": {"secret": 1}})
+        skipped = {"run": "run-" + "c" * 26, "name": "theirs", "conflict": "skip"}
+        made = token.json("POST", "/runs", json=skipped)
+        assert (made["id"], made["hparams"], made["description"]) == (NEW_RUN, {}, "")
+
     def test_a_run_or_an_artifact_in_the_name_of_another_job(self, sides: Sides, token: Api) -> None:
         other = sides.started("ada")
         made = token.json("POST", "/runs", json={"run": NEW_RUN, "name": "x", "job": other, "project": "evil"})

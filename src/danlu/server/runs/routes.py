@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from danlu.auth import rights
 from danlu.errors import TooLarge
 from danlu.server.identity import CurrentActor, CurrentIdentity
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.runs import operations, service
-from danlu.server.runs.view import run_out
+from danlu.server.runs.view import run_out, skipped_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
@@ -27,7 +28,9 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
     """Make a run. The same id again is the same run."""
     with state.database.writing() as session:
-        return run_out(session, service.create(session, state, who, body))
+        row = service.create(session, state, who, body)
+        is_seen = rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id)
+        return run_out(session, row) if is_seen else skipped_out(session, row)
 
 
 @router.get("")
