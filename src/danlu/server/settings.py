@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -26,6 +26,18 @@ class ServerSettings(EngineOptions, BaseSettings):
     port: int = Field(default=8400, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
 
+    endpoints_port: Optional[int] = Field(default=None, ge=0, le=65535)
+    """Port of the proxy to endpoints of jobs; 0 takes a free one. When left out: the one above `port`, or a free one
+    when that is taken."""
+
+    ssh_port: Optional[int] = Field(default=None, ge=0, le=65535)
+    """Port of the SSH gateway to running jobs; 0 takes a free one. When left out: two above `port`, or a free one when
+    that is taken."""
+
+    endpoints_url: str = Field(default="", pattern=r"^(https?://\*\.[^/\s*]+)?$")
+    """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When left out:
+    http://*.localhost:PORT, which browsers look for on their own machine."""
+
     name: str = Field(default="", pattern=r"^([a-z0-9][a-z0-9-]{0,19})?$")
     """Name of this server when several share a PostgreSQL database and a data folder; each has its own."""
 
@@ -39,7 +51,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Whether those who register are let in at once, wait for an admin, or are refused."""
 
     join_project: str = ""
-    """Project that those become members of who are let in without an admin (open registration, OIDC)."""
+    """Project that users join when no admin approves them (open registration, OIDC)."""
 
     oidc_issuer: str = ""
     """Address of an OpenID Connect provider that people can sign in with; none when left out."""
@@ -95,13 +107,13 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
 
     log_days: int = Field(default=0, ge=0)
-    """Days that the logs of ended attempts are kept; 0: for ever."""
+    """Days that the logs of ended attempts are kept; 0: forever."""
 
     pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
     """Length of the stretches of a run's journal whose points are packed column by column."""
 
     bin_days: int = Field(default=30, ge=0)
-    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
+    """Days that deleted runs can be restored; then they are deleted permanently. 0: never."""
 
     max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)
     """Longest body of a request, but for files, trees and what is sent in pieces. Whoever is not signed in: 64 KiB."""
@@ -120,7 +132,8 @@ class ServerSettings(EngineOptions, BaseSettings):
     with 429."""
 
     max_connections_per_address: int = Field(default=1000, ge=0)
-    """Most connections from one address; more are closed at once. 0: any number. Does not hold for trusted proxies."""
+    """Most connections from one address, or from one /64 network of IPv6; more are closed at once. 0: any number. Does
+    not hold for trusted proxies."""
 
     request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
     """How long the head of a request may take, and how long its body may bring less than 16 KiB."""
@@ -166,6 +179,11 @@ class ServerSettings(EngineOptions, BaseSettings):
     def reached_at(self) -> str:
         """Where people and jobs reach the server."""
         return self.public_url.rstrip("/") or self.url
+
+    @property
+    def endpoints_at(self) -> str:
+        """Where browsers reach endpoints, with an asterisk for the name of one."""
+        return self.endpoints_url or f"http://*.localhost:{self.endpoints_port}"
 
     @property
     def url(self) -> str:
