@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from danlu.auth import rights, secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
 from danlu.errors import DanluError, NotAllowed, NotSignedIn
-from danlu.server.job_identity import acting_now, job_identity, of_attempt, with_origin
+from danlu.server.jobs.identity import acting_now, job_identity, of_attempt, with_origin
 from danlu.server.state import ServerState
 from danlu.spec.job import JobAccess
 from danlu.store.queries import people, projects

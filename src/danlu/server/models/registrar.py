@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import NotAllowed
-from danlu.server.job_identity import owner_for_job
+from danlu.server.jobs.identity import owner_for_job
 from danlu.spec.job import JobAccess
 from danlu.store.queries import artifacts, jobs, people
 from danlu.wire.models import RegisterModel

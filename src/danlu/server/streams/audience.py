@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.errors import NotSignedIn
 from danlu.server.identity import SESSION_ID_CHARS
-from danlu.server.job_identity import of_attempt
+from danlu.server.jobs.identity import of_attempt
 from danlu.store.queries import followed, projects
 
 Person = tuple[int, str]
