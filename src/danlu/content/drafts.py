@@ -50,12 +50,24 @@ class Draft(NamedTuple):
     is_sealed: bool
     """Whether nothing will be added any more."""
 
+    folders: tuple[str, ...]
+    """Empty ones."""
+
+    incomplete: dict[str, str]
+    """Call that did not work -> why. Such an artifact is not sent."""
+
     uploaded: Optional[dict[str, Any]]
     """`version`, `name` and `at` (Unix seconds) once the server has it."""
 
     @property
     def id(self) -> str:
         return str(self.header["artifact"])
+
+    @property
+    def why_unfinished(self) -> str:
+        for call, why in self.incomplete.items():
+            return f"it is incomplete: {call}: {why}"
+        return "it was begun and not finished"
 
     @property
     def is_done(self) -> bool:
@@ -109,9 +121,17 @@ def parse(data: bytes) -> Optional[Draft]:
             found.take(line)
         except (TypeError, ValueError):
             continue  # of a newer version, or damaged
-    known = tuple(link for link, is_known in found.links.items() if is_known)
     return Draft(
-        header, found.files, found.references, about, tuple(found.links), known, found.is_sealed, found.uploaded
+        header,
+        found.files,
+        found.references,
+        about,
+        links=tuple(found.links),
+        linked=tuple(link for link, is_known in found.links.items() if is_known),
+        is_sealed=found.is_sealed,
+        folders=tuple(found.folders),
+        incomplete=found.incomplete,
+        uploaded=found.uploaded,
     )
 
 
@@ -124,6 +144,8 @@ class _Found:
         self.references: dict[str, Reference] = {}
         self.links: dict[Link, bool] = {}
         self.is_sealed = False
+        self.folders: dict[str, None] = {}
+        self.incomplete: dict[str, str] = {}
         self.uploaded: Optional[dict[str, Any]] = None
 
     def take(self, line: dict[str, Any]) -> None:
@@ -135,6 +157,11 @@ class _Found:
             one = Reference(**line["reference"])
             check_path(one.path)
             self.references[one.path] = one
+        elif "folder" in line:
+            check_path(line["folder"])
+            self.folders[line["folder"]] = None
+        elif "incomplete" in line:
+            self.incomplete = {str(call): str(why) for call, why in dict(line["incomplete"]).items()}
         elif "set" in line:
             self.about.update(line["set"])
         elif "link" in line:

@@ -59,7 +59,9 @@ class ArtifactsSender:
     def _send(self, folder: str) -> None:
         try:
             draft = self._read(folder)
-            if draft is not None and draft.is_sealed and not draft.is_done:
+            if draft is not None and draft.incomplete and not draft.is_sealed:
+                self._refuse(folder, draft.why_unfinished)
+            elif draft is not None and draft.is_sealed and not draft.is_done:
                 send_draft(self._api, draft, folder=_JobFolder(folder, partial(self._note, folder)))
         except Removed:
             return
