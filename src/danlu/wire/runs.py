@@ -133,6 +133,8 @@ class RunOut(RunSummary):
 
     description: str = ""
     environment: dict[str, Any] = {}
+    """Command, host, Python, git without its diff, number of packages; `GET /runs/{run}/environment` has all of it."""
+
     seen_at: Moment
     """When something was last heard of it."""
 
@@ -141,6 +143,22 @@ class RunOut(RunSummary):
 
     journals: list[JournalOut] = []
     branches: list[BranchOut] = []
+
+
+class EnvironmentOut(Answer):
+    """What was captured of a run's surroundings. Empty where nothing was."""
+
+    environment: dict[str, Any] = {}
+    """command, cwd, host, os, python, executable, cpus, user, ..."""
+
+    packages: dict[str, str] = {}
+    """Name -> version of what was installed."""
+
+    git: dict[str, Any] = {}
+    """commit, branch, remote, is_dirty, root, is_diff_cut"""
+
+    diff: str = ""
+    """What differed from the commit, in git's format."""
 
 
 class OffsetOut(Answer):

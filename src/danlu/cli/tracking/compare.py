@@ -22,11 +22,11 @@ def as_text(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence[Seri
     shown = [key for key in keys if with_same or len({repr(one.get(key)) for one in values}) > 1]
     if shown:
         rows = [[f"  {key}", *(str(one.get(key, "-")) for one in values)] for key in shown]
-        parts.append(table(["  HPARAM", *_names(runs)], rows))
+        parts.append(table(["  HPARAM", *names_of(runs)], rows))
     elif keys:
         parts.append(f"  the {len(keys)} hyperparameters are the same; --all shows them")
     if metrics:
-        parts.append(table(["  METRIC", "", *_names(runs)], _metric_rows(runs, metrics, lines)))
+        parts.append(table(["  METRIC", "", *names_of(runs)], _metric_rows(runs, metrics, lines)))
     return "\n\n".join(parts)
 
 
@@ -74,6 +74,6 @@ def _with_best(cells: list[str], title: str) -> list[str]:
     return [bold(cell) if cell != "-" and float(cell) == best else cell for cell in cells]
 
 
-def _names(runs: Sequence[RunOut]) -> list[str]:
+def names_of(runs: Sequence[RunOut]) -> list[str]:
     names = [run.name for run in runs]
     return names if len(set(names)) == len(names) else [run.id[:12] for run in runs]

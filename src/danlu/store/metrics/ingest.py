@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -23,6 +24,10 @@ MAX_KEYS = 2000
 """Maximum number of searchable values of one kind per run; others are only shown."""
 
 MAX_KEY_CHARS = 400
+MAX_ENVIRONMENT_BYTES = 2 << 20
+_MAPPINGS = {"hparams": "hparams", "summary": "summary", "environment": "info"}
+"""Field of a record -> column."""
+
 _TEXTS = {"name": 200, "description": 100_000}
 
 
@@ -172,8 +177,8 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
     marks = dict(run.set_at)
     for seen in made.sets:
         at = [seen.branch, seen.at]
-        if seen.field in ("hparams", "summary"):
-            values = dict(getattr(run, seen.field))
+        if seen.field in _MAPPINGS:
+            values = dict(getattr(run, _MAPPINGS[seen.field]))
             for key in (*seen.changed, *seen.removed):
                 mark = f"{seen.field}.{key}"
                 if marks.get(mark, [0, 0.0]) > at:
@@ -183,8 +188,11 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
                     values[key] = seen.changed[key]
                 else:
                     values.pop(key, None)
-            setattr(run, seen.field, values)
-            changed.add(seen.field)
+            if seen.field != "environment":
+                changed.add(seen.field)
+            elif len(json.dumps(values)) > MAX_ENVIRONMENT_BYTES:
+                continue  # no journal of ours is so large
+            setattr(run, _MAPPINGS[seen.field], values)
         elif marks.get(seen.field, [0, 0.0]) <= at and _set_field(session, run, seen.field, seen.value):
             marks[seen.field] = at
     run.set_at = marks
