@@ -166,6 +166,9 @@ class TestNames:
         assert client.artifacts.delete_all("numbers") == 2
         with pytest.raises(NotFound):
             client.artifacts.get("numbers")
+        again = client.artifacts.upload("numbers", tmp_path / "x")
+        assert (again.version, client.artifacts.delete_all("numbers")) == (4, 1)
+        assert client.artifacts.upload("numbers", tmp_path / "x").version == 5
 
     def test_lists(self, client: Client, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")

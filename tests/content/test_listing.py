@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def paths(folder: Path, **options: list[str]) -> list[str]:
-    found = list_folder(str(folder), "in", **options)  # type: ignore[arg-type]
+    found = list_folder(str(folder), "in", **options)
     return sorted([*(one.path for one in found.files), *(f"{path}/" for path in found.folders)])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from danlu import track
-from danlu.content.drafts import Link, add_line, parse, read_draft
+from danlu.content.drafts import Link, add_line, find_drafts, parse, read_draft
 from danlu.content.manifest import Reference
 from danlu.transfer.copying import copy
 
@@ -202,6 +202,11 @@ class TestEnds:
     def test_without_a_server_a_name_cannot_be_loaded(self, tmp_path: Path) -> None:
         with pytest.raises(ConnectionError, match="model:3"):
             track.load_artifact("model:3", dir=tmp_path)
+
+
+def test_they_are_found_in_the_order_in_which_they_were_begun(tmp_path: Path) -> None:
+    made = [track.artifact(name, dir=tmp_path) for name in ("z", "a", "m", "b", "y", "a")]
+    assert [Path(folder).name for folder in find_drafts(str(tmp_path))] == [Path(one.path).name for one in made]
 
 
 class TestRecord:

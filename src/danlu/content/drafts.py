@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
 from danlu.content.manifest import Reference, check_path
@@ -21,6 +20,7 @@ FORMAT = 1
 FOLDER = "artifacts"
 RECORD, FILES = "artifact.jsonl", "files"
 MAX_RECORD_BYTES = 256 << 20
+MAX_HEADER_BYTES = 1 << 20
 
 
 class Link(NamedTuple):
@@ -174,13 +174,31 @@ class _Found:
             self.is_sealed = True
 
 
-def find_drafts(folder: str) -> Iterator[str]:
-    """The folders of artifacts at or below a folder. Nothing inside of one is looked at."""
+def find_drafts(folder: str) -> list[str]:
+    """The folders of artifacts at or below a folder, in the order in which they were begun: versions are numbered so.
+
+    Nothing inside of one is looked at.
+    """
+    found = []
     for parent, inner, names in os.walk(folder):
-        inner.sort()
         if RECORD in names:
             inner.clear()
-            yield parent
+            found.append((_begun_at(parent), parent))
+    return [parent for _, parent in sorted(found)]
+
+
+def begun_at(header: dict[str, Any]) -> float:
+    """When an artifact was begun; one that does not say comes first."""
+    at = header.get("created_at")
+    return float(at) if isinstance(at, (int, float)) else 0.0
+
+
+def _begun_at(folder: str) -> float:
+    try:
+        with open(os.path.join(folder, RECORD), "rb") as file:
+            return begun_at(_line(file.readline(MAX_HEADER_BYTES)) or {})
+    except OSError:
+        return 0.0
 
 
 def _line(data: bytes) -> Optional[dict[str, Any]]:

@@ -71,7 +71,10 @@ class MetricOut(Answer):
 
     epoch: Optional[float] = None
     last: Optional[float] = None
-    """None when it is not a finite number."""
+    """None when it is not a finite number; `odd` says what it is."""
+
+    odd: Optional[str] = None
+    """nan, inf or -inf, when that is the last value."""
 
     low: Optional[float] = None
     high: Optional[float] = None

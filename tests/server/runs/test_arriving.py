@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -66,6 +67,20 @@ class TestArriving:
         shown = api.json("GET", f"/runs/{made.run}/environment")
         assert (shown["git"], shown["packages"], shown["diff"]) == ({}, {}, "")
         assert sorted(shown["environment"]) == ["large-0", "large-1"]
+
+    @pytest.mark.parametrize(("value", "odd"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
+    def test_a_last_value_that_is_no_number_is_shown_and_found(
+        self, world: World, api: Api, value: float, odd: str
+    ) -> None:
+        made = JournalMaker().log("train", {"loss": [1.0, value]}, [1, 2])
+        (metric,) = send(world, api, made)["metrics"]
+        assert (metric["last"], metric["odd"], metric["high"]) == (None, odd, 1.0)
+        found = api.json("GET", "/runs", params={"filter": f"metrics.train.loss = '{odd}'"})["items"]
+        assert [run["id"] for run in found] == [made.run]
+        made.log("train", {"loss": [3.0]}, [3])
+        (metric,) = send(world, api, made)["metrics"]
+        assert (metric["last"], metric["odd"]) == (3.0, None)
+        assert api.json("GET", "/runs", params={"filter": f"metrics.train.loss = '{odd}'"})["items"] == []
 
     def test_bytes_sent_twice_or_too_early_change_nothing(self, world: World, api: Api) -> None:
         made = JournalMaker().log("train", {"loss": [1.0, 2.0]}, [1, 2])

@@ -209,7 +209,7 @@ def rows_text(rows: list[RunSummary]) -> str:
     header = ["ID", "NAME", "STATE", "FOLDER", "STEP", *names, "AGE", "RAN"]
     lines = []
     for row in rows:
-        values = {f"{one.type}/{one.name}": number(one.last) for one in row.metrics}
+        values = {f"{one.type}/{one.name}": last_text(one) for one in row.metrics}
         step = "-" if row.step is None else str(row.step)
         if row.progress is not None:
             step += f" ({row.progress:.0%})"
@@ -232,7 +232,7 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
     rows = [
         (
             f"  {one.type}/{one.name}",
-            number(one.last),
+            last_text(one),
             number(one.low),
             number(one.high),
             str(one.num_points),
@@ -271,6 +271,10 @@ def state_text(run: RunSummary) -> str:
 
     colours = {"running": 36, "finished": 32, "failed": 31, "stopped": 35, "died": 31}
     return paint(str(run.state), colours.get(str(run.state), 37))
+
+
+def last_text(one: MetricOut) -> str:
+    return one.odd or number(one.last)
 
 
 def number(value: Optional[float]) -> str:

@@ -103,6 +103,7 @@ def metric_out(row: SeriesRow) -> MetricOut:
         step=row.step,
         epoch=row.epoch,
         last=row.last,
+        odd=row.odd,
         low=row.low,
         high=row.high,
     )

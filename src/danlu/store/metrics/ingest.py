@@ -122,6 +122,7 @@ def _roll_up(row: SeriesRow, branch: int, points: Points) -> None:
     if (branch, int(points.steps[-1])) >= (row.branch, row.step):
         row.branch, row.step = branch, int(points.steps[-1])
         row.at, row.last = _finite(points.times[-1]) or 0.0, _finite(points.values[-1])
+        row.odd = None if row.last is not None else str(float(points.values[-1]))
         row.epoch = _finite(points.epochs[-1])
     finite = points.values[np.isfinite(points.values)]
     if len(finite):
@@ -151,7 +152,7 @@ def _put_metrics(session: Session, run: int, rows: list[SeriesRow]) -> None:
             num_metrics += 1
             value = RunValueRow(run=run, key=key)
             session.add(value)
-        value.num, value.low, value.high = row.last, row.low, row.high
+        value.num, value.low, value.high, value.text = row.last, row.low, row.high, row.odd
 
 
 def _store_branches(session: Session, run: int, made: Stretch) -> None:

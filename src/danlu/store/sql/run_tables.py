@@ -168,8 +168,9 @@ class SeriesRow(Base):
     epoch: Mapped[float | None] = mapped_column(Float)
     at: Mapped[float] = mapped_column(Float, default=0.0)
     last: Mapped[float | None] = mapped_column(Float)
-    """None if it is not finite."""
+    """None if it is not finite; then `odd` is nan, inf or -inf."""
 
+    odd: Mapped[str | None] = mapped_column(String(4))
     low: Mapped[float | None] = mapped_column(Float)
     high: Mapped[float | None] = mapped_column(Float)
 
