@@ -6,12 +6,28 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+JUPYTER, TENSORBOARD = "jupyter", "tensorboard"
+SERVICES = (JUPYTER, TENSORBOARD)
+"""Programs that Danlu starts in the job when they are opened."""
+
+JUPYTER_PORT, TENSORBOARD_PORT = 28888, 26006
+"""Where they listen in the network of the job. Fixed: what keeps a second one from starting."""
+
+JUPYTER_OPTIONS = (
+    "--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token= "
+    "--ServerApp.allow_remote_access=True --LabApp.news_url=None "
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.extension_manager=readonly"
+)
+"""Without a token: only the proxy reaches it, and lets nobody else in. Without anything that asks the internet."""
+
 MAX_ENDPOINTS = 20
-_EXPECTED = "expected a port from 1 to 65535"
+_EXPECTED = "expected jupyter, tensorboard or a port from 1 to 65535"
 
 
 def check_endpoint(value: object) -> str:
-    """Return the name of an endpoint: a port as text. Raise ValueError."""
+    """Return the name of an endpoint: a service, or a port as text. Raise ValueError."""
+    if isinstance(value, str) and value in SERVICES:
+        return value
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not (text.isascii() and text.isdigit() and len(text) <= 5):
         raise ValueError(f"{_EXPECTED}, got {value!r}"[:200])
