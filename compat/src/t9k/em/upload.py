@@ -101,7 +101,7 @@ def _header(found: files.Loaded) -> dict[str, Any]:
     metadata = found.metadata
     began = files.moment(metadata.get("startTimestamp"))
     return {
-        "run": _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
+        "run": _known_id(metadata) or _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
         "name": str(metadata["name"]),
         "created_at": began.timestamp() if began is not None else 0.0,
         "labels": [str(label) for label in metadata.get("labels") or ()],
@@ -113,6 +113,7 @@ def _header(found: files.Loaded) -> dict[str, Any]:
     }
 
 
+<<<<<<< HEAD
 def _environment(found: files.Loaded) -> dict[str, Any]:
     """By the names that runs of Danlu have for it."""
     platform, git = dict(found.platform), dict(found.git)
@@ -126,6 +127,12 @@ def _environment(found: files.Loaded) -> dict[str, Any]:
         **git,
     }
     return {key: value for key, value in kept.items() if value is not None}
+=======
+def _known_id(metadata: dict[str, Any]) -> Optional[str]:
+    """The id of a run that was fetched: it goes on as the same one."""
+    notes = metadata.get("remote") or []
+    return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
+>>>>>>> main
 
 
 def _run_id(own_name: str, began: str) -> str:
