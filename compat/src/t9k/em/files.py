@@ -108,7 +108,9 @@ def metrics_path(type: str) -> str:
 
 
 def append_metrics(folder: Path, type: str, record: dict[str, Any]) -> None:
-    with (folder / metrics_path(type)).open("a", encoding="utf-8", errors="backslashreplace") as file:
+    path = folder / metrics_path(type)
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(plain_yaml.dump([record]))
 
 

@@ -109,30 +109,14 @@ def _header(found: files.Loaded) -> dict[str, Any]:
         "branch": 1,
         "rank": 0,
         "writer": "process",
-        "environment": to_plain(_environment(found)),
+        "environment": to_plain({"platform": found.platform, "git": found.git}),
     }
 
 
-<<<<<<< HEAD
-def _environment(found: files.Loaded) -> dict[str, Any]:
-    """By the names that runs of Danlu have for it."""
-    platform, git = dict(found.platform), dict(found.git)
-    kept = {"host": platform.pop("hostname", None), "packages": platform.pop("pypkgs", None) or {}, **platform}
-    kept["entrypoint"] = git.pop("entrypoint", None)
-    kept["git"] = {
-        "commit": git.pop("commit", None),
-        "branch": git.pop("branch", None),
-        "remote": git.pop("remote_url", None),
-        "root": git.pop("repo_path", None),
-        **git,
-    }
-    return {key: value for key, value in kept.items() if value is not None}
-=======
 def _known_id(metadata: dict[str, Any]) -> Optional[str]:
     """The id of a run that was fetched: it goes on as the same one."""
     notes = metadata.get("remote") or []
     return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
->>>>>>> main
 
 
 def _run_id(own_name: str, began: str) -> str:

@@ -56,13 +56,8 @@ def upload_artifact(
     sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
-<<<<<<< HEAD
-        _check_folder(session, where, make_folder or where == "default", folder)
         folders = empty_folders_in(artifact)
         sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references, folders))
-=======
-        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references))
->>>>>>> main
     except Refused as refused:
         if "folder" in refused.message and refused.status == 422:
             raise ValueError(f"Folder does not exist: '{folder}'") from refused
