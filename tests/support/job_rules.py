@@ -86,6 +86,7 @@ _LINES = {
         "GET /model-versions/{version_id}",
         "GET /runs",
         "GET /runs/points",
+        "GET /runs/{run}/environment",
         "GET /runs/{run}/series",
         "GET /runs/{run}/media",
         "GET /runs/{run}/media/{media}",
