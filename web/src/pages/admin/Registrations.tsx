@@ -89,6 +89,7 @@ export function Registrations() {
       {rejecting && (
         <Confirm
           title={texts.rejectTitle(rejecting.name)}
+          names={[rejecting.name]}
           text={texts.rejectText}
           action={texts.reject}
           isDanger

@@ -94,8 +94,8 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
     (one) => [one, texts.tabs[one]] as const,
   );
   return (
-    <>
-      <ul className={styles.runs}>
+    <div className={styles.sides}>
+      <ul className={styles.runs} tabIndex={0} aria-label={texts.runs}>
         {props.runs.map((run) => {
           const isHidden = hidden.has(run.id);
           return (
@@ -130,36 +130,38 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
           );
         })}
       </ul>
-      <Tabs label={texts.compareTitle(props.runs.length)} tabs={tabs} shown={tab} />
-      {tab === "charts" && (
-        <MetricCharts
-          runs={shown}
-          series={series}
-          view={search}
-          onView={(view) => {
-            change(view);
-          }}
-        />
-      )}
-      {tab === "values" && (
-        <ValueTable
-          runs={shown}
-          withSame={search.same ?? false}
-          onWithSame={(same) => {
-            change({ same: same || undefined });
-          }}
-        />
-      )}
-      {tab === "parallel" && (
-        <Parallel
-          runs={shown}
-          axes={search.axes}
-          onAxes={(axes) => {
-            change({ axes });
-          }}
-        />
-      )}
-      {tab === "scatter" && <Scatter runs={shown} x={search.x} y={search.y} onChange={change} />}
-    </>
+      <div className={styles.main}>
+        <Tabs label={texts.compareTitle(props.runs.length)} tabs={tabs} shown={tab} />
+        {tab === "charts" && (
+          <MetricCharts
+            runs={shown}
+            series={series}
+            view={search}
+            onView={(view) => {
+              change(view);
+            }}
+          />
+        )}
+        {tab === "values" && (
+          <ValueTable
+            runs={shown}
+            withSame={search.same ?? false}
+            onWithSame={(same) => {
+              change({ same: same || undefined });
+            }}
+          />
+        )}
+        {tab === "parallel" && (
+          <Parallel
+            runs={shown}
+            axes={search.axes}
+            onAxes={(axes) => {
+              change({ axes });
+            }}
+          />
+        )}
+        {tab === "scatter" && <Scatter runs={shown} x={search.x} y={search.y} onChange={change} />}
+      </div>
+    </div>
   );
 }

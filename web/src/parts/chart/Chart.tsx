@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useIsDark } from "@/parts/theme";
-import { useTexts } from "@/texts/language";
+import { useLocale, useTexts } from "@/texts/language";
 import { showNumber } from "../numbers";
 import "./chart.css";
 import { drawLines, type Drawn } from "./draw";
@@ -41,6 +41,7 @@ export function Chart(props: ChartProps) {
   const [hover, setHover] = useState<Hover>();
   const isDark = useIsDark();
   const { chart: texts } = useTexts();
+  const locale = useLocale();
 
   const shown = useMemo(
     () =>
@@ -86,7 +87,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const box = place.current;
     if (!box) return undefined;
-    const options = makeOptions(box, { height, isLog, xKind, group });
+    const options = makeOptions(box, { height, isLog, xKind, group, locale });
     const u = new uPlot(
       {
         ...options,
@@ -121,7 +122,7 @@ export function Chart(props: ChartProps) {
       u.destroy();
       plot.current = undefined;
     };
-  }, [height, isLog, xKind, group, isDark]);
+  }, [height, isLog, xKind, group, isDark, locale]);
 
   useEffect(() => {
     if (plot.current) show(plot.current);

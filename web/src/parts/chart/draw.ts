@@ -29,6 +29,8 @@ export function drawLines(plot: uPlot, lines: readonly Drawn[], focused: string 
     ctx.globalAlpha = (line.isDashed ? 0.7 : 1) * strength;
     ctx.lineWidth = (isFocused ? 2.4 : 1.6) * ratio;
     stroke(ctx, line.x, smoothed ?? line.y, place);
+    ctx.setLineDash([]);
+    crosses(ctx, line, place, bbox.top + bbox.height - 6 * ratio);
   }
   ctx.restore();
 }
@@ -89,6 +91,29 @@ function stroke(
     }
   }
   if (alone) dot(ctx, alone);
+  ctx.stroke();
+}
+
+/** NaN and infinity have no place on the axis: a cross at the bottom says where they are. */
+function crosses(
+  ctx: CanvasRenderingContext2D,
+  line: ChartLine,
+  place: Placement,
+  bottom: number,
+): void {
+  const size = 3 * devicePixelRatio;
+  let last = -Infinity;
+  ctx.beginPath();
+  for (let at = 0; at < line.x.length; at++) {
+    if (line.y[at] !== null) continue;
+    const x = place.x(line.x[at] ?? 0);
+    if (x - last < 3 * size) continue; // many of them are one row of crosses
+    last = x;
+    ctx.moveTo(x - size, bottom - size);
+    ctx.lineTo(x + size, bottom + size);
+    ctx.moveTo(x - size, bottom + size);
+    ctx.lineTo(x + size, bottom - size);
+  }
   ctx.stroke();
 }
 

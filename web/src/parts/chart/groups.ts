@@ -1,4 +1,5 @@
 // Which lines share a chart. Pure.
+import { naturally } from "@/parts/order";
 
 export type SeriesKey = { type: string; name: string };
 export type ChartGroup = { title: string; series: readonly SeriesKey[] };
@@ -30,7 +31,7 @@ export function groupSeries(series: readonly SeriesKey[], isOneRun: boolean): Ch
 function inOrder(a: SeriesKey, b: SeriesKey): number {
   const [first, second] = [rank(a.type), rank(b.type)];
   if (first !== second) return first - second;
-  return a.type.localeCompare(b.type) || a.name.localeCompare(b.name);
+  return naturally(a.type, b.type) || naturally(a.name, b.name);
 }
 
 function rank(type: string): number {

@@ -1,7 +1,7 @@
 export const chart = {
   lines: (count: number) => (count === 1 ? "1 line." : `${String(count)} lines.`),
   more: (count: number) => `and ${String(count)} more`,
-  axis: "Axis",
+  axis: "X axis",
   step: "Step",
   epoch: "Epoch",
   time: "Time",
@@ -11,9 +11,9 @@ export const chart = {
   superseded: (branch: number) => `attempt ${String(branch)}, superseded`,
   find: "Find a metric",
   none: "No metrics yet",
-  noneText: "They appear here as soon as the script logs some:",
-  noMatch: "No metric has a name like that.",
-  noEpochs: "Nothing was logged with an epoch.",
+  noneText: "Metrics appear here as soon as a script logs them:",
+  noMatch: "No matching metrics.",
+  noEpochs: "No points have an epoch.",
   showMore: (count: number) => `Show ${String(count)} more`,
-  zoomHint: "Drag over a chart to zoom, double-click for all of it.",
+  zoomHint: "Drag on a chart to zoom, double-click to reset.",
 };

@@ -1,7 +1,7 @@
 export const values = {
   last: "Last",
-  low: "Lowest",
-  high: "Highest",
+  low: "Min",
+  high: "Max",
   compareTitle: (count: number) => `Compare ${String(count)} runs`,
   tabs: {
     charts: "Metrics",
@@ -10,24 +10,25 @@ export const values = {
     scatter: "Scatter",
   },
   nothing: "Nothing to compare",
-  nothingText: "Choose two runs or more in the table of experiments.",
-  toTable: "To the experiments",
+  nothingText: "Select two or more runs in the experiments table.",
+  toTable: "Go to experiments",
   gone: (count: number) =>
     count === 1
-      ? "1 of the runs is not there any more, or not yours to see."
-      : `${String(count)} of the runs are not there any more, or not yours to see.`,
-  same: "Also what is the same in all",
-  noDifference: "The runs do not differ in any value.",
+      ? "1 run was deleted, or you don't have access."
+      : `${String(count)} runs were deleted, or you don't have access.`,
+  same: "Show equal values",
+  noDifference: "All values are equal.",
   key: "Value",
   axes: "Axes",
-  chooseAxes: "Choose at least two axes.",
-  brushHint: "Drag along an axis to keep only the runs that pass there; click it to keep all.",
-  colorBy: "The colour follows the last axis.",
-  across: "Across",
-  up: "Up",
-  noPoints: "No run has a number for both.",
+  chooseAxes: "Select at least two axes.",
+  brushHint: "Drag along an axis to filter runs; click it to reset.",
+  colorBy: "Coloured by the last axis.",
+  across: "X axis",
+  up: "Y axis",
+  noPoints: "No run has both values.",
   hide: (name: string) => `Hide ${name}`,
   show: (name: string) => `Show ${name}`,
-  remove: (name: string) => `Leave out ${name}`,
+  remove: (name: string) => `Remove ${name}`,
   passing: (count: number, total: number) => `${String(count)} of ${String(total)} runs`,
+  runs: "Runs",
 };

@@ -30,4 +30,5 @@ export const values: Same<typeof en> = {
   show: (name) => `显示 ${name}`,
   remove: (name) => `移除 ${name}`,
   passing: (count, total) => `${String(total)} 个运行中的 ${String(count)} 个`,
+  runs: "运行",
 };
