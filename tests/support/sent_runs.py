@@ -20,6 +20,10 @@ def send_runs(server: RunningServer, made: Sequence[JournalMaker]) -> list[str]:
             http.post("/runs", json=one.header).raise_for_status()
             path = f"/runs/{one.run}/journals/{one.name}"
             http.put(path, params={"offset": 0}, content=one.data).raise_for_status()
-        for one in made:
-            wait_until(lambda run=one.run: http.get(f"/runs/{run}").raise_for_status().json()["state"] != "running")
+
+        def are_counted() -> bool:
+            answers = [http.get(f"/runs/{one.run}").raise_for_status().json() for one in made]
+            return all(answer["state"] != "running" for answer in answers)
+
+        wait_until(are_counted)
     return [one.run for one in made]
