@@ -148,6 +148,12 @@ export function followAllAddress(
   );
 }
 
+/** The last lines, and those that come. A stream that breaks begins with the last lines again. */
+export function tailAddress(source: LogSource): string {
+  const query = { attempt: source.attempt, rank: source.rank, follow: true, tail: 200 };
+  return addressOf("/api/v1/jobs/{job}/logs", { job: source.job }, query);
+}
+
 export function downloadAddress(source: LogSource, offset: number, limit: number): string {
   const query = { attempt: source.attempt, offset, limit };
   return addressOf("/api/v1/jobs/{job}/logs/{rank}", { job: source.job, rank: source.rank }, query);

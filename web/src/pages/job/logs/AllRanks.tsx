@@ -8,7 +8,7 @@ import { useTexts } from "@/texts/language";
 import { interleave, withRank, type RankEnd } from "./interleaved";
 import styles from "./logs.module.css";
 import { LogView, type LogLook } from "./LogView";
-import { LogStore } from "./store";
+import { Memory } from "./memory";
 
 const MOST_RANKS = 64;
 
@@ -80,28 +80,4 @@ function Interleaved(props: {
       )}
     </div>
   );
-}
-
-/** A log that is put together here. */
-class Memory {
-  private bytes: Uint8Array;
-  readonly store: LogStore;
-
-  constructor(text: string) {
-    this.bytes = new TextEncoder().encode(text);
-    this.store = new LogStore(
-      (offset, size) => Promise.resolve(this.bytes.slice(offset, offset + size)),
-      this.bytes.length,
-    );
-  }
-
-  add(text: string): void {
-    const more = new TextEncoder().encode(text);
-    const joined = new Uint8Array(this.bytes.length + more.length);
-    joined.set(this.bytes);
-    joined.set(more, this.bytes.length);
-    const offset = this.bytes.length;
-    this.bytes = joined;
-    this.store.grow(offset, joined.length, more);
-  }
 }
