@@ -99,7 +99,7 @@ def first_page(browser: Browser, url: str, repeats: int) -> list[dict[str, Any]]
     own = [one for one in fetched if "/api/" not in one]
     weight = sum(len_gzipped(one) for one in own) / 1024
     return [
-        figure("first page, KB gzipped", weight, 400),
+        figure("first page, KB gzipped", weight, 300),
         figure("first page can be used after, s", statistics.median(seconds), 1.5),
     ]
 

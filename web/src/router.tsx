@@ -14,9 +14,10 @@ import { Frame } from "@/frame/Frame";
 import { Away, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
 import { moreRoutes } from "@/pages/routes";
+import { LEVEL_NAMES } from "@/pages/job/logs/levels";
 import { chartViewIn } from "@/parts/chart/view";
 import { page } from "@/loading";
-import { addressPartOf, flagIn, numberIn, searchOf, textIn } from "@/search";
+import { addressPartOf, choiceIn, flagIn, numberIn, searchOf, textIn } from "@/search";
 
 type Context = { client: QueryClient };
 
@@ -101,6 +102,11 @@ const jobLogs = createRoute({
     ...numberIn(search, "rank"),
     ...textIn(search, "q"),
     ...flagIn(search, "regex"),
+    ...choiceIn(search, "level", LEVEL_NAMES),
+    ...flagIn(search, "wrap"),
+    ...flagIn(search, "times"),
+    ...flagIn(search, "all"),
+    ...numberIn(search, "line"),
   }),
   component: page(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
 });

@@ -13,7 +13,7 @@ import { wantedOf } from "./experiments/filter";
 type Search = Record<string, unknown>;
 
 export const RUN_TABS = ["charts", "details", "system", "output", "media", "flow"] as const;
-export const COMPARE_TABS = ["charts", "values", "parallel", "scatter"] as const;
+export const COMPARE_TABS = ["charts", "values", "environment", "parallel", "scatter"] as const;
 
 const experiments = createRoute({
   getParentRoute: () => inside,
@@ -39,6 +39,7 @@ const compare = createRoute({
   path: "/experiments/compare",
   validateSearch: (search: Search) => ({
     ...textIn(search, "runs"),
+    ...textIn(search, "baseline"),
     ...choiceIn(search, "tab", COMPARE_TABS),
     ...textIn(search, "x"),
     ...textIn(search, "y"),

@@ -10,6 +10,8 @@ const MOST_NAMES = 8;
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
+  /** As large as the window. */
+  isLarge?: boolean;
   onClose: () => void;
   children: ReactNode;
 }) {
@@ -25,7 +27,7 @@ export function Dialog(props: {
   return (
     <dialog
       ref={ref}
-      className={props.isWide ? "dialog wide" : "dialog"}
+      className={props.isLarge ? "dialog large" : props.isWide ? "dialog wide" : "dialog"}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

@@ -8,6 +8,8 @@ import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
 import styles from "./job.module.css";
 import { useLoadedJob } from "./loaded";
+import { LogTail } from "./LogTail";
+import { Results } from "./Results";
 import { Why } from "./Why";
 
 export function OverviewTab() {
@@ -16,6 +18,8 @@ export function OverviewTab() {
     <div className={styles.stack}>
       <Why job={job} />
       <LastLines job={job} />
+      <LogTail job={job} />
+      <Results job={job} />
       <Attempts job={job} />
       <Configuration job={job} />
       <Notes job={job} />

@@ -38,3 +38,20 @@ function rank(type: string): number {
   const at = ORDER.indexOf(type);
   return at < 0 ? ORDER.length : at;
 }
+
+export type Section = { name: string; groups: readonly ChartGroup[] };
+
+/** Charts by what their names begin with, as `train` in `train/layer1/norm`; those without come first, under no name. */
+export function sectionsOf(groups: readonly ChartGroup[]): Section[] {
+  const found = new Map<string, ChartGroup[]>([["", []]]);
+  for (const group of groups) {
+    const cut = group.title.indexOf("/");
+    const name = cut > 0 ? group.title.slice(0, cut) : "";
+    const members = found.get(name);
+    if (members) members.push(group);
+    else found.set(name, [group]);
+  }
+  return [...found]
+    .filter(([, members]) => members.length)
+    .map(([name, members]) => ({ name, groups: members }));
+}

@@ -16,4 +16,11 @@ export const chart = {
   noEpochs: "No points have an epoch.",
   showMore: (count: number) => `Show ${String(count)} more`,
   zoomHint: "Drag on a chart to zoom, double-click to reset.",
+  outliers: "Ignore outliers",
+  groupBy: "Group by",
+  noGroups: "None",
+  enlarge: (name: string) => `Enlarge ${name}`,
+  lowest: "Y min",
+  highest: "Y max",
+  automatic: "auto",
 };

@@ -18,4 +18,8 @@ export const frame = {
   dark: "Dark",
   signOut: "Sign out",
   commandLine: "Command line",
+  goTo: "Go to",
+  goToHint: "Page, job, run or bucket",
+  nothingFound: "No matches",
+  keys: "Ctrl K, / or ? opens this. Arrow keys choose, Enter opens, Escape closes.",
 };

@@ -77,4 +77,6 @@ export const job = {
   noMetricsTitle: "No metrics yet",
   noMetrics: "Metrics that the job logs appear here while it runs:",
   openRun: "Open run",
+  logTail: "Log",
+  noOutputYet: "No output yet",
 };

@@ -27,4 +27,11 @@ export const log = {
       : `${String(count)} matching ${count === 1 ? "line" : "lines"}`,
   noHit: "No matching lines.",
   searching: (percent: number) => `Searching: ${String(percent)} %`,
+  allRanks: "All ranks",
+  endsOnly: "Showing the end of each rank's log. Choose a rank to see all of it.",
+  level: "Level",
+  allLevels: "All levels",
+  levels: { error: "Errors", warning: "Warnings and errors" },
+  wrap: "Wrap lines",
+  times: "Timestamps",
 };

@@ -6,6 +6,7 @@ export const values = {
   tabs: {
     charts: "Metrics",
     values: "Values",
+    environment: "Environment",
     parallel: "Parallel coordinates",
     scatter: "Scatter",
   },
@@ -31,4 +32,7 @@ export const values = {
   remove: (name: string) => `Remove ${name}`,
   passing: (count: number, total: number) => `${String(count)} of ${String(total)} runs`,
   runs: "Runs",
+  setBaseline: (name: string) => `Use ${name} as baseline`,
+  sameEnvironment: "Code, packages and machines are the same.",
+  longValue: (lines: number) => `${String(lines)} lines`,
 };

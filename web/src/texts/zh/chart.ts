@@ -19,4 +19,11 @@ export const chart: Same<typeof en> = {
   noEpochs: "没有记录带轮次的数据。",
   showMore: (count) => `再显示 ${String(count)} 个`,
   zoomHint: "在图上拖动可放大，双击恢复全部。",
+  outliers: "忽略离群值",
+  groupBy: "分组",
+  noGroups: "不分组",
+  enlarge: (name: string) => `放大 ${name}`,
+  lowest: "纵轴最小值",
+  highest: "纵轴最大值",
+  automatic: "自动",
 };

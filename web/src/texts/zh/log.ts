@@ -27,4 +27,11 @@ export const log: Same<typeof en> = {
   numHits: (count, isCut) => (isCut ? `前 ${String(count)} 行匹配` : `${String(count)} 行匹配`),
   noHit: "没有匹配的行。",
   searching: (percent) => `搜索中：${String(percent)} %`,
+  allRanks: "全部 Rank",
+  endsOnly: "显示各 Rank 日志的末尾部分。选择单个 Rank 可查看全部。",
+  level: "级别",
+  allLevels: "全部级别",
+  levels: { error: "错误", warning: "警告和错误" },
+  wrap: "自动换行",
+  times: "时间戳",
 };
