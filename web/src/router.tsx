@@ -147,7 +147,7 @@ const jobSpec = createRoute({
 const jobEndpoints = createRoute({
   getParentRoute: () => job,
   path: "/endpoints",
-  component: lazyRouteComponent(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
+  component: page(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
 });
 
 const jobEvents = createRoute({
