@@ -24,8 +24,8 @@ class TestLogRows:
             return b"x\n" * (limit // 2)
 
         rows = LogRows(read)
-        first = rows.of_segment("train-1", 1, 0, 0)
-        assert first == rows.of_segment("train-1", 1, 0, 0)
+        first = rows.of_segment(("train-1", 1, 0, 0))
+        assert first == rows.of_segment(("train-1", 1, 0, 0))
         assert first == (PIECE_BYTES // 2,) * (SEGMENT_BYTES // PIECE_BYTES)
         assert len(reads) == len(first)
 
@@ -36,6 +36,6 @@ class TestLogRows:
             return stored[offset : offset + limit]
 
         rows = LogRows(read)
-        assert rows.of_segment("train-1", 1, 0, 0) == (1,)
+        assert rows.of_segment(("train-1", 1, 0, 0)) == (1,)
         stored += b"y\n"
-        assert rows.of_segment("train-1", 1, 0, 0) == (2,)
+        assert rows.of_segment(("train-1", 1, 0, 0)) == (2,)

@@ -10,8 +10,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.server.identity import CurrentUser
-from danlu.server.logs import lines as lines_module
-from danlu.server.logs.operations import locate, read_raw
+from danlu.server.logs.operations import lines_of, locate, read_raw
 from danlu.server.logs.pattern import compile_pattern
 from danlu.server.logs.service import LogQuery
 from danlu.server.logs.stored import tell_stored
@@ -66,7 +65,7 @@ def count_lines(
     offset: Offset = 0,
 ) -> LogLines:
     """How many rows each piece of the log has, and when it was written; long logs in several answers."""
-    return lines_module.count_lines(state, who, job, rank, attempt=attempt, offset=offset)
+    return lines_of(state, who, job, LogQuery(attempt=attempt, ranks=(rank,))).count(offset)
 
 
 @router.get("/{job}/logs/{rank}/matches")
@@ -83,9 +82,8 @@ def find_lines(
 ) -> LogMatches:
     """Lines that match a regular expression (RE2), with their numbers; long logs in several answers."""
     pattern = compile_pattern(grep)
-    return lines_module.find_lines(
-        state, who, job, rank, attempt=attempt, pattern=pattern, after=(offset, line), limit=limit
-    )
+    log = lines_of(state, who, job, LogQuery(attempt=attempt, ranks=(rank,)))
+    return log.find(pattern, offset=offset, line=line, limit=limit)
 
 
 @router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)

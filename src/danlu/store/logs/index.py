@@ -136,7 +136,7 @@ class Logs:
             return _last_mark(session, job_id, attempt, rank)
 
     def marks(
-        self, job_id: str, attempt: int, rank: int, begin: int, end: int, *, most: int
+        self, job_id: str, attempt: int, *, rank: int, begin: int, end: int, most: int
     ) -> list[tuple[int, datetime]]:
         """Lengths of the log and when it had them, from `begin` to `end`, evenly thinned to about `most`."""
         with self._database.reading() as session:

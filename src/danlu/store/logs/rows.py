@@ -36,9 +36,8 @@ class LogRows:
         self._kept: OrderedDict[Segment, tuple[int, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of_segment(self, job_id: str, attempt: int, rank: int, start: int) -> tuple[int, ...]:
-        """Rows of each piece that is stored of the segment at `start`; empty when it was removed."""
-        key = (job_id, attempt, rank, start)
+    def of_segment(self, key: Segment) -> tuple[int, ...]:
+        """Rows of each piece that is stored of the segment; empty when it was removed."""
         with self._lock:
             if (found := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
