@@ -35,31 +35,33 @@ export function SubmitBar(props: {
   return (
     <div className={styles.submitBar}>
       {(fields.length > 0 || problems.length > 0) && (
-        <ul className={styles.problems} role="alert">
-          {fields.map(([field, problem]) => (
-            <li key={field}>
-              <button
-                type="button"
-                className="link"
-                onClick={() => {
-                  focusWrong(problem);
-                }}
-              >
+        <div className={styles.problems} role="alert">
+          <ul>
+            {fields.map(([field, problem]) => (
+              <li key={field}>
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => {
+                    focusWrong(problem);
+                  }}
+                >
+                  <Icon name="warning" />
+                  <span>
+                    {labelOf(field)}
+                    {problem}
+                  </span>
+                </button>
+              </li>
+            ))}
+            {problems.map((problem) => (
+              <li key={problem}>
                 <Icon name="warning" />
-                <span>
-                  {labelOf(field)}
-                  {problem}
-                </span>
-              </button>
-            </li>
-          ))}
-          {problems.map((problem) => (
-            <li key={problem}>
-              <Icon name="warning" />
-              <span>{problem}</span>
-            </li>
-          ))}
-        </ul>
+                <span>{problem}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       <div className={styles.actions}>
         <Button type="submit" kind="primary" isBusy={props.isBusy} disabled={state === "code"}>

@@ -128,7 +128,7 @@ export const submit = {
   plan: "Launch preview (rank 0)",
   planEmpty: "Enter a name and a command to see what will be started.",
   planWrong: "Fix the errors to see what will be started.",
-  planRuns: "Command",
+  planRuns: "Start command",
   planIn: "Working directory:",
   planSucceeds: "Success condition",
   planVariables: "Variables",

@@ -128,7 +128,7 @@ export const submit: Same<typeof en> = {
   plan: "启动预览（Rank 0）",
   planEmpty: "填写名称和命令后，这里会显示将要启动的内容。",
   planWrong: "修正错误后，这里会显示将要启动的内容。",
-  planRuns: "命令",
+  planRuns: "启动命令",
   planIn: "工作目录：",
   planSucceeds: "成功条件",
   planVariables: "变量",
