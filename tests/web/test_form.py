@@ -71,4 +71,4 @@ def test_a_server_that_is_away_accepts_nothing_and_costs_no_page(console: Runnin
     expect(page.get_by_role("alert").filter(has_text="The server does not answer").first).to_be_visible()
     console.start()
     expect(page.get_by_role("heading", name="Cluster")).to_be_visible()
-    expect(page.get_by_role("region", name="Queue")).to_be_visible()
+    expect(page.get_by_role("heading", name="Queue")).to_be_visible()
