@@ -11,6 +11,7 @@ import { dropDraft, readDraft, useDraft, type DraftKey } from "@/parts/draft";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
+import { EndpointsSection } from "./EndpointsSection";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
 import { EMPTY, formOfSpec, specOf, wrongOf, type Form } from "./form";
 import { PlanPanel } from "./PlanPanel";
@@ -146,6 +147,7 @@ export function SubmitForm(props: {
           )}
           <WhatSection part={part} projects={props.projects} code={code} />
           <WhereSection part={part} />
+          <EndpointsSection part={part} />
           <FilesSection part={part} />
           <SettingsSection part={part} />
           <MoreSection part={part} />
