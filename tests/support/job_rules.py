@@ -63,6 +63,8 @@ _LINES = {
         "GET /jobs/{job}/watch",
         "GET /jobs/{job}/logs",
         "GET /jobs/{job}/logs/{rank}",
+        "GET /jobs/{job}/logs/{rank}/lines",
+        "GET /jobs/{job}/logs/{rank}/matches",
         "GET /reasons",
         "GET /nodes",
         "GET /examples",
