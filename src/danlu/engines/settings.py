@@ -54,6 +54,15 @@ class EngineOptions(BaseModel):
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
 
+    ray_address: str = Field(default="", pattern=r"^([^/\s]+:\d+)?$")
+    """HOST:PORT of the head of the Ray cluster that jobs run on (engine `ray`). This machine must be a node of it."""
+
+    insecure_ray: bool = False
+    """Use a Ray cluster without token authentication: whoever reaches it runs any code on its nodes."""
+
+    node_dir: Path | None = None
+    """Folder for tasks on the nodes of a cluster; `~/.danlu/nodes` of whoever runs Ray there when left out."""
+
     @field_validator("simulate")
     @classmethod
     def _are_devices(cls, simulate: tuple[str, ...]) -> tuple[str, ...]:

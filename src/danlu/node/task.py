@@ -190,6 +190,19 @@ class Task(NamedTuple):
     cache: Optional[TaskCache] = None
 
 
+class Overlay(NamedTuple):
+    """How the part of a gang on one node reaches its other parts."""
+
+    id: int
+    """The VXLAN's number, 24 bits, the same in all parts."""
+
+    local: str
+    """This node's own address."""
+
+    peers: tuple[str, ...]
+    """The addresses of the other nodes."""
+
+
 class Gang(NamedTuple):
     """What `gang.py` is asked to start, on its standard input: tasks that start together."""
 
@@ -205,6 +218,12 @@ class Gang(NamedTuple):
 
     forwarder: tuple[str, ...] = ()
     """The command that carries the API into that network; none: tasks reach the server by its own address."""
+
+    overlay: Optional[Overlay] = None
+    """None: all of the gang is on this node."""
+
+    overlay_addresses: tuple[str, ...] = ()
+    """Addresses of that network that other nodes reach."""
 
 
 def to_json(task: Task) -> str:

@@ -26,6 +26,12 @@ def up(
     max_tasks: Optional[int] = typer.Option(
         None, min=1, help="Maximum number of parallel tasks.", show_default="four per core, at least 16"
     ),
+    engine: Optional[str] = typer.Option(None, help="Where jobs run: local or ray.", show_default="local"),
+    ray_address: Optional[str] = typer.Option(None, metavar="HOST:PORT", help="Head of the Ray cluster."),
+    insecure_ray: Optional[bool] = typer.Option(
+        None, "--insecure-ray", help="Use a Ray cluster without token authentication.", show_default="no"
+    ),
+    public_url: Optional[str] = typer.Option(None, help="Address for people and nodes, if not the listen address."),
     name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
     new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
@@ -39,6 +45,7 @@ def up(
       danlu up
       danlu up --port 9000 --data-dir /srv/danlu
       danlu up --simulate npu:910b:8
+      danlu up --engine ray --ray-address 10.0.0.10:6379 --host 10.0.0.10
     """
     from danlu.errors import MissingExtra
 
@@ -58,6 +65,10 @@ def up(
         own_network=own_network,
         simulate=tuple(simulate) if simulate else None,
         max_tasks=max_tasks,
+        engine=engine,
+        ray_address=ray_address,
+        insecure_ray=insecure_ray,
+        public_url=public_url,
         name=name,
     )
     serve(settings, new_link=new_link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import danlu.node
@@ -52,6 +52,9 @@ class Abilities:
 
     has_own_network: bool
     has_own_uid: bool
+    overlay_problem: str
+    """Why a network of its own cannot span several nodes; empty when it can."""
+
     way_out: str
     """The program that leads out of a network of its own; empty when there is none."""
 
@@ -217,6 +220,8 @@ def _describe(
     folder = TaskFolder(paths.on_host(task.root).parent)
     layout = Layout(task.root)
     has_sandbox = can.machine is not None
+    if not plan.has_own_network:
+        can = replace(can, has_own_network=False, way_out="")
     view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
     python = _script_runner(settings)
     return Task(
@@ -277,7 +282,8 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
     return TaskUsage(
         every_seconds=settings.use_seconds,
         # the tasks of a gang share one network here: what passes there is counted once, with the first of them
-        counts_network=can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
+        counts_network=can.has_own_network
+        and task.rank == min(other.rank for other in plan.tasks if other.node == task.node),
         devices=tuple(name for name in devices if name in can.devices),
         device_file=str(settings.work_dir.absolute() / ".device-use.json"),
         device_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),

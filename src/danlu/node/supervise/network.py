@@ -89,30 +89,35 @@ def _make_as_user(addresses: list[str]) -> Network:
 
 
 def _bring_up(addresses: list[str]) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        request = struct.pack("16sh14x", b"lo", 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
+    bring_up("lo")
     index = socket.if_nametoindex("lo")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
         for address in addresses:
-            ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
+            add_address(link, address, index=index, prefix_length=32)
 
 
-def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
+def bring_up(interface: str) -> None:
+    name = interface.encode()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, struct.pack("16sh14x", name, 0)))[1]
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", name, flags | _IFF_UP))
+
+
+def add_address(link: socket.socket, address: str, *, index: int, prefix_length: int) -> None:
+    packed = socket.inet_aton(address)
+    attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
+    body = struct.pack("BBBBI", socket.AF_INET, prefix_length, 0, 0, index) + attributes
+    ask(link, _RTM_NEWADDR, body, what=f"address {address}")
+
+
+def ask(link: socket.socket, kind: int, body: bytes, *, what: str, flags: int = 0) -> None:
     """Send one request of rtnetlink, and raise OSError when the kernel says no."""
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
+    flags |= _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
     link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
     answer = link.recv(4096)
     code = struct.unpack_from("i", answer, 16)[0]
     if struct.unpack_from("IHHII", answer)[1] != _NLMSG_ERROR or code != 0:
         raise OSError(-code, f"{what}: {os.strerror(-code)}")
-
-
-def _address(address: str, *, index: int) -> bytes:
-    packed = socket.inet_aton(address)
-    attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
-    return struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
 
 
 def _write(path: str, text: str) -> None:
