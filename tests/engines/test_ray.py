@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.machines import can_make_machines
+from tests.support.ray_cluster import HEAD, RayCluster, running_ray
 
 from danlu.client import Client
 from danlu.engines.base import Engine
@@ -15,8 +17,6 @@ from danlu.engines.ray import RayEngine
 from danlu.engines.settings import EngineSettings
 from danlu.spec.states import JobState
 from danlu.testing.engine_contract import EngineContract
-from danlu.testing.machines import can_make_machines
-from danlu.testing.ray_cluster import HEAD, RayCluster, running_ray
 from danlu.testing.serving import RunningServer
 from danlu.testing.store_server import StoreServer, running_store
 from danlu.testing.waiting import HANG_SECONDS, wait_until

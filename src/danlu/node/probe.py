@@ -81,7 +81,7 @@ def _try_overlay() -> str:
         return "only root can join the networks of several machines"
     try:
         net = network.make_network([])
-        overlay.join(net, Overlay(_random_id(), "127.0.0.1", ("127.0.0.2",)), ["10.88.0.1"])
+        overlay.join(net, Overlay(_random_id(), "127.0.0.1", ("127.0.0.2",)), addresses=["10.88.0.1"])
         os.close(net.net)
     except OSError as error:
         return str(error)

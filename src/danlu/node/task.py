@@ -105,6 +105,15 @@ class TaskCache(NamedTuple):
     max_bytes: int
 
 
+class TaskLease(NamedTuple):
+    """How long the task may run without word from its cluster."""
+
+    file: str
+    """Written by whoever renews it, for all tasks of the node."""
+
+    seconds: float
+
+
 class TaskUsage(NamedTuple):
     """How it is measured what the task uses."""
 
@@ -188,6 +197,7 @@ class Task(NamedTuple):
 
     usage: TaskUsage = TaskUsage()
     cache: Optional[TaskCache] = None
+    lease: Optional[TaskLease] = None
 
 
 class Overlay(NamedTuple):

@@ -187,7 +187,7 @@ def _check_reachable(settings: ServerSettings, *, is_remote: bool) -> None:
     if is_remote and (host in ("localhost", "0.0.0.0", "::") or host.startswith("127.") or host == "::1"):
         raise InvalidInput(
             f"public_url: nodes fetch their inputs from {settings.reached_at}, which other machines do not reach; "
-            "expected an address of this machine as --host or --public-url"
+            "expected an address of this machine as --host, or of a proxy in DANLU_SERVER_PUBLIC_URL"
         )
 
 

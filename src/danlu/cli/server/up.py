@@ -28,10 +28,7 @@ def up(
     ),
     engine: Optional[str] = typer.Option(None, help="Where jobs run: local or ray.", show_default="local"),
     ray_address: Optional[str] = typer.Option(None, metavar="HOST:PORT", help="Head of the Ray cluster."),
-    insecure_ray: Optional[bool] = typer.Option(
-        None, "--insecure-ray", help="Use a Ray cluster without token authentication.", show_default="no"
-    ),
-    public_url: Optional[str] = typer.Option(None, help="Address for people and nodes, if not the listen address."),
+    insecure_ray: Optional[bool] = typer.Option(None, "--insecure-ray", help="Use Ray without token authentication."),
     name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
     new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
@@ -68,7 +65,6 @@ def up(
         engine=engine,
         ray_address=ray_address,
         insecure_ray=insecure_ray,
-        public_url=public_url,
         name=name,
     )
     serve(settings, new_link=new_link)

@@ -67,15 +67,15 @@ class LocalEngine(Engine):
         return [self._node]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
-        return self.start_here(plan, plan.tasks, credentials)
+        return self.start_here(plan, plan.tasks, credentials=credentials)
 
     def start_here(
-        self, plan: Plan, tasks: Sequence[TaskPlan], credentials: Credentials, overlay: Overlay | None = None
+        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
     ) -> Sequence[Handle]:
         """Start those tasks of an attempt whose node is this machine; with `overlay`, others are elsewhere."""
         gang = GangFolder.of(self._work_dir, plan.job_id, plan.attempt)
         for task in tasks:
-            check_task(task, gang.task(task.rank), self._can)
+            check_task(task, gang.task(task.rank), can=self._can)
         gang.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         start_lock = take_lock(str(gang.start_lock), wait_seconds=START_SECONDS)
         if start_lock is None:
@@ -93,7 +93,7 @@ class LocalEngine(Engine):
         return [self._observer.observe(handle) for handle in handles]
 
     def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
-        return read_log(TaskFolder.of(self._work_dir, handle), offset, limit)
+        return read_log(TaskFolder.of(self._work_dir, handle), offset=offset, limit=limit)
 
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return read_marks(TaskFolder.of(self._work_dir, handle), offset)

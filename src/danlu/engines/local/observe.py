@@ -106,7 +106,7 @@ class Observer:
         )
 
 
-def read_log(folder: TaskFolder, offset: int, limit: int) -> bytes:
+def read_log(folder: TaskFolder, *, offset: int, limit: int) -> bytes:
     try:
         with open(folder.path / LOG, "rb", buffering=0) as file:
             file.seek(offset)

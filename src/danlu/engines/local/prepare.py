@@ -28,6 +28,7 @@ from danlu.node.task import (
     TaskGate,
     TaskImage,
     TaskInput,
+    TaskLease,
     TaskLimits,
     TaskLogCopy,
     TaskOutput,
@@ -70,7 +71,7 @@ class Abilities:
     """Those that are not simulated, `type:number` each."""
 
 
-def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
+def check_task(task: TaskPlan, folder: TaskFolder, *, can: Abilities) -> None:
     """Refuse what this machine cannot do as planned."""
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
@@ -253,6 +254,7 @@ def _describe(
         limits=_limits(task, settings),
         filters_calls=can.filters_calls,
         cgroups=can.cgroups,
+        lease=TaskLease(str(settings.lease_file), settings.task_lease_seconds) if settings.task_lease_seconds else None,
         usage=_usage(plan, task, settings, can),
     )
 

@@ -7,8 +7,11 @@ a new actor finds them by their folders.
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from danlu import __version__
@@ -18,22 +21,28 @@ from danlu.engines.ray.messages import Answer, HandleFields, handle_of
 from danlu.engines.settings import EngineSettings
 from danlu.errors import DanluError
 from danlu.launch import Plan
+from danlu.node.supervise import lease
 from danlu.node.supervise.overlay import interface_of
 from danlu.node.task import Overlay
 
 NORMAL_NICENESS, NORMAL_OOM_SCORE = 0, "0"
+RENEW_SECONDS = 5.0
 
 
 class Agent:
     """The class of the actor. Arguments and answers are plain data, so that two versions can tell each other apart."""
 
-    def __init__(self, settings: str, address: str) -> None:
-        """`settings` as JSON, with a `work_dir` that may begin with ~; `address`: that of this node."""
+    def __init__(self, settings: str, address: str, node_id: str) -> None:
+        """`settings`: JSON, `work_dir` may begin with ~. `address` of this node, and `node_id` as Ray has it."""
         _be_ordinary()
         chosen = EngineSettings.model_validate_json(settings)
         chosen = chosen.model_copy(update={"work_dir": chosen.work_dir.expanduser(), "hide": _hidden(chosen)})
         self._engine = LocalEngine(chosen)
         self._node = self._engine.nodes()[0].model_copy(update={"address": address, "interface": interface_of(address)})
+        keep = Thread(
+            target=_keep_lease, args=(str(chosen.lease_file), node_id, chosen.task_lease_seconds), daemon=True
+        )
+        keep.start()
         self._actions: dict[str, Callable[..., Any]] = {
             "node": lambda: self._node.model_dump(mode="json"),
             "start": self._start,
@@ -48,10 +57,7 @@ class Agent:
             "leftovers": lambda: list(self._engine.leftovers()),
         }
 
-    def version(self) -> str:
-        return __version__
-
-    def do(self, version: str, action: str, arguments: Sequence[Any]) -> Answer:
+    def do(self, version: str, action: str, *arguments: Any) -> Answer:
         """Carry out one request. What the engine refuses is an answer, not an error of the actor."""
         if version != __version__:
             return "refused", "EngineUnavailable", f"the agent is Danlu {__version__}, and the server is {version}"
@@ -69,11 +75,28 @@ class Agent:
         plan = Plan.model_validate_json(plan_text)
         tasks = [task for task in plan.tasks if task.rank in ranks]
         joined = None if overlay is None else Overlay(*overlay)
-        self._engine.start_here(plan, tasks, Credentials(**credentials), joined)
+        self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
 
     def _poll(self, handles: Sequence[HandleFields]) -> list[dict[str, Any] | None]:
         seen = self._engine.poll([handle_of(one) for one in handles])
         return [None if one is None else one.model_dump(mode="json") for one in seen]
+
+
+def _keep_lease(path: str, node_id: str, seconds: float) -> None:
+    """Renew the lease of this node's tasks for as long as the cluster says that the node is alive.
+
+    What counts is when it was asked, not when the answer came.
+    """
+    import ray
+
+    while True:
+        asked_at = lease.now()
+        try:
+            if any(node["NodeID"] == node_id and node["Alive"] for node in ray.nodes()):
+                lease.renew(path, asked_at)
+        except Exception as error:  # the head is away, or the disk is full: the next look may succeed
+            print(f"the lease cannot be renewed: {error}", file=sys.stderr)
+        time.sleep(min(RENEW_SECONDS, seconds / 5))
 
 
 def _be_ordinary() -> None:

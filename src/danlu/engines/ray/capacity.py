@@ -48,6 +48,11 @@ def describe(
     }
 
 
+def unusable(name: str, problem: str) -> dict[str, Any]:
+    """The fields of `NodeInfo` for a node that cannot hold any task."""
+    return {"name": name, "cpus": 0.0, "memory_bytes": 0, "max_tasks": 0, "missing": [f"Not used: {problem}"]}
+
+
 PRECISION = 0.005
 """Ray counts in ten-thousandths; bundles are tied to their node by a thousandth each."""
 

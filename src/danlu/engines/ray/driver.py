@@ -41,8 +41,8 @@ def main(descriptor: int) -> None:
     do = _open(line.recv())
     sending = threading.Lock()
 
-    def answer(number: int, request: str, arguments: Sequence[Any]) -> None:
-        found = do(request, arguments)
+    def answer(number: int, request: tuple[str, Sequence[Any]]) -> None:
+        found = do(*request)
         with sending:
             line.send((number, found))
 
@@ -78,7 +78,7 @@ class Driver:
         self._requests: dict[str, Callable[..., Any]] = {
             "nodes": self._nodes,
             "call": self._agents.call,
-            "reserve": self._reservations.take,
+            "reserve": lambda name, bundles, seconds: self._reservations.take(name, bundles, seconds=seconds),
             "release": self._reservations.release,
             "reserved": self._reservations.names,
         }

@@ -15,12 +15,16 @@ from danlu.engines.ray.messages import Answer, Bundle, Call, fields_of, value_of
 from danlu.errors import EngineUnavailable, InvalidInput, MissingExtra
 from danlu.launch import Plan, TaskPlan
 from danlu.node.task import Overlay
+from danlu.spec.states import TaskState
 
 NAMESPACE = "danlu"
 CONNECT_SECONDS = 90.0
 ANSWER_SECONDS = 4.0
 START_SECONDS = 45.0
 RESERVE_SECONDS = 2.0
+STOPPING_SECONDS = 30.0
+"""More than a task needs to stop once its lease has run out."""
+
 DEFAULT_NODE_DIR = Path("~/.danlu/nodes")
 _Placed = TypeVar("_Placed", Handle, TaskPlan)
 
@@ -41,6 +45,7 @@ class RayEngine(Engine):
         if not settings.ray_address:
             raise InvalidInput("ray_address: expected HOST:PORT of the cluster's head, got nothing; give --ray-address")
         self._prefix = f"danlu-{settings.server_id[:12]}-"
+        self._give_up_seconds = settings.lease_seconds + STOPPING_SECONDS
         self._simulated = frozenset(device.type for device in settings.simulated)
         self._link = Link(
             {
@@ -99,10 +104,14 @@ class RayEngine(Engine):
             seconds=ANSWER_SECONDS,
         )
         seen: dict[Handle, Observation | None] = {}
-        for here, (kind, value, _) in zip(by_node.values(), answers, strict=True):
-            found = value if kind == "done" else [None] * len(here)
-            for handle, fields in zip(here, found, strict=True):
-                seen[handle] = None if fields is None else Observation.model_validate(fields)
+        for here, (kind, value, message) in zip(by_node.values(), answers, strict=True):
+            if kind == "done":
+                seen.update(zip(here, map(_observation, value), strict=True))
+            elif kind == "gone" and value > self._give_up_seconds:
+                told = f"{message} for {value:.0f} s; by now its tasks have stopped"
+                seen.update(dict.fromkeys(here, Observation(state=TaskState.LOST, reason="lost", message=told)))
+            else:
+                seen.update(dict.fromkeys(here))
         return [seen[handle] for handle in handles]
 
     def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
@@ -168,7 +177,12 @@ class RayEngine(Engine):
 def _for_nodes(settings: EngineSettings) -> dict[str, Any]:
     """What the agents' engines are set up with; what differs from node to node is left to the agents."""
     of_the_server = {"work_dir", "node_name", "python", "node_dir", "ray_address", "insecure_ray"}
-    return settings.model_dump(mode="json", exclude=of_the_server)
+    shared = settings.model_dump(mode="json", exclude=of_the_server)
+    return {**shared, "task_lease_seconds": settings.lease_seconds}
+
+
+def _observation(fields: dict[str, Any] | None) -> Observation | None:
+    return None if fields is None else Observation.model_validate(fields)
 
 
 def _by_node(placed: Iterable[_Placed]) -> dict[str, list[_Placed]]:

@@ -42,7 +42,7 @@ class Link:
             line = self._connect()
             self._waiting[number] = future
             try:
-                line.send((number, request, arguments))
+                line.send((number, (request, arguments)))
             except OSError as error:
                 raise EngineUnavailable(f"the process that speaks to Ray has ended: {error}") from error
         try:

@@ -11,7 +11,8 @@ from danlu.errors import DanluError, EngineUnavailable
 
 HandleFields = tuple[str, int, int, str]
 Answer = tuple[str, Any, str]
-"""("done", value, ""), ("refused", name of an error, its message), or ("unknown", None, why nobody can say)."""
+"""("done", value, ""), ("refused", name of an error, its message), ("unknown", None, why nobody can say), or
+("gone", for how many seconds, what): the cluster says that it has not got the node."""
 
 
 class Call(NamedTuple):

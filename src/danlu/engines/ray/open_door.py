@@ -27,7 +27,8 @@ def _look(address: str) -> str:
     from ray.exceptions import RayError
 
     try:
-        return "open" if _raylet.GcsClient(address=address).cluster_id else "closed"
+        client = _raylet.GcsClient(address=address)  # type: ignore[attr-defined]
+        return "open" if client.cluster_id else "closed"
     except (RayError, OSError):
         return "closed"
 

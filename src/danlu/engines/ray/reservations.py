@@ -24,7 +24,7 @@ class Reservations:
         self._prefix = prefix
         self._resource_of = resource_of
 
-    def take(self, name: str, bundles: Sequence[Bundle], seconds: float) -> None:
+    def take(self, name: str, bundles: Sequence[Bundle], *, seconds: float) -> None:
         """Reserve all bundles, or say who is in the way. Asked again, what was asked for first is waited for."""
         group = self._find(name)
         if group is None:

@@ -28,7 +28,7 @@ def start(gang: Gang, start_lock: int) -> str:
     """Start all shims; return what went wrong, or nothing."""
     net = network.make_network(list(gang.addresses)) if gang.addresses else None
     if net is not None and gang.overlay is not None:
-        overlay.join(net, gang.overlay, gang.overlay_addresses)
+        overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
     # the shims inherit the leashes of both helpers, and hold them as long as they live
     if net is not None and gang.way_out:
         open_way_out(net, gang.way_out)

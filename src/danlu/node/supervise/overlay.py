@@ -35,7 +35,7 @@ _NLM_F_APPEND = 0x800
 _ANYBODY = bytes(6)
 
 
-def join(net: network.Network, overlay: Overlay, addresses: Sequence[str]) -> None:
+def join(net: network.Network, overlay: Overlay, *, addresses: Sequence[str]) -> None:
     """Give the gang's namespace a link to its other parts, with these addresses on it. Raise OSError."""
     mtu = _mtu_of(interface_of(overlay.local)) - HEADER_BYTES
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:

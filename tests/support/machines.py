@@ -41,7 +41,7 @@ class Machines:
         self._pids: dict[str, int] = {}
 
     def __enter__(self) -> Machines:
-        command = [sys.executable, "-m", "danlu.testing.machines", *self.addresses]
+        command = [sys.executable, __file__, *self.addresses]
         with self._log.open("ab") as log:
             self._keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._pids = self._hear()
@@ -95,10 +95,18 @@ class Machines:
         """pid -> command line of everything that runs on a machine."""
         own = os.stat(self.namespace(name)).st_ino
         found = {}
-        for pid in descendants(self._keeper.pid, processes()):
+        for pid, line in self.below().items():
             with contextlib.suppress(OSError):
                 if os.stat(f"/proc/{pid}/ns/net").st_ino == own:
-                    found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                    found[pid] = line
+        return found
+
+    def below(self) -> dict[int, str]:
+        """pid -> command line of everything on all machines, also what has moved to a network of its own."""
+        found = {}
+        for pid in descendants(self._keeper.pid, processes()):
+            with contextlib.suppress(OSError):
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         return found
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A real Ray cluster for tests: a head and workers, each on a machine of its own (`danlu.testing.machines`)."""
+"""A real Ray cluster for tests: a head and workers, each on a machine of its own (`tests.support.machines`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from danlu.testing.machines import Machines
+from tests.support.machines import Machines
 
 GCS_PORT = 6379
 HEAD = "head"
