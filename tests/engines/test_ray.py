@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,11 +16,15 @@ from tests.support.machines import can_make_machines
 from tests.support.ray_cluster import HEAD, RayCluster, running_ray
 
 from danlu.client import Client
-from danlu.engines.base import Engine
+from danlu.engines.base import Engine, TerminalSize
 from danlu.engines.ray import RayEngine
+from danlu.engines.ray.open_door import is_open
 from danlu.engines.settings import EngineSettings
+from danlu.errors import InvalidInput
 from danlu.spec.states import JobState
 from danlu.testing.engine_contract import EngineContract
+from danlu.testing.engines import Starter
+from danlu.testing.gates import UNTIL_STOPPED
 from danlu.testing.serving import RunningServer
 from danlu.testing.store_server import StoreServer, running_store
 from danlu.testing.waiting import HANG_SECONDS, wait_until
@@ -124,6 +132,81 @@ def open_engine(cluster: RayCluster, folder: Path) -> RayEngine:
     )
     wait_until(lambda: len(engine.nodes()) == 2, engine.nodes)
     return engine
+
+
+def test_a_command_runs_beside_a_task_on_another_node(ray_engine: RayEngine, cluster: RayCluster) -> None:
+    starter = Starter(ray_engine)
+    job = starter.start(f"echo ready; {UNTIL_STOPPED}")
+    job.wait_for_log("ready")
+    channel = ray_engine.open_channel(job.handles[0], ["sh", "-c", "read word; echo got $word; exit 3"], None)
+    assert channel.write(b"hello\n") == 6
+    assert channel.read(100) == b"got hello\n"
+    assert channel.read(100) == b""
+    assert channel.exit_code() == 3
+    channel.close()
+    terminal = ray_engine.open_channel(job.handles[0], ["sh", "-c", "stty size"], TerminalSize(20, 70))
+    assert terminal.read(100) == b"20 70\r\n"
+    terminal.close()
+    starter.clean_up()
+
+
+def test_a_cluster_with_a_token_is_not_open(ray_engine: RayEngine, cluster: RayCluster) -> None:
+    assert not is_open(cluster.address)
+
+
+@pytest.mark.long
+def test_a_cluster_without_a_token_is_refused_unless_that_is_wanted() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    with running_ray(folder, workers=["one"], has_token=False) as opened, pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            patch.delenv(name)
+        for name, value in opened.server_env.items():
+            patch.setenv(name, value)
+        settings = EngineSettings(work_dir=folder, ray_address=opened.address, node_dir=folder / "nodes")
+        with pytest.raises(InvalidInput, match="RAY_AUTH_MODE=token, or say --insecure-ray"):
+            RayEngine.create(settings)
+        engine = RayEngine.create(settings.model_copy(update={"insecure_ray": True}))
+        assert [node.name for node in engine.nodes()] == [opened.machines.addresses["one"]]
+        engine.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_others_who_hold_something_are_seen_and_nothing_of_theirs_is_given(
+    ray_engine: RayEngine, cluster: RayCluster
+) -> None:
+    before = {node.name: node.cpus for node in ray_engine.nodes()}
+    address = cluster.machines.addresses["one"]
+    with other_ray_user(cluster, address) as other:
+        wait_until(lambda: told(ray_engine, address), ray_engine.nodes)
+        seen = {node.name: node.cpus for node in ray_engine.nodes()}
+        assert (before[address] - seen[address], before[address]) == (1.0, 2.0)
+        assert "1 CPU" in told(ray_engine, address)
+        other.terminate()
+    wait_until(lambda: not told(ray_engine, address), ray_engine.nodes)
+
+
+def told(engine: RayEngine, node: str) -> str:
+    """What is said of other users on a node."""
+    (info,) = [info for info in engine.nodes() if info.name == node]
+    return " ".join(sentence for sentence in info.missing if "Other users" in sentence)
+
+
+@contextmanager
+def other_ray_user(cluster: RayCluster, address: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that holds one CPU of a node until it is ended."""
+    script = (
+        "import ray, signal, sys\n"
+        "ray.init(address=sys.argv[1], log_to_driver=False)\n"
+        "@ray.remote(num_cpus=1, resources={f'node:{sys.argv[2]}': 0.01})\n"
+        "class Holder:\n"
+        "    def ready(self): return True\n"
+        "holder = Holder.remote()\n"
+        "ray.get(holder.ready.remote())\n"
+        "signal.pause()\n"
+    )
+    command = [*cluster.machines.within(HEAD), sys.executable, "-c", script, cluster.address, address]
+    with subprocess.Popen(command, env=cluster.env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        yield process
 
 
 class TestRayEngine(EngineContract):

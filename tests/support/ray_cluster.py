@@ -13,18 +13,12 @@ from tests.support.machines import Machines
 
 GCS_PORT = 6379
 HEAD = "head"
-FAST_HEALTH_CHECKS = {
-    "RAY_health_check_initial_delay_ms": "2000",
-    "RAY_health_check_period_ms": "1000",
-    "RAY_health_check_timeout_ms": "3000",
-    "RAY_health_check_failure_threshold": "5",
-}
 
 
 class RayCluster:
     """Started nodes. The calling thread is on the head while the context of `running_ray` lasts."""
 
-    def __init__(self, machines: Machines, folder: Path, *, token: str, extra_env: dict[str, str]) -> None:
+    def __init__(self, machines: Machines, folder: Path, *, token: str) -> None:
         self.machines = machines
         self.folder = folder
         self.address = f"{machines.addresses[HEAD]}:{GCS_PORT}"
@@ -37,7 +31,6 @@ class RayCluster:
             "RAY_raylet_start_wait_time_s": "300",
             "RAY_gcs_storage": "rocksdb",
             "RAY_gcs_storage_path": str(folder / "gcs"),
-            **extra_env,
         }
 
     @property
@@ -50,10 +43,11 @@ class RayCluster:
         own = {name: value for name, value in self.env.items() if name.startswith("RAY_")}
         return {**own, "DANLU_SERVER_NODE_DIR": str(self.folder / "nodes")}
 
-    def start_head(self) -> None:
+    def start_head(self, *, has_dashboard: bool = False) -> None:
         # a head that was killed is remembered here, and the next one would refuse to start
         (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
-        words = self._command(HEAD, "--head", f"--port={GCS_PORT}", "--include-dashboard=false", "--num-cpus=0")
+        dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
+        words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0")
         self.machines.run(HEAD, words, self.env)
 
     def start_workers(self, names: Sequence[str], *options: str) -> None:
@@ -71,14 +65,14 @@ class RayCluster:
 
 @contextmanager
 def running_ray(
-    folder: Path, *, workers: Sequence[str] = ("one", "two"), has_token: bool = True, **extra_env: str
+    folder: Path, *, workers: Sequence[str] = ("one", "two"), has_token: bool = True, has_dashboard: bool = False
 ) -> Iterator[RayCluster]:
     """Run a cluster and be on its head. Sockets of Ray need a short path: give a folder right below /tmp."""
     folder.mkdir(parents=True, exist_ok=True)
     with Machines((HEAD, *workers), folder / "machines.log") as machines:
         token = secrets.token_hex(16) if has_token else ""
-        cluster = RayCluster(machines, folder, token=token, extra_env=extra_env)
-        cluster.start_head()
+        cluster = RayCluster(machines, folder, token=token)
+        cluster.start_head(has_dashboard=has_dashboard)
         cluster.start_workers(workers)
         with machines.enter(HEAD):
             yield cluster

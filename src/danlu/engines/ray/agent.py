@@ -15,9 +15,10 @@ from threading import Thread
 from typing import Any
 
 from danlu import __version__
-from danlu.engines.base import Credentials
+from danlu.engines.base import Credentials, TerminalSize
 from danlu.engines.local import LocalEngine
 from danlu.engines.ray.messages import Answer, HandleFields, handle_of
+from danlu.engines.ray.shells import Shells
 from danlu.engines.settings import EngineSettings
 from danlu.errors import DanluError
 from danlu.launch import Plan
@@ -43,6 +44,7 @@ class Agent:
             target=_keep_lease, args=(str(chosen.lease_file), node_id, chosen.task_lease_seconds), daemon=True
         )
         keep.start()
+        self._shells = Shells()
         self._actions: dict[str, Callable[..., Any]] = {
             "node": lambda: self._node.model_dump(mode="json"),
             "start": self._start,
@@ -53,6 +55,8 @@ class Agent:
             ],
             "read_use": lambda handle, generation, offset: self._engine.read_use(handle_of(handle), generation, offset),
             "stop": lambda handles, grace: self._engine.stop([handle_of(one) for one in handles], grace),
+            "open_shell": self._open_shell,
+            "shell": self._shells.do,
             "forget": self._engine.forget,
             "leftovers": lambda: list(self._engine.leftovers()),
         }
@@ -77,7 +81,12 @@ class Agent:
         joined = None if overlay is None else Overlay(*overlay)
         self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
 
+    def _open_shell(self, handle: HandleFields, command: Sequence[str], size: tuple[int, int] | None) -> str:
+        terminal = None if size is None else TerminalSize(*size)
+        return self._shells.add(self._engine.open_channel(handle_of(handle), command, terminal))
+
     def _poll(self, handles: Sequence[HandleFields]) -> list[dict[str, Any] | None]:
+        self._shells.close_forgotten()
         seen = self._engine.poll([handle_of(one) for one in handles])
         return [None if one is None else one.model_dump(mode="json") for one in seen]
 

@@ -26,7 +26,8 @@ FRESH_SECONDS = 15.0
 START_SECONDS = 60.0
 """How long the first look waits for new agents: their processes import Danlu and try out the machine."""
 
-CONCURRENT_CALLS = 16
+CONCURRENT_CALLS, CONCURRENT_SHELLS = 16, 64
+SHELLS = "shells"
 log = logging.getLogger("danlu.ray")
 
 
@@ -88,14 +89,20 @@ class Agents:
                 if node.id in self._infos or node.id in self._problems
             ]
 
-    def call(self, calls: Sequence[Call], seconds: float) -> list[Answer]:
+    def call_shell(self, calls: Sequence[Call], seconds: float) -> list[Answer]:
+        """The same for what waits for somebody who types: it has threads of its own, here and on the node."""
+        return self.call(calls, seconds, group=SHELLS)
+
+    def call(self, calls: Sequence[Call], seconds: float, *, group: str | None = None) -> list[Answer]:
         """Ask several agents at once. Who does not answer within some seconds is unknown; nobody waits for it."""
         answers = [self._absent(call.node) for call in calls]
         asked = {}
         for number, call in enumerate(calls):
             handle = self._handle_of(call.node)
             if handle is not None:
-                asked[handle.do.remote(__version__, call.action, *call.arguments)] = number
+                asked[handle.do.options(concurrency_group=group).remote(__version__, call.action, *call.arguments)] = (
+                    number
+                )
         if asked:
             ray.wait(list(asked), num_returns=len(asked), timeout=seconds)
         for reference, number in asked.items():
@@ -171,7 +178,7 @@ class Agents:
             # two nodes may be two containers of one machine, which share its control groups
             "server_id": f"{shared['server_id']}-{node.name.replace('.', '-')}",
         }
-        actor = ray.remote(Agent).options(
+        actor = ray.remote(concurrency_groups={SHELLS: CONCURRENT_SHELLS})(Agent).options(
             name=f"{self._config['prefix']}agent-{node.id}",
             get_if_exists=True,
             lifetime="detached",

@@ -25,7 +25,8 @@ from danlu.engines.ray.reservations import Reservations
 from danlu.errors import DanluError, InvalidInput
 from danlu.node.supervise import linux
 
-THREADS = 32
+THREADS, SHELL_THREADS = 32, 256
+SHELL_REQUEST = "call_shell"
 NO_TOKEN = (
     "the Ray cluster at {address} lets in everybody who reaches it, and so runs anybody's code: "
     "start Ray with RAY_AUTH_MODE=token, or say --insecure-ray where the network is closed to all others"
@@ -46,10 +47,11 @@ def main(descriptor: int) -> None:
         with sending:
             line.send((number, found))
 
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool, ThreadPoolExecutor(SHELL_THREADS) as shell_pool:
         try:
             while True:
-                pool.submit(answer, *line.recv())
+                number, request = line.recv()
+                (shell_pool if request[0] == SHELL_REQUEST else pool).submit(answer, number, request)
         except (EOFError, OSError):
             os._exit(0)
 
@@ -78,6 +80,7 @@ class Driver:
         self._requests: dict[str, Callable[..., Any]] = {
             "nodes": self._nodes,
             "call": self._agents.call,
+            SHELL_REQUEST: self._agents.call_shell,
             "reserve": lambda name, bundles, seconds: self._reservations.take(name, bundles, seconds=seconds),
             "release": self._reservations.release,
             "reserved": self._reservations.names,

@@ -8,10 +8,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsePiece
+from danlu.engines.base import (
+    Channel,
+    Credentials,
+    Engine,
+    EngineSettings,
+    Handle,
+    LogMark,
+    NodeInfo,
+    Observation,
+    TerminalSize,
+    UsePiece,
+)
 from danlu.engines.ray.capacity import needs
 from danlu.engines.ray.link import Link
 from danlu.engines.ray.messages import Answer, Bundle, Call, fields_of, value_of
+from danlu.engines.ray.shells import RayChannel, command_of
 from danlu.errors import EngineUnavailable, InvalidInput, MissingExtra
 from danlu.launch import Plan, TaskPlan
 from danlu.node.task import Overlay
@@ -134,6 +146,16 @@ class RayEngine(Engine):
             for node, here in _by_node(handles).items()
         )
         self._call(calls, seconds=ANSWER_SECONDS)
+
+    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
+        name = self._ask(handle, "open_shell", *command_of(command, terminal))
+
+        def ask(action: str, *arguments: Any) -> Any:
+            call = Call(handle.node, "shell", (name, action, *arguments))
+            (answer,) = self._link.ask("call_shell", [call], ANSWER_SECONDS, seconds=ANSWER_SECONDS + 1.0)
+            return value_of(answer)
+
+        return RayChannel(ask)
 
     def forget(self, job_id: str, attempt: int) -> None:
         """The processes first, then what they held."""
