@@ -26,12 +26,12 @@ TORCH = {
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"price_per_hour": "-1"}, "price_per_hour", "expected a price from 0 to 9999999"),
     ({"price_per_hour": "0.1234567"}, "price_per_hour", "at most 6 decimal places"),
-    ({"price_per_hour": True}, "price_per_hour", "true is not a price"),
+    ({"price_per_hour": True}, "price_per_hour", "such as 18.40, got true"),
     ({"device": "gpu::"}, "device", "TYPE[:MODEL][:COUNT]"),
     ({"cpus": 0}, "cpus", "more than 0"),
-    ({"memory": "much"}, "memory", "is not a size"),
-    ({"name": "a b"}, "name", "is not a name for a flavor"),
-    ({"colour": "red"}, "colour", "not a field"),
+    ({"memory": "much"}, "memory", "expected a size such as 512MB, 4GB or 16GiB, got 'much'"),
+    ({"name": "a b"}, "name", "expected a flavor name"),
+    ({"colour": "red"}, "colour", "unknown field"),
     ({"description": "a\0b"}, "description", "NUL"),
 ]
 
@@ -174,7 +174,7 @@ class TestFrameworks:
             "use one of them"
         }
         assert refused(api, framework="torch-2.13", launch="mpi") == {
-            "launch": "'mpi' is not for framework 'torch-2.13'; it suits plain, ddp"
+            "launch": "framework 'torch-2.13' supports plain, ddp, got 'mpi'"
         }
         assert refused(api, framework="troch-2.13") == {
             "framework": "there is no framework 'troch-2.13'; did you mean 'torch-2.13'?"
