@@ -8,7 +8,6 @@ import pytest
 from tests.engines.conftest import make_settings
 
 from danlu.engines.base import Engine
-from danlu.engines.local import LocalEngine
 from danlu.spec.states import TaskState
 from danlu.testing.engine_contract import EngineContract
 from danlu.testing.engines import Starter
@@ -18,7 +17,7 @@ HOUR = 3600.0
 
 
 def make_engine(folder: Path, *, speed: float = 1.0) -> SimulatedEngine:
-    return SimulatedEngine(LocalEngine(make_settings(folder, "sandbox")), num_nodes=2000, speed=speed)
+    return SimulatedEngine(make_settings(folder, "sandbox"), num_nodes=2000, speed=speed)
 
 
 class TestSimulatedEngine(EngineContract):

@@ -1,7 +1,7 @@
 """An engine with as many nodes as one likes, for measurements of the server and its scheduler.
 
 A command that is nothing but `sleep SECONDS` is not run: it takes that long in simulated time, which may pass faster
-than real time. Any other command is run for real by an engine behind it, wherever it was placed.
+than real time. Any other command is run for real on this machine, wherever it was placed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsePiece
+from danlu.engines.base import Credentials, EngineSettings, Handle, NodeInfo, Observation
 from danlu.engines.local import LocalEngine
 from danlu.launch import Plan, TaskPlan
 from danlu.spec.devices import Device
@@ -32,22 +32,24 @@ class _Task:
     stopped_at: float | None = None
 
 
-class SimulatedEngine(Engine):
+class SimulatedEngine(LocalEngine):
+    """Of a simulated task there are no files, so that its log and what it uses are empty."""
+
     name: ClassVar[str] = "simulated"
 
     @classmethod
     def create(cls, settings: EngineSettings) -> SimulatedEngine:
         num_nodes, speed = int(os.environ.get(NUM_NODES, "10")), float(os.environ.get(SPEED, "1"))
-        return cls(LocalEngine(settings), num_nodes=num_nodes, speed=speed)
+        return cls(settings, num_nodes=num_nodes, speed=speed)
 
-    def __init__(self, behind: Engine, *, num_nodes: int, speed: float = 1.0) -> None:
-        """`behind` runs what is not simulated; the nodes are like its first one, each with devices of its own."""
-        self._behind = behind
+    def __init__(self, settings: EngineSettings, *, num_nodes: int, speed: float = 1.0) -> None:
+        """The nodes are like this machine, with eight NPUs each where it has no devices."""
+        super().__init__(settings)
         self._speed = speed
         self._begun = time.monotonic()
         self._lock = threading.Lock()
         self._tasks: dict[tuple[str, int], dict[int, _Task]] = {}
-        like = behind.nodes()[0]
+        (like,) = super().nodes()
         devices = like.devices or tuple(Device(type="npu", model="910b", id=n, is_simulated=True) for n in range(8))
         self._nodes = [
             like.model_copy(update={"name": f"node-{number:05}", "devices": devices}) for number in range(num_nodes)
@@ -59,7 +61,7 @@ class SimulatedEngine(Engine):
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
         seconds = [_seconds(task) for task in plan.tasks]
         if any(one is None for one in seconds):
-            return self._behind.start(plan, credentials)
+            return super().start(plan, credentials)
         now = self._now()
         with self._lock:
             tasks = self._tasks.setdefault((plan.job_id, plan.attempt), {})
@@ -70,17 +72,8 @@ class SimulatedEngine(Engine):
     def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
         now = self._now()
         real = [handle for handle in handles if self._find(handle) is None]
-        seen = dict(zip(real, self._behind.poll(real), strict=True)) if real else {}
+        seen = dict(zip(real, super().poll(real), strict=True))
         return [seen[handle] if handle in seen else self._observe(handle, now) for handle in handles]
-
-    def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
-        return b"" if self._find(handle) else self._behind.read_log(handle, offset, limit)
-
-    def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
-        return () if self._find(handle) else self._behind.read_marks(handle, offset)
-
-    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
-        return None if self._find(handle) else self._behind.read_use(handle, generation, offset)
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         now = self._now()
@@ -88,17 +81,17 @@ class SimulatedEngine(Engine):
             task = self._find(handle)
             if task is not None and task.stopped_at is None and now < task.ends_at:
                 task.stopped_at = now
-        self._behind.stop([handle for handle in handles if self._find(handle) is None], grace_seconds)
+        super().stop([handle for handle in handles if self._find(handle) is None], grace_seconds)
 
     def forget(self, job_id: str, attempt: int) -> None:
         with self._lock:
             was_simulated = self._tasks.pop((job_id, attempt), None) is not None
         if not was_simulated:
-            self._behind.forget(job_id, attempt)
+            super().forget(job_id, attempt)
 
     def leftovers(self) -> Sequence[tuple[str, int]]:
         with self._lock:
-            return [*self._tasks, *self._behind.leftovers()]
+            return [*self._tasks, *super().leftovers()]
 
     def _now(self) -> float:
         return (time.monotonic() - self._begun) * self._speed

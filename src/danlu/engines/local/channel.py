@@ -39,7 +39,7 @@ class LocalChannel(Channel):
         os.set_blocking(input_, False)
 
     @classmethod
-    def open(cls, folder: TaskFolder, command: Sequence[str], terminal: TerminalSize | None) -> LocalChannel:
+    def open(cls, folder: TaskFolder, command: Sequence[str], *, terminal: TerminalSize | None) -> LocalChannel:
         ours, theirs = _terminal(terminal) if terminal is not None else _pipes()
         env = {"TERM": "xterm-256color"} if terminal is not None else {}
         request = Request(tuple(command), env, has_terminal=terminal is not None)

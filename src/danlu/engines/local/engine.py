@@ -109,7 +109,7 @@ class LocalEngine(Engine):
             _tell(TaskFolder.of(self._work_dir, handle), f"stop {grace_seconds:.3f}\n")
 
     def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
-        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal)
+        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal=terminal)
 
     def connect(self, handle: Handle, port: int) -> socket.socket:
         return connect(TaskFolder.of(self._work_dir, handle), port)
