@@ -51,7 +51,7 @@ dist.barrier()
 dist.destroy_process_group()
 """
 TORCHRUN = (
-    "torchrun --nnodes 2 --nproc-per-node 2 --node-rank $INDEX --master-addr $CHIEF_IP --master-port 23456 train.py"
+    "torchrun --nnodes 2 --nproc-per-node {} --node-rank $INDEX --master-addr $CHIEF_IP --master-port 23456 train.py"
 )
 
 
@@ -91,22 +91,22 @@ def test_the_server_sees_the_nodes_of_the_cluster(cluster: RayCluster, ray_clien
 
 def test_two_gangs_with_one_port_train_on_the_same_two_nodes(ray_client: Client, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN)
-    jobs = [
-        ray_client.jobs.submit(
-            name=f"gang-{number}", command=TORCHRUN, nodes=2, launch="ddp", code={"path": str(tmp_path)}
+    jobs = {
+        processes: ray_client.jobs.submit(
+            name="gang", command=TORCHRUN.format(processes), nodes=2, launch="ddp", code={"path": str(tmp_path)}
         )
-        for number in range(2)
-    ]
-    for job in jobs:
+        for processes in (2, 1)
+    }
+    for processes, job in jobs.items():
         assert job.wait().state is JobState.SUCCEEDED, list(job.logs())
         said = [line.text.strip() for line in job.logs()]
         sums = [line for line in said if line.startswith("sum")]
-        assert len(sums) == 4
+        assert len(sums) == 2 * processes
         assert len(set(sums)) == 1
-        assert said.count("nice 0 ray []") == 4
+        assert said.count("nice 0 ray []") == 2 * processes
         bucket, _, prefix = job.output.removeprefix("store://").partition("/")
         found = {item.key for item in ray_client.store.list(f"store://{bucket}/{prefix}")}
-        assert {f"{prefix}{rank}.txt" for rank in range(4)} <= found
+        assert {f"{prefix}{rank}.txt" for rank in range(2 * processes)} <= found
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ class Link:
             if self._line is not None:
                 self._line.close()
             if self._process is not None:
-                self._process.terminate()
+                self._process.kill()  # it holds nothing, and Ray would print a trace at SIGTERM
                 self._process.wait()
 
     def _connect(self) -> Connection:
