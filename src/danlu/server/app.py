@@ -17,6 +17,7 @@ from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.endpoints.routes import router as endpoints_router
 from danlu.server.examples.routes import router as examples_router
 from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
@@ -41,6 +42,8 @@ from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
+from danlu.server.ssh_keys.routes import gateway_router
+from danlu.server.ssh_keys.routes import router as ssh_keys_router
 from danlu.server.state import ServerState
 from danlu.server.streams.hub import Hub
 from danlu.server.templates.routes import router as templates_router
@@ -61,6 +64,7 @@ ROUTERS = (
     audit_router,
     batches_router,
     changes_router,
+    endpoints_router,
     examples_router,
     flavors_router,
     flow_router,
@@ -82,6 +86,8 @@ ROUTERS = (
     templates_router,
     reasons_router,
     usage_router,
+    ssh_keys_router,
+    gateway_router,
     terminals_router,
     trees_router,
     uploads_router,

@@ -81,9 +81,12 @@ class Agent:
         joined = None if overlay is None else Overlay(*overlay)
         self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
 
-    def _open_shell(self, handle: HandleFields, command: Sequence[str], size: tuple[int, int] | None) -> str:
+    def _open_shell(
+        self, handle: HandleFields, command: Sequence[str], size: tuple[int, int] | None, apart: bool
+    ) -> str:
         terminal = None if size is None else TerminalSize(*size)
-        return self._shells.add(self._engine.open_channel(handle_of(handle), command, terminal))
+        opened = self._engine.open_channel(handle_of(handle), command, terminal, apart=apart)
+        return self._shells.add(opened, apart=apart and terminal is None)
 
     def _poll(self, handles: Sequence[HandleFields]) -> list[dict[str, Any] | None]:
         self._shells.close_forgotten()

@@ -147,15 +147,17 @@ class RayEngine(Engine):
         )
         self._call(calls, seconds=ANSWER_SECONDS)
 
-    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
-        name = self._ask(handle, "open_shell", *command_of(command, terminal))
+    def open_channel(
+        self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
+    ) -> Channel:
+        name = self._ask(handle, "open_shell", *command_of(command, terminal), apart)
 
         def ask(action: str, *arguments: Any) -> Any:
             call = Call(handle.node, "shell", (name, action, *arguments))
             (answer,) = self._link.ask("call_shell", [call], ANSWER_SECONDS, seconds=ANSWER_SECONDS + 1.0)
             return value_of(answer)
 
-        return RayChannel(ask)
+        return RayChannel(ask, apart=apart and terminal is None)
 
     def forget(self, job_id: str, attempt: int) -> None:
         """The processes first, then what they held."""

@@ -30,10 +30,10 @@ class Shells:
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
 
-    def add(self, channel: Channel) -> str:
+    def add(self, channel: Channel, *, apart: bool) -> str:
         name = uuid.uuid4().hex
         with self._lock:
-            self._open[name] = _Open(channel)
+            self._open[name] = _Open(channel, apart=apart)
         return name
 
     def do(self, name: str, action: str, *arguments: Any) -> Any:
@@ -56,18 +56,22 @@ class Shells:
 
 
 class _Open:
-    """A channel and the thread that reads it."""
+    """A channel and the threads that read it: one for output, one for errors that are apart from it."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, *, apart: bool) -> None:
         self._channel = channel
         self.asked_at = time.monotonic()
-        self._pieces: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._output: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._errors: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
         self._is_closed = False
-        threading.Thread(target=self._pump, name="shell", daemon=True).start()
+        self._start(channel.read, self._output)
+        if apart:
+            self._start(channel.read_errors, self._errors)
 
     def do(self, action: str, *arguments: Any) -> Any:
         actions: dict[str, Callable[..., Any]] = {
-            "read": self._read,
+            "read": lambda: _next(self._output),
+            "read_errors": lambda: _next(self._errors),
             "write": self._channel.write,
             "end_input": self._channel.end_input,
             "resize": lambda rows, columns: self._channel.resize(TerminalSize(rows, columns)),
@@ -76,28 +80,32 @@ class _Open:
         }
         return actions[action](*arguments)
 
-    def _read(self) -> bytes | None:
-        """The next piece; None when there is none yet, empty at the end."""
-        try:
-            return self._pieces.get(timeout=READ_SECONDS)
-        except queue.Empty:
-            return None
+    def _start(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
+        threading.Thread(target=self._pump, args=(read, pieces), name="shell", daemon=True).start()
 
-    def _pump(self) -> None:
+    def _pump(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
         piece = b"more"
         while piece and not self._is_closed:
-            piece = self._channel.read(PIECE_BYTES)
-            self._give(piece)
+            piece = read(PIECE_BYTES)
+            self._give(piece, pieces)
 
-    def _give(self, piece: bytes) -> None:
+    def _give(self, piece: bytes, pieces: queue.Queue[bytes]) -> None:
         while not self._is_closed:
             with contextlib.suppress(queue.Full):
-                self._pieces.put(piece, timeout=1.0)
+                pieces.put(piece, timeout=1.0)
                 return
 
     def _close(self) -> None:
         self._is_closed = True
         self._channel.close()
+
+
+def _next(pieces: queue.Queue[bytes]) -> bytes | None:
+    """The next piece; None when there is none yet, empty at the end."""
+    try:
+        return pieces.get(timeout=READ_SECONDS)
+    except queue.Empty:
+        return None
 
 
 class Ask(Protocol):
@@ -109,20 +117,23 @@ class Ask(Protocol):
 class RayChannel(Channel):
     """The server's side. A node that does not answer any more has hung up."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, *, apart: bool) -> None:
         self._ask = ask
-        self._rest = b""
-        self._has_ended = False
+        self._rest = {"read": b"", "read_errors": b""}
+        self._ended = {"read": False, "read_errors": not apart}
 
     def read(self, limit: int) -> bytes:
-        while not self._rest and not self._has_ended:
-            try:
-                piece = self._ask("read")
-            except (EngineUnavailable, WrongState):
-                piece = b""
-            self._has_ended = piece == b""
-            self._rest = piece or b""
-        data, self._rest = self._rest[:limit], self._rest[limit:]
+        return self._read("read", limit)
+
+    def read_errors(self, limit: int) -> bytes:
+        return self._read("read_errors", limit)
+
+    def _read(self, which: str, limit: int) -> bytes:
+        while not self._rest[which] and not self._ended[which]:
+            piece = self._say(which, otherwise=b"")
+            self._ended[which] = piece == b""
+            self._rest[which] = piece or b""
+        data, self._rest[which] = self._rest[which][:limit], self._rest[which][limit:]
         return data
 
     def write(self, data: bytes) -> int:
@@ -138,7 +149,7 @@ class RayChannel(Channel):
         return int(self._say("exit_code", otherwise=HUNG_UP))
 
     def close(self) -> None:
-        self._has_ended = True
+        self._ended = dict.fromkeys(self._ended, True)
         self._say("close", otherwise=None)
 
     def _say(self, action: str, *arguments: Any, otherwise: Any) -> Any:

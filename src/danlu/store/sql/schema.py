@@ -6,11 +6,13 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     artifact_tables,
     audit_tables,
     catalog_tables,
+    endpoint_tables,
     flow_tables,
     model_tables,
     node_tables,
     rights_tables,
     run_tables,
+    ssh_key_tables,
     template_tables,
 )
 from danlu.store.sql.tables import Base

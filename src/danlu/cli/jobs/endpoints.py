@@ -1,0 +1,74 @@
+"""`danlu open` and `danlu close`"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import typer
+
+from danlu.cli.options import AsJson, JobName
+from danlu.cli.output import table
+from danlu.cli.terminal import echo
+
+Endpoint = typer.Argument(
+    None, metavar="[ENDPOINT]", help="jupyter, tensorboard or a port of the job; without it, list what is open."
+)
+
+
+def open_(
+    job: JobName,
+    endpoint: Optional[str] = Endpoint,
+    share: bool = typer.Option(False, "--share", help="Let everybody who may submit to the job's project use it."),
+    browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
+    as_json: AsJson = False,
+) -> None:
+    """Open JupyterLab, TensorBoard or a port of a running job in a browser.
+
+    Prints a link that lets one browser in: it works for a minute, for you and for this endpoint only. The browser may
+    then use it until the job ends, the endpoint is closed, or you are signed out, for half a day at most. JupyterLab
+    and TensorBoard start inside the job when they are first opened.
+
+    \b
+    Examples:
+      danlu open mnist jupyter
+      danlu open mnist 8080
+      danlu open mnist 8080 --share
+      danlu open mnist
+    """
+    import webbrowser
+
+    from danlu.client import Client
+
+    with Client() as client:
+        endpoints = client.jobs.get(job).endpoints
+        if endpoint is None:
+            listed = endpoints.list()
+            rows = [(one.name, "project" if one.is_shared else "owner", one.address) for one in listed]
+            if as_json:
+                echo("[" + ",".join(one.model_dump_json() for one in listed) + "]")
+            else:
+                echo(table(("ENDPOINT", "FOR", "ADDRESS"), rows))
+            return
+        if share or endpoint not in {one.name for one in endpoints.list()}:
+            endpoints.open(endpoint, is_shared=share)
+        link = endpoints.link(endpoint)
+    echo(link.model_dump_json() if as_json else link.url)
+    if browser:
+        webbrowser.open(link.url)
+
+
+def close(
+    job: JobName, endpoint: str = typer.Argument(..., metavar="ENDPOINT", help="An endpoint that is open.")
+) -> None:
+    """Close an endpoint of a job. Whoever uses it is cut off within seconds.
+
+    \b
+    Examples:
+      danlu close mnist 8080
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.jobs.get(job)
+        found.endpoints.close(endpoint)
+    echo(f"Endpoint {endpoint} of {found.id} is closed.")
