@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import typer
 
@@ -48,17 +48,8 @@ def up(
       danlu up --simulate npu:910b:8
       danlu up --engine ray --ray-address 10.0.0.10:6379 --host 10.0.0.10
     """
-    from danlu.errors import MissingExtra
-
-    try:
-        from danlu.server.main import serve
-        from danlu.server.settings import load_settings
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("danlu"):
-            raise
-        raise MissingExtra(f"the server needs {error.name!r}; install it with pip install 'danlu[server]'") from error
-
-    settings = load_settings(
+    _serve(
+        new_link=new_link,
         host=host,
         port=port,
         endpoints_port=endpoints_port,
@@ -73,4 +64,17 @@ def up(
         insecure_ray=insecure_ray,
         name=name,
     )
-    serve(settings, new_link=new_link)
+
+
+def _serve(*, new_link: bool, **given: Any) -> None:
+    from danlu.errors import MissingExtra
+
+    try:
+        from danlu.server.main import serve
+        from danlu.server.settings import load_settings
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("danlu"):
+            raise
+        raise MissingExtra(f"the server needs {error.name!r}; install it with pip install 'danlu[server]'") from error
+
+    serve(load_settings(**given), new_link=new_link)
