@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from tests.support.ray_cluster import HEAD, RayCluster, running_ray
 
 from danlu.client import Client
 from danlu.client.jobs.job import Job
-from danlu.node.supervise.processes import environment_of
 from danlu.spec.states import JobState
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
@@ -42,7 +41,7 @@ while not os.path.exists("go"):
     time.sleep(0.02)
 print("end of", number, flush=True)
 """
-SHORT_LEASE, LONG_LEASE = 15, 240
+LEASE_SECONDS = 240
 
 
 @dataclass
@@ -80,20 +79,11 @@ def cluster() -> Iterator[RayCluster]:
 
 
 @pytest.fixture(scope="module")
-def make_server(cluster: RayCluster) -> Iterator[Callable[[int], RunningServer]]:
-    made: dict[int, RunningServer] = {}
-
-    def make(lease_seconds: int) -> RunningServer:
-        if lease_seconds not in made:
-            data = cluster.folder / f"data{lease_seconds}"
-            running = RunningServer(data, *cluster.server_options, within=cluster.machines.within(HEAD))
-            running.env = {**cluster.server_env, "DANLU_SERVER_LEASE_SECONDS": str(lease_seconds)}
-            made[lease_seconds] = running.start()
-        return made[lease_seconds]
-
-    yield make
-    for running in made.values():
-        running.stop()
+def ray_server(cluster: RayCluster) -> Iterator[RunningServer]:
+    running = RunningServer(cluster.folder / "data", *cluster.server_options, within=cluster.machines.within(HEAD))
+    running.env = {**cluster.server_env, "DANLU_SERVER_LEASE_SECONDS": str(LEASE_SECONDS)}
+    yield running.start()
+    running.stop()
 
 
 @dataclass
@@ -147,23 +137,18 @@ class Training:
         return f"{sum(map(len, logs)):,} of the log, none missing"
 
 
-def test_the_server_is_killed(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
-) -> None:
-    server = make_server(LONG_LEASE)
-    training = Training.begin(cluster, server, tmp_path)
+def test_the_server_is_killed(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
     killed_at = time.monotonic()
-    server.kill()
-    server.start()
+    ray_server.kill()
+    ray_server.start()
     training.wait_for_growth()
     seconds = time.monotonic() - killed_at
     table.add("server: `kill -9`, started again", "the log goes on", seconds, training.finish())
 
 
-def test_an_agent_is_killed(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
-) -> None:
-    training = Training.begin(cluster, make_server(LONG_LEASE), tmp_path)
+def test_an_agent_is_killed(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
     killed_at = time.monotonic()
     kill(cluster, "one", "ray::Agent")
     training.wait_for_growth()
@@ -172,9 +157,9 @@ def test_an_agent_is_killed(
 
 
 def test_a_raylet_is_killed_and_the_node_started_again(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
 ) -> None:
-    training = Training.begin(cluster, make_server(LONG_LEASE), tmp_path)
+    training = Training.begin(cluster, ray_server, tmp_path)
     killed_at = time.monotonic()
     kill(cluster, "one", "/raylet/raylet ")
     training.wait_for_reason("unreachable")
@@ -187,9 +172,9 @@ def test_a_raylet_is_killed_and_the_node_started_again(
 
 
 def test_a_link_is_down_for_30_seconds(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
 ) -> None:
-    training = Training.begin(cluster, make_server(LONG_LEASE), tmp_path)
+    training = Training.begin(cluster, ray_server, tmp_path)
     cut_at = time.monotonic()
     cluster.machines.cut("one")
     cluster.machines.run(SWITCH, ["sleep", "30"])
@@ -200,59 +185,6 @@ def test_a_link_is_down_for_30_seconds(
     seconds = time.monotonic() - cut_at
     told = "`unreachable`, then `running`, and the log goes on"
     table.add("link of a node: down for 30 s", told, seconds, training.finish())
-
-
-def test_the_head_is_killed_and_started_again(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
-) -> None:
-    training = Training.begin(cluster, make_server(LONG_LEASE), tmp_path)
-    killed_at = time.monotonic()
-    kill(cluster, HEAD, "site-packages/ray/", "ray::", "ray.util.client")
-    cluster.start_head()
-    training.wait_for_growth()
-    wait_until(lambda: training.job.refresh().reason.code == "running", lambda: training.job.row)
-    seconds = time.monotonic() - killed_at
-    table.add("head (all of Ray there): `kill -9`, started again", "the log goes on", seconds, training.finish())
-
-
-def test_a_link_is_down_for_good(
-    cluster: RayCluster, make_server: Callable[[int], RunningServer], tmp_path: Path, table: Table
-) -> None:
-    """The payload stops before the attempt is given up, so that the next one runs alone."""
-    training = Training.begin(
-        cluster, make_server(SHORT_LEASE), tmp_path, retry={"max": 1, "backoff": 0}, resources={"cpus": 1}
-    )
-    rank = next(rank for rank in range(2) if node_of(training.job, rank) == cluster.machines.addresses["one"])
-    cut_at = time.monotonic()
-    cluster.machines.cut("one")
-    wait_until(lambda: not counting(cluster, "one"), lambda: cluster.machines.processes("one"))
-    stopped = time.monotonic() - cut_at
-    assert training.job.refresh().details.attempts[-1].number == 1, "it was given up before it had stopped"
-    assert counting(cluster, "two"), "the others are stopped only when the attempt is given up"
-    wait_until(lambda: len(training.job.refresh().details.attempts) == 2, lambda: training.job.row)
-    seconds = time.monotonic() - cut_at
-    assert training.job.details.attempts[0].reason.code == "lost"
-    told = f"the node stopped its task after {stopped:.0f} s; the attempt ended as `lost` and the next one began"
-    log = training.log(rank, attempt=1)
-    assert log == b"".join(b"%d\n" % number for number in range(log.count(b"\n")))
-    table.add("link of a node: down for good (lease of 15 s)", told, seconds, f"{len(log):,} of the log up to the cut")
-    training.job.stop()
-    training.job.wait()
-
-
-def node_of(job: Job, rank: int) -> str:
-    return next(task.node for task in job.details.attempts[-1].tasks if task.rank == rank)
-
-
-def counting(cluster: RayCluster, machine: str) -> list[int]:
-    """The job's processes on a machine."""
-    address = cluster.machines.addresses[machine]
-    everything = cluster.machines.below()
-    return [
-        pid
-        for pid, line in everything.items()
-        if "count.py" in line and environment_of(pid).get("DANLU_NODE") == address
-    ]
 
 
 def kill(cluster: RayCluster, machine: str, *patterns: str) -> None:

@@ -7,6 +7,7 @@ than real time. Any other command is run for real on this machine, wherever it w
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 from danlu.engines.base import Credentials, EngineSettings, Handle, NodeInfo, Observation
 from danlu.engines.local import LocalEngine
+from danlu.errors import Unsupported
 from danlu.launch import Plan, TaskPlan
 from danlu.spec.devices import Device
 from danlu.spec.states import TaskState
@@ -82,6 +84,11 @@ class SimulatedEngine(LocalEngine):
             if task is not None and task.stopped_at is None and now < task.ends_at:
                 task.stopped_at = now
         super().stop([handle for handle in handles if self._find(handle) is None], grace_seconds)
+
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        if self._find(handle) is not None:
+            raise Unsupported("a simulated task has no ports")
+        return super().connect(handle, port)
 
     def forget(self, job_id: str, attempt: int) -> None:
         with self._lock:
