@@ -73,7 +73,7 @@ def _header(found: files.Loaded) -> dict[str, Any]:
     metadata = found.metadata
     began = files.moment(metadata.get("startTimestamp"))
     return {
-        "run": _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
+        "run": _known_id(metadata) or _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
         "name": str(metadata["name"]),
         "created_at": began.timestamp() if began is not None else 0.0,
         "labels": [str(label) for label in metadata.get("labels") or ()],
@@ -83,6 +83,12 @@ def _header(found: files.Loaded) -> dict[str, Any]:
         "writer": "process",
         "environment": to_plain({"platform": found.platform, "git": found.git}),
     }
+
+
+def _known_id(metadata: dict[str, Any]) -> Optional[str]:
+    """The id of a run that was fetched: it goes on as the same one."""
+    notes = metadata.get("remote") or []
+    return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
 
 
 def _run_id(own_name: str, began: str) -> str:

@@ -41,6 +41,8 @@ def upload_artifact(
         "name": name,
         "conflict": "version" if known else conflict_strategy,
         "other_name": f"{_clean(where)}/{metadata['alternativeName']}",
+        "folder": where,
+        "make_folder": make_folder or where == "default",
     }
     made = files.moment(metadata.get("createdTimestamp"))
     about = {
@@ -51,9 +53,10 @@ def upload_artifact(
     sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
-        _check_folder(session, where, make_folder or where == "default", folder)
         sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references))
     except Refused as refused:
+        if "folder" in refused.message and refused.status == 422:
+            raise ValueError(f"Folder does not exist: '{folder}'") from refused
         raise RuntimeError(refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:
         raise RuntimeError(str(error)) from error
@@ -146,15 +149,6 @@ def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
         files.artifacts_folder() / own,
     )
     return next((place for place in places if (place / files.METADATA).is_file()), None)
-
-
-def _check_folder(session: Session, where: str, may_make: bool, said: Optional[str]) -> None:
-    known = {one["path"] for one in session.api.get("/folders")["items"]}
-    if where in known:
-        return
-    if not may_make:
-        raise ValueError(f"Folder does not exist: '{said}'")
-    session.api.post("/folders", {"path": where})
 
 
 def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:

@@ -1,4 +1,7 @@
-"""A network of its own for a gang: a namespace with one address per task on `lo`.
+"""A network of its own for a gang: a namespace with one address per task, on `lo` and on `eth0`.
+
+What the tasks say to each other passes `lo`, whichever interface they name. `eth0` is there for scripts that name it,
+as guides do (`btl_tcp_if_include eth0`); where the kernel has no veth, there is only `lo`.
 
 The namespace has no name and no mount. It lives as long as somebody holds a descriptor of it or runs inside it, so
 the kernel removes it with the gang's last shim, however that ends: there is nothing to clean up after a crash.
@@ -6,6 +9,7 @@ the kernel removes it with the gang's last shim, however that ends: there is not
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -15,8 +19,11 @@ from typing import NamedTuple, Optional
 from danlu.node.supervise import linux
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 20, 1, 4, 0x400
+_RTM_NEWLINK, _RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 16, 20, 1, 4, 0x400
 _NLMSG_ERROR, _IFA_ADDRESS, _IFA_LOCAL = 2, 1, 2
+_IFLA_IFNAME, _IFLA_LINKINFO, _IFLA_INFO_KIND, _IFLA_INFO_DATA, _VETH_INFO_PEER = 3, 18, 1, 2, 1
+OUTER, INNER = "eth0", "eth0-peer"
+"""The two ends of a pair, both in the namespace. The second only makes the first one run."""
 
 
 class Network(NamedTuple):
@@ -114,11 +121,29 @@ def _make_as_user(addresses: list[str]) -> Network:
 
 
 def _bring_up(addresses: list[str]) -> None:
-    bring_up("lo")
-    index = socket.if_nametoindex("lo")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
-        for address in addresses:
-            add_address(link, address, index=index, prefix_length=32)
+        names = ["lo", *([OUTER] if _make_pair(link) else [])]
+        for name in names:
+            bring_up(name)
+            index = socket.if_nametoindex(name)
+            for address in addresses:
+                add_address(link, address, index=index, prefix_length=32)
+
+
+def _make_pair(link: socket.socket) -> bool:
+    """Make `eth0`, running. Return False where the kernel cannot."""
+    peer = attribute(_VETH_INFO_PEER, _LINK + attribute(_IFLA_IFNAME, INNER.encode()))
+    kind = attribute(_IFLA_INFO_KIND, b"veth") + attribute(_IFLA_INFO_DATA, peer)
+    body = _LINK + attribute(_IFLA_IFNAME, OUTER.encode()) + attribute(_IFLA_LINKINFO, kind)
+    try:
+        ask(link, _RTM_NEWLINK, body, what=OUTER)
+    except OSError:
+        return False
+    for name in (OUTER, INNER):
+        with contextlib.suppress(OSError):  # else the two greet each other, and that is counted as the job's traffic
+            _write(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6", "1")
+    bring_up(INNER)
+    return True
 
 
 def bring_up(interface: str) -> None:
@@ -143,6 +168,14 @@ def ask(link: socket.socket, kind: int, body: bytes, *, what: str, flags: int = 
     code = struct.unpack_from("i", answer, 16)[0]
     if struct.unpack_from("IHHII", answer)[1] != _NLMSG_ERROR or code != 0:
         raise OSError(-code, f"{what}: {os.strerror(-code)}")
+
+
+_LINK = struct.pack("BxHiII", socket.AF_UNSPEC, 0, 0, 0, 0)
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    size = 4 + len(value)
+    return struct.pack("HH", size, kind) + value + bytes(-size % 4)
 
 
 def _write(path: str, text: str) -> None:

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Sequence
 
 from danlu.node.supervise import linux, network
+from danlu.node.supervise.network import attribute
 from danlu.node.task import Overlay
 
 INTERFACE = "gang0"
@@ -84,24 +85,19 @@ def _configure(overlay: Overlay, addresses: Sequence[str]) -> None:
 
 def _device(net: network.Network, overlay: Overlay, *, mtu: int) -> bytes:
     data = (
-        _attribute(_VXLAN_ID, struct.pack("I", overlay.id))
-        + _attribute(_VXLAN_LOCAL, socket.inet_aton(overlay.local))
-        + _attribute(_VXLAN_PORT, struct.pack(">H", PORT))
+        attribute(_VXLAN_ID, struct.pack("I", overlay.id))
+        + attribute(_VXLAN_LOCAL, socket.inet_aton(overlay.local))
+        + attribute(_VXLAN_PORT, struct.pack(">H", PORT))
     )
     return (
         struct.pack("BxHiII", socket.AF_UNSPEC, 0, 0, 0, 0)
-        + _attribute(_IFLA_IFNAME, INTERFACE.encode() + b"\0")
-        + _attribute(_IFLA_MTU, struct.pack("I", mtu))
-        + _attribute(_IFLA_NET_NS_FD, struct.pack("I", net.net))
-        + _attribute(_IFLA_LINKINFO, _attribute(_INFO_KIND, b"vxlan") + _attribute(_INFO_DATA, data))
+        + attribute(_IFLA_IFNAME, INTERFACE.encode() + b"\0")
+        + attribute(_IFLA_MTU, struct.pack("I", mtu))
+        + attribute(_IFLA_NET_NS_FD, struct.pack("I", net.net))
+        + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"vxlan") + attribute(_INFO_DATA, data))
     )
 
 
 def _peer(address: str, *, index: int) -> bytes:
     head = struct.pack("BxHiHBB", _AF_BRIDGE, 0, index, _NUD_NOARP | _NUD_PERMANENT, _NTF_SELF, 0)
-    return head + _attribute(_NDA_LLADDR, _ANYBODY) + _attribute(_NDA_DST, socket.inet_aton(address))
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    padding = -len(value) % 4
-    return struct.pack("HH", 4 + len(value), kind) + value + bytes(padding)
+    return head + attribute(_NDA_LLADDR, _ANYBODY) + attribute(_NDA_DST, socket.inet_aton(address))

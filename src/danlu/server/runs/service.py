@@ -13,7 +13,7 @@ from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
-from danlu.server.runs.folders import folder_in
+from danlu.server.runs.folders import folder_in, need_folder
 from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
@@ -125,11 +125,7 @@ def can_change(who: Identity, row: RunRow) -> bool:
 def change(session: Session, state: ServerState, who: Identity, run: str, body: ChangeRun) -> RunRow:
     row = find_to_change(session, who, run)
     if body.folder is not None:
-        folder = folder_in("folder", body.folder)
-        if not body.make_folder and not run_folders.exists(session, row.project_id, folder):
-            raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
-        run_folders.make(session, row.project_id, folder, state.now())
-        row.folder = folder
+        row.folder = need_folder(session, state, row.project_id, body.folder, may_make=body.make_folder)
     if body.name is not None:
         row.name = clean(body.name)
         flow.run_renamed(session, row)
