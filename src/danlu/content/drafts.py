@@ -9,6 +9,7 @@ The lines are in `docs/formats/artifacts.md`.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -98,13 +99,14 @@ def read_draft(folder: str) -> Optional[Draft]:
 
 def parse(data: bytes) -> Optional[Draft]:
     """What the lines come to. Lines that make no sense are passed over."""
-    lines = [one for one in map(_line, data.split(b"\n")) if one is not None]
-    if not lines or not isinstance(lines[0].get("artifact"), str) or lines[0].get("format") != FORMAT:
+    # one at a time: whoever wrote the record decides how many there are
+    lines = (one for one in map(_line, io.BytesIO(data)) if one is not None)
+    header = next(lines, None)
+    if header is None or not isinstance(header.get("artifact"), str) or header.get("format") != FORMAT:
         return None
-    header = lines[0]
     about: dict[str, Any] = {name: header[name] for name in ("labels", "description", "aliases") if name in header}
     found = _Found(about)
-    for line in lines[1:]:
+    for line in lines:
         try:
             found.take(line)
         except (TypeError, ValueError):
@@ -159,6 +161,6 @@ def find_drafts(folder: str) -> Iterator[str]:
 def _line(data: bytes) -> Optional[dict[str, Any]]:
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

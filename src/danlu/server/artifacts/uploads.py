@@ -206,7 +206,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
     missing = wanted.keys() - known.keys()
     if missing:
         raise Conflict(
-            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is lacking, "
+            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is missing, "
             "and send it"
         )
     for digest, size in wanted.items():

@@ -168,7 +168,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
         _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
-        raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
+        raise Conflict(f"{row.id} is not in the trash; delete it first, then permanently")
     _record(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
