@@ -75,7 +75,7 @@ class LocalEngine(Engine):
         self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
     ) -> Sequence[Handle]:
         """Start those tasks of an attempt whose node is this machine; with `overlay`, others are elsewhere."""
-        gang = GangFolder.of(self._work_dir, plan.job_id, plan.attempt)
+        gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
         for task in tasks:
             check_task(task, gang.task(task.rank), can=self._can)
         gang.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class LocalEngine(Engine):
         return connect(TaskFolder.of(self._work_dir, handle), port)
 
     def forget(self, job_id: str, attempt: int) -> None:
-        gang = GangFolder.of(self._work_dir, job_id, attempt)
+        gang = GangFolder.of(self._work_dir, job_id, attempt=attempt)
         if any(_is_alive(task) for task in gang.tasks()):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
