@@ -150,7 +150,7 @@ def _add_version(session: Session, state: ServerState, upload: ArtifactUploadRow
     labels = clean(asked.labels)
     if artifact is None:
         artifact = ArtifactRow(
-            project_id=upload.project_id, name=upload.name, labels=[], description="", last_version=0, created_at=now
+            project_id=upload.project_id, name=upload.name, labels=[], description="", created_at=now
         )
         artifacts.add_artifact(session, artifact)
     # writers take turns, so that no two get the same number
@@ -206,7 +206,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
     missing = wanted.keys() - known.keys()
     if missing:
         raise Conflict(
-            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is lacking, "
+            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is missing, "
             "and send it"
         )
     for digest, size in wanted.items():

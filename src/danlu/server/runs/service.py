@@ -46,6 +46,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if other is not None:
         return other
     now = state.now()
+    began = now if body.created_at is None else min(now, datetime.fromtimestamp(body.created_at, timezone.utc))
     row = RunRow(
         id=body.run,
         project_id=project_id,
@@ -61,8 +62,8 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
         summary={},
         info=clean(body.environment),
         set_at={},
-        created_at=now,
-        started_at=now if body.created_at is None else datetime.fromtimestamp(body.created_at, timezone.utc),
+        created_at=began,
+        started_at=began,
         seen_at=now,
     )
     runs.add_run(session, row)
@@ -168,7 +169,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
         _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
-        raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
+        raise Conflict(f"{row.id} is not in the trash; delete it first, then permanently")
     _record(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
@@ -189,8 +190,8 @@ def _make_room(
         raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
-    for old in before:
-        put_into_bin(session, state, who, old)
+    if before:
+        put_into_bin(session, state, who, before[-1])  # the newest; `new` may have made others of that name
     run_folders.make(session, project_id, folder, state.now())
     return None
 
