@@ -88,6 +88,10 @@ export const reasons: typeof en = {
     cause: "监视进程已消失，且没有留下结束记录。",
     remedy: "节点可能重启过。请重新运行任务，或设置重试。",
   },
+  cut_off: {
+    cause: "节点与集群失去联系过久，实例已停止。",
+    remedy: "请检查节点的网络。请重新启动任务，或设置重试。",
+  },
   stopped_outside: {
     cause: "进程被外部终止。",
     remedy: "机器可能被关闭。请重新运行任务，或设置重试。",
