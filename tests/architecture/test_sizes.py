@@ -27,7 +27,7 @@ RELEASED = "store/sql/migrations/versions/"
 
 LONG_FILES: dict[str, int] = {
     "cli/tracking/models.py": 414,
-    "track/run.py": 413,
+    "track/run.py": 407,
 }
 LONG_FUNCTIONS: dict[str, int] = {
     "cli/jobs/run.py: run": 76,

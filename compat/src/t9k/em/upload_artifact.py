@@ -14,11 +14,11 @@ from typing import Any, Optional
 
 from danlu.content.ids import artifact_id_of
 from danlu.content.manifest import Reference
-from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, ServerAway
 from t9k.em import files, remote
-from t9k.em.artifact import objects_in, references_in
+from t9k.em.artifact import empty_folders_in, incomplete_in, objects_in, references_in
 from t9k.em.errors import NotAnArtifact, cannot_connect
 from t9k.em.remote import Session
 
@@ -32,6 +32,9 @@ def upload_artifact(
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
     session = remote.session()
+    lost = incomplete_in(artifact)
+    if lost is not None:
+        raise RuntimeError(f"Artifact is incomplete, add_dir({lost!r}) did not end: '{artifact}'; add it again")
     where = folder_in(folder)
     metadata = files.read(artifact / files.METADATA)
     known = _earlier(metadata, session, where)
@@ -53,7 +56,8 @@ def upload_artifact(
     sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
-        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references))
+        folders = empty_folders_in(artifact)
+        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references, folders))
     except Refused as refused:
         if "folder" in refused.message and refused.status == 422:
             raise ValueError(f"Folder does not exist: '{folder}'") from refused
@@ -111,6 +115,7 @@ def download_artifact(path: str) -> Path:
         own = _own_name(version)
         place = files.artifacts_folder() / own
         fetch_files(session.api, version["id"], manifest.files, str(place))
+        make_folders(manifest, str(place))
     except Refused as refused:
         raise NotAnArtifact(missing if refused.status in (404, 422) else refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:
@@ -169,6 +174,7 @@ def _id(artifact: Path, metadata: dict[str, Any]) -> str:
             while piece := file.read(1 << 20):
                 digest.update(piece)
         contents.append([path, digest.hexdigest()])
+    contents += [[f"{path}/", ""] for path in empty_folders_in(artifact)]
     made = str(metadata.get("createdTimestamp"))
     return artifact_id_of(metadata["alternativeName"], made, contents, sorted(references_in(artifact).items()))
 

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
@@ -46,6 +46,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if other is not None:
         return other
     now = state.now()
+    began = now if body.created_at is None else min(now, datetime.fromtimestamp(body.created_at, timezone.utc))
     row = RunRow(
         id=body.run,
         project_id=project_id,
@@ -61,8 +62,8 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
         summary={},
         info=clean(body.environment),
         set_at={},
-        created_at=now,
-        started_at=now if body.created_at is None else datetime.fromtimestamp(body.created_at, timezone.utc),
+        created_at=began,
+        started_at=began,
         seen_at=now,
     )
     runs.add_run(session, row)
@@ -85,7 +86,8 @@ def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
     else:
-        row = runs.by_name(session, name_or_id, visible_project_ids(who)) if isinstance(who, UserIdentity) else None
+        reader = rights.reader_of(who)
+        row = runs.by_name(session, name_or_id, visible_project_ids(reader)) if reader is not None else None
     if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
     return row
@@ -189,8 +191,8 @@ def _make_room(
         raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
-    for old in before:
-        put_into_bin(session, state, who, old)
+    if before:
+        put_into_bin(session, state, who, before[-1])  # the newest; `new` may have made others of that name
     run_folders.make(session, project_id, folder, state.now())
     return None
 
