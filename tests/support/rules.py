@@ -112,6 +112,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
+    ("GET", "/jobs/{job}/logs/{rank}/times"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/examples"): Rule(everybody("2 2 2 2 2")),

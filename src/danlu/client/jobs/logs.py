@@ -34,6 +34,17 @@ class LogLine(NamedTuple):
         return self.text
 
 
+class LogPiece(NamedTuple):
+    """Bytes of one rank's log."""
+
+    offset: int
+    """Of the first byte: later than asked for when that part was cut out of a very long log."""
+
+    data: bytes
+    is_last: bool
+    """Whether nothing comes after them, and nothing will."""
+
+
 class LogQuery(NamedTuple):
     follow: bool = False
     ranks: tuple[int, ...] = ()
@@ -83,13 +94,21 @@ def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> I
     """The bytes of one rank's log as they were written, up to where it is now."""
     offset = 0
     while True:
-        query: Query = {"attempt": attempt, "offset": offset}
-        response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
-        next_offset = int(response.headers.get("X-Danlu-Next-Offset", offset + len(response.content)))
-        if not response.content:
+        piece = read_piece(http, job_id, rank=rank, attempt=attempt, offset=offset)
+        if not piece.data:
             return
-        yield response.content
-        offset = next_offset
+        yield piece.data
+        offset = piece.offset + len(piece.data)
+
+
+def read_piece(
+    http: Http, job_id: str, *, rank: int, attempt: Optional[int], offset: int, limit: Optional[int] = None
+) -> LogPiece:
+    """Bytes of one rank's log from an offset on, as many as the server gives at once, or `limit`."""
+    query: Query = {"attempt": attempt, "offset": offset, "limit": limit}
+    response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
+    begin = int(response.headers.get("X-Danlu-Offset", offset))
+    return LogPiece(begin, response.content, response.headers.get("X-Danlu-Complete") == "true")
 
 
 def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[LogLine], None, Optional[LogEnd]]:
