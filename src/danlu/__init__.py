@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from danlu.client import Client as Client
     from danlu.client import Job as Job
     from danlu.errors import DanluError as DanluError
+    from danlu.inside import inside_job as inside_job
     from danlu.preemption import preempted as preempted
     from danlu.spec.job import JobSpec as JobSpec
 
@@ -20,9 +21,10 @@ _HOMES = {
     "Job": "danlu.client",
     "DanluError": "danlu.errors",
     "JobSpec": "danlu.spec.job",
+    "inside_job": "danlu.inside",
     "preempted": "danlu.preemption",
 }
-__all__ = ["Client", "DanluError", "Job", "JobSpec", "__version__", "preempted"]
+__all__ = ["Client", "DanluError", "Job", "JobSpec", "__version__", "inside_job", "preempted"]
 
 
 def __getattr__(name: str) -> object:

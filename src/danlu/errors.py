@@ -117,6 +117,10 @@ class MissingExtra(Unsupported):
     pass
 
 
+class PortClosed(DanluError):
+    status = 502
+
+
 class Unavailable(DanluError):
     status = 503
 

@@ -7,6 +7,7 @@ from tests.support.source import Import, all_imports, files, folder_of
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "preemption": set(),
+    "inside": {"errors"},
     "spec": {"errors"},
     "wire": {"spec", "errors"},
     "launch": {"spec", "errors"},
@@ -20,12 +21,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "scheduler": {"engines.base", "launch", "store", "auth", "spec", "errors"},
     "gateway": {"engines.base", "store", "auth", "spec", "errors", "wire"},
     "server": {"scheduler", "gateway", "wire", "launch", "auth", "store", "spec", "errors", "journal", "content"},
-    "client": {"wire", "spec", "errors", "content", "transfer"},
-    "track": {"client", "wire", "spec", "errors", "journal", "content", "transfer"},
+    "client": {"wire", "spec", "errors", "content", "transfer", "inside"},
+    "track": {"client", "wire", "spec", "errors", "journal", "content", "transfer", "inside"},
     "bench": {"track", "client", "wire", "spec", "errors"},
     "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
     "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors", "content"},
-    "__init__": {"client", "spec", "errors", "preemption"},
+    "__init__": {"client", "spec", "errors", "preemption", "inside"},
     "__main__": {"cli"},
 }
 """Folder -> the other folders it may import. What is not listed may not be imported by anybody but itself."""

@@ -21,7 +21,7 @@ class TestPrecedence:
     def test_nothing_said_is_loopback_without_a_key(self, files: tuple[Path, Path]) -> None:
         project, user = files
         settings = load_settings(environ={"DANLU_CONFIG": str(user)}, folder=project)
-        assert settings == (DEFAULT_URL, None, "the default", None)
+        assert settings[:4] == (DEFAULT_URL, None, "the default", None)
 
     def test_each_source_wins_over_the_ones_below_it(self, files: tuple[Path, Path]) -> None:
         project, user = files
@@ -60,6 +60,44 @@ class TestPrecedence:
             load_settings(environ=env, folder=tmp_path)
         assert caught.value.message.startswith("the API key from the environment has characters that no key has")
         assert load_settings(environ={**env, "DANLU_API_KEY": "good\n"}, folder=tmp_path).api_key == "good"
+
+
+class TestInsideAJob:
+    @pytest.fixture
+    def env(self, tmp_path: Path) -> dict[str, str]:
+        (tmp_path / "token").write_text("jt-one\n")
+        return {
+            "DANLU_CONFIG": str(tmp_path / "config.yml"),
+            "DANLU_URL": "http://10.88.255.254:8400",
+            "DANLU_TOKEN_FILE": str(tmp_path / "token"),
+        }
+
+    def test_nothing_is_configured(self, env: dict[str, str], tmp_path: Path) -> None:
+        settings = load_settings(environ=env, folder=tmp_path)
+        assert settings[:2] == ("http://10.88.255.254:8400", "jt-one")
+        assert settings.key_from == "the job's token file"
+
+    def test_a_renewed_token_is_the_one_that_is_sent(self, env: dict[str, str], tmp_path: Path) -> None:
+        credentials = load_settings(environ=env, folder=tmp_path).credentials
+        assert callable(credentials)
+        (tmp_path / "token").write_text("jt-two")
+        assert credentials() == "jt-two"
+
+    def test_the_token_goes_to_no_other_server(self, env: dict[str, str], tmp_path: Path) -> None:
+        settings = load_settings(url="http://elsewhere:1", environ=env, folder=tmp_path)
+        assert (settings.api_key, settings.credentials) == (None, None)
+
+    def test_a_placeholder_does_no_harm_and_a_key_counts(self, env: dict[str, str], tmp_path: Path) -> None:
+        assert load_settings(environ={**env, "DANLU_API_KEY": "xxx"}, folder=tmp_path).api_key == "jt-one"
+        assert load_settings(environ={**env, "DANLU_API_KEY": "dk-1.2"}, folder=tmp_path).api_key == "dk-1.2"
+
+    def test_a_token_that_cannot_be_read_is_named(self, env: dict[str, str], tmp_path: Path) -> None:
+        (tmp_path / "token").write_text("")
+        with pytest.raises(InvalidInput, match="expected the job's token, got an empty file"):
+            load_settings(environ=env, folder=tmp_path)
+        (tmp_path / "token").unlink()
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            load_settings(environ=env, folder=tmp_path)
 
 
 class TestFile:

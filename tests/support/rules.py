@@ -358,9 +358,13 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/runs/{run}/watch"): Rule(SEE),
     ("GET", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN),
     ("PUT", "/runs/{run}/journals/{journal}"): Rule(WRITE_RUN, lambda _case: {"params": {"offset": 0}, "content": b""}),
-    ("GET", "/folders"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/folders"): Rule({"own": "2 2 2 2 2 2 2"}),
     ("POST", "/folders"): Rule(
-        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        {
+            "others": "2 2 2 403 404 2 403",
+            "foreign": "2 404 404 404 2 403 2",
+            "none": "404 404 404 404 404 403 403",
+        },
         lambda case: {"json": {"path": "new", "project": project_of(case, "")}},
     ),
     ("POST", "/folders/move"): Rule(

@@ -41,14 +41,15 @@ class Client:
             print(line.rank, line)
         print(job.wait().state)
 
-    Address and key: the arguments, else `DANLU_URL` and `DANLU_API_KEY`, else `./.danlu.yml`,
+    Inside a job nothing is needed: the client is the job itself, and may do what a job may.
+    Elsewhere, address and key: the arguments, else `DANLU_URL` and `DANLU_API_KEY`, else `./.danlu.yml`,
     else `~/.danlu/config.yml` (which `danlu login` writes), else `http://127.0.0.1:8400`.
     Nothing is sent before the first call.
     """
 
     def __init__(self, url: Optional[str] = None, api_key: Optional[str] = None) -> None:
         self.settings = load_settings(url=url, api_key=api_key)
-        self._http = Http(self.settings.url, self.settings.api_key)
+        self._http = Http(self.settings.url, self.settings.credentials)
         self.jobs = Jobs(self._http)
         self.examples = Examples(self._http, self.jobs)
         self.store = Store(self._http)
@@ -97,7 +98,7 @@ class Client:
         depth: int = 5,
         max_nodes: int = MAX_NODES,
     ) -> Flow:
-        """What something comes from and what became of it, up to `depth` steps away.
+        """The lineage of something, up to `depth` steps away.
 
             for node in client.flow("model:mnist:champion", direction="up").nodes.values():
                 print(node.distance, node.kind, node.label)

@@ -1,6 +1,6 @@
 """Which server to talk to and with which key: argument, environment, job, project file, user file, default.
 
-Inside a job `DANLU_URL` and the file that `DANLU_TOKEN_FILE` names are there: nothing has to be configured.
+Inside a job nothing has to be configured: see `danlu.inside`.
 
 A file looks like this; `danlu login` writes the user's one:
 
@@ -21,12 +21,15 @@ from urllib.parse import urlsplit
 import yaml
 
 from danlu.errors import InvalidInput
+from danlu.inside import InsideJob, inside_job
+from danlu.transfer.carrier import Credentials
 
 DEFAULT_URL = "http://127.0.0.1:8400"
 PROJECT_FILE = ".danlu.yml"
 API_OF_A_JOB = "10.88.255.254"
 """Where the server is found inside a job with a network of its own."""
 
+KEY_PREFIX = "dk-"
 _KNOWN = {"url", "api_key", "key_id"}
 
 
@@ -37,6 +40,13 @@ class Settings(NamedTuple):
     """Where the URL was found, in words for people."""
 
     key_from: Optional[str]
+    job: Optional[InsideJob] = None
+    """The job whose credentials are used."""
+
+    @property
+    def credentials(self) -> Optional[Credentials]:
+        """What requests carry: a job's token is renewed while it runs, and therefore asked for."""
+        return self.api_key if self.job is None else self.job.token
 
 
 class _Source(NamedTuple):
@@ -44,6 +54,7 @@ class _Source(NamedTuple):
     url: Optional[str]
     api_key: Optional[str]
     is_file: bool
+    job: Optional[InsideJob] = None
 
 
 def load_settings(
@@ -56,13 +67,18 @@ def load_settings(
     """Find the server and the key. Raise InvalidInput when a file or an address cannot be used.
 
     A key in a file is only ever sent to the address of the same file: a project file from elsewhere
-    can name another server, but does not get the user's key for it.
+    can name another server, but does not get the user's key for it. A job's token goes to its own server only.
+    Inside a job a variable that holds no API key, such as a placeholder of an old script, does not count.
     """
     env = os.environ if environ is None else environ
+    job = inside_job(env)
+    named = env.get("DANLU_API_KEY") or None
+    if job is not None and named is not None and not named.startswith(KEY_PREFIX):
+        named = None
     sources = [
         _Source("the argument", url, api_key, is_file=False),
-        _Source("the environment", env.get("DANLU_URL") or None, env.get("DANLU_API_KEY") or None, is_file=False),
-        _Source("the job's token file", None, _job_token(env), is_file=False),
+        _Source("the environment", env.get("DANLU_URL") or None, named, is_file=False),
+        *([_Source("the job's token file", job.url, job.token(), is_file=True, job=job)] if job is not None else []),
         _from_file((folder or Path.cwd()) / PROJECT_FILE),
         _from_file(user_file(env)),
     ]
@@ -70,7 +86,8 @@ def load_settings(
     address = clean_url(str(chosen.url))
     for source in sources:
         if source.api_key and (not source.is_file or clean_url(source.url or DEFAULT_URL) == address):
-            return Settings(address, _clean_key(source.api_key, source.label), chosen.label, source.label)
+            key = _clean_key(source.api_key, source.label)
+            return Settings(address, key, chosen.label, source.label, source.job)
     return Settings(address, None, chosen.label, None)
 
 
@@ -137,17 +154,6 @@ def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     is_own = host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
     return is_own or host == API_OF_A_JOB
-
-
-def _job_token(env: Mapping[str, str]) -> Optional[str]:
-    """The identity of the job that this runs in; None outside of jobs."""
-    path = env.get("DANLU_TOKEN_FILE")
-    if not path:
-        return None
-    try:
-        return Path(path).read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} (DANLU_TOKEN_FILE) cannot be read: {error}") from error
 
 
 def _clean_key(text: str, label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional, TypeVar, Union
 
@@ -14,7 +14,16 @@ from danlu.client.carrier import HttpxCarrier, disconnected
 from danlu.client.config import is_loopback
 from danlu.errors import BadChecksum, Conflict, DanluError, ServerUnreachable, Unavailable, from_wire
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import CONNECT_SECONDS, IDLE_SECONDS, MAX_ERROR_BYTES, PREFIX, READ_SECONDS, refusal
+from danlu.transfer.carrier import (
+    CONNECT_SECONDS,
+    IDLE_SECONDS,
+    MAX_ERROR_BYTES,
+    PREFIX,
+    READ_SECONDS,
+    Credentials,
+    bearer,
+    refusal,
+)
 from danlu.transfer.errors import Changed, Damaged, NotConnected, Refused, Replaced, ServerAway
 from danlu.transfer.retrying import PASSING, Retry
 
@@ -38,17 +47,26 @@ BROKEN = (httpx.TransportError, ComesBack)
 """What a caller of `stream` may see when trying again later makes sense."""
 
 
+class _SignedIn(httpx.Auth):
+    """Asks for the credentials before every request."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = bearer(self._credentials)
+        yield request
+
+
 class Http:
     """What the nouns of the client send their requests through. Safe to use from several threads."""
 
-    def __init__(self, url: str, api_key: Optional[str]) -> None:
+    def __init__(self, url: str, credentials: Optional[Credentials]) -> None:
         self.url = url
-        headers = {"User-Agent": f"danlu/{__version__}"}
-        if api_key:
-            headers["Authorization"] = f"Bearer {api_key}"
         self._client = httpx.Client(
             base_url=url + PREFIX,
-            headers=headers,
+            headers={"User-Agent": f"danlu/{__version__}"},
+            auth=_SignedIn(credentials) if credentials else None,
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
             # a proxy of the environment has no business between this machine and itself
             trust_env=not is_loopback(url),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
 __all__ = [
+    "CanConnect",
     "CanOpenChannels",
     "Channel",
     "Credentials",
@@ -27,6 +29,10 @@ __all__ = [
     "TerminalSize",
     "UsePiece",
 ]
+
+
+CONNECT_SECONDS = 15.0
+"""How long a port of a task may take to answer."""
 
 
 class Handle(BaseModel):
@@ -137,6 +143,22 @@ class CanOpenChannels(Protocol):
 
         The task does not run             -> raise WrongState
         The command cannot be executed    -> a channel that says so and ends with 127
+        """
+        ...
+
+
+@runtime_checkable
+class CanConnect(Protocol):
+    """An engine that reaches the ports of running tasks."""
+
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        """Return a connection to a TCP port inside of a task, and never to anything else of its node or beyond.
+
+        Blocks, for CONNECT_SECONDS at most. What listens on the task's address is found, then what listens on
+        loopback in its gang.
+        The task does not run                          -> raise WrongState
+        Its ports are not apart from the machine's     -> raise Unsupported
+        Nothing listens there, or it does not answer   -> raise PortClosed
         """
         ...
 

@@ -158,7 +158,7 @@ def encode_output(stream: int, time: float, data: bytes) -> bytes:
 
 
 def encode_finish(state: str, *, time: float, reason: str = "") -> bytes:
-    """`state` is `finished`, `failed` (an exception, an exit code) or `died` (the process is gone without a word)."""
+    """`state` is `finished`, `failed` (an exception, an exit code) or `died` (the process ended unexpectedly)."""
     return _json_frame(Kind.FINISH, {"state": state, "time": time, "reason": reason})
 
 

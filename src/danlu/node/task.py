@@ -162,6 +162,9 @@ class Task(NamedTuple):
     grace_seconds: float
     """Between SIGTERM and SIGKILL when the end comes from outside of Danlu."""
 
+    address: str = ""
+    """Its address in the network of its gang; empty: the task is in the network of the machine."""
+
     uid: Optional[int] = None
     """User and group id of the job's processes; None: those of the shim."""
 

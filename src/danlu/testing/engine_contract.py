@@ -10,11 +10,13 @@ class TestMyEngine(EngineContract):
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Iterator
 
 import pytest
 
-from danlu.engines.base import Credentials, Engine, Handle, Observation
+from danlu.engines.base import CanConnect, Credentials, Engine, Handle, Observation
+from danlu.errors import PortClosed, Unsupported, WrongState
 from danlu.spec.states import TaskState
 from danlu.testing.engines import OUTPUT, Starter
 from danlu.testing.gates import HOLD, UNTIL_STOPPED
@@ -23,6 +25,28 @@ from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 NUMBERS = "awk 'BEGIN { for (i = 0; i < 200000; i++) print i }'"
 NUMBERS_SHA256 = hashlib.sha256("".join(f"{number}\n" for number in range(200000)).encode()).hexdigest()
+
+_ECHO = """
+import os, socket, threading
+rank = int(os.environ["DANLU_RANK"])
+own = f"10.88.0.{rank + 1}"
+def serve(host, port):
+    try:
+        listener = socket.create_server((host, port))
+    except OSError:  # without a network of its own
+        return
+    def answer():
+        while True:
+            connection = listener.accept()[0]
+            data = b"".join(iter(lambda: connection.recv(100), b""))
+            connection.sendall(f"rank {rank} on {host}: ".encode() + data)
+            connection.close()
+    threading.Thread(target=answer).start()
+serve(own, 8080)
+serve("127.0.0.1", 8090 + rank)
+print("listens", flush=True)
+threading.Event().wait()
+"""
 
 
 class EngineContract:
@@ -143,6 +167,40 @@ class EngineContract:
         assert seen is not None
         assert (seen.state, seen.exit_code) == (TaskState.FAILED, 7)
         assert reopened.read_log(job.handles[0], 0, 100) == b"before\nafter\n"
+
+    def test_a_port_of_a_task_is_reached(self, starter: Starter) -> None:
+        """On its own address and on loopback; where tasks have no network of their own, nothing is."""
+        engine = starter.engine
+        if not isinstance(engine, CanConnect):
+            pytest.skip(f"engine {engine.name!r} does not connect")
+        job = starter.start(f"python3 -c '{_ECHO}'", nodes=2)
+        for rank in range(2):
+            job.wait_for_log("listens", rank=rank)
+        if not engine.nodes()[0].has_own_network:
+            with pytest.raises(Unsupported):
+                engine.connect(job.handles[0], 8080)
+            return
+        for rank in range(2):
+            for port, where in ((8080, f"10.88.0.{rank + 1}"), (8090 + rank, "127.0.0.1")):
+                with engine.connect(job.handles[rank], port) as connection:
+                    connection.sendall(b"hello")
+                    connection.shutdown(socket.SHUT_WR)
+                    with connection.makefile("rb") as answer:
+                        assert answer.read() == f"rank {rank} on {where}: hello".encode()
+        with pytest.raises(PortClosed):
+            engine.connect(job.handles[0], 8081)
+        job.stop()
+        with pytest.raises(WrongState):
+            engine.connect(job.handles[0], 8080)
+
+    def test_a_port_of_the_machine_is_not_reached(self, starter: Starter) -> None:
+        engine = starter.engine
+        if not isinstance(engine, CanConnect):
+            pytest.skip(f"engine {engine.name!r} does not connect")
+        job = starter.start(UNTIL_STOPPED)
+        job.wait(TaskState.RUNNING)
+        with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises((PortClosed, Unsupported)):
+            engine.connect(job.handles[0], listener.getsockname()[1])
 
     def test_an_unknown_task_is_lost(self, engine: Engine) -> None:
         unknown = Handle(job_id="train-1", attempt=1, rank=0, node=engine.nodes()[0].name)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Optional
 
+from danlu.inside import inside_job
 from danlu.transfer.api import Api
+from danlu.transfer.carrier import Credentials
 from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import Retry
 
@@ -16,16 +18,16 @@ PATIENCE_SECONDS = 30.0
 
 class Address(NamedTuple):
     url: str
-    api_key: str
+    credentials: Credentials
 
 
 def find_address(environ: Mapping[str, str]) -> Optional[Address]:
-    """The server and the key; None when nothing may be sent: switched off, no key, or inside a job.
-
-    Inside a job the node's stager sends the journals, with the attempt's own token.
-    """
-    if environ.get("DANLU_TRACK") == "offline" or environ.get("DANLU_TOKEN_FILE"):
+    """The server and the key; None when nothing may be sent: switched off, or no key. Inside a job they are its own."""
+    if environ.get("DANLU_TRACK") == "offline":
         return None
+    job = inside_job(environ)
+    if job is not None:
+        return Address(job.url, job.token)
     try:
         from danlu.client.config import load_settings
     except ImportError:  # an image without yaml: the environment still counts
@@ -37,13 +39,13 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
 
 def connect(address: Address) -> Api:
     """A server that is asked once per call: for who has more to do than to wait for it."""
-    return Api(HttpCarrier(address.url, address.api_key), Retry(0.0))
+    return Api(HttpCarrier(address.url, address.credentials), Retry(0.0))
 
 
 @contextmanager
 def connected(address: Address) -> Iterator[Api]:
     """A server that is waited for once it has answered. The connections are closed at the end."""
-    carrier = HttpCarrier(address.url, address.api_key)
+    carrier = HttpCarrier(address.url, address.credentials)
     try:
         yield Api(carrier, Retry(PATIENCE_SECONDS, first_seconds=0.0))
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import urllib.parse
 from typing import Any
 
@@ -10,6 +11,9 @@ from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest
 from danlu.transfer.artifact_folders import send_folder
 from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
+
+OTHERS_SECONDS, LOOK_SECONDS = 60.0, 0.2
+"""How long an artifact that another process sends is waited for."""
 
 
 def carry_out(address: Address, order: dict[str, Any]) -> dict[str, Any]:
@@ -28,6 +32,10 @@ def carry_out(address: Address, order: dict[str, Any]) -> dict[str, Any]:
 
 def _send(api: Api, order: dict[str, Any]) -> dict[str, Any]:
     done = send_folder(api, order["artifact"])
+    deadline = time.monotonic() + OTHERS_SECONDS
+    while done is None and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)  # the companion, or a job's stager, was faster: then it is there in a moment
+        done = send_folder(api, order["artifact"])
     if done is None:
         return {"is_there": False, "message": "another process is sending it"}
     return {"is_there": not done.problem, "message": done.problem, "version": done.version}

@@ -23,6 +23,7 @@ if __name__ == "__main__":
 
 from danlu import journal
 from danlu.content.drafts import FOLDER as ARTIFACTS
+from danlu.inside import inside_job
 from danlu.journal import Kind, Layout
 from danlu.track import capture
 from danlu.track.address import connect, find_address
@@ -83,7 +84,7 @@ class Companion:
             self._look_at_journal()
             self._sync()
         if not self._has_end:
-            reason = "the process ended without a word: it was killed, or its machine went down"
+            reason = "the process ended unexpectedly: it was killed, or its machine went down"
             self._writer.add(journal.encode_finish("died", time=time.time(), reason=reason))
         self._writer.flush()
         self._sync_to_the_end()
@@ -129,6 +130,8 @@ class Companion:
     # the server
 
     def _find_server(self) -> None:
+        if inside_job() is not None:
+            return  # the node sends what is in the folder of runs, also when this process is killed
         try:
             address = find_address(os.environ)
         except Exception as error:  # a settings file that cannot be used

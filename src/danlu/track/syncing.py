@@ -111,7 +111,7 @@ def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
 def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optional[str]:
     """A journal that says only that the process died. Its name is taken by the first of several that notice."""
     path = os.path.join(folder, f"died-{of_journal}.journal")
-    reason = "the process ended without a word: it was killed, or its machine went down"
+    reason = "the process ended unexpectedly: it was killed, or its machine went down"
     now = time.time()
     data = b"".join(
         [

@@ -24,6 +24,13 @@ _SEND_BYTES = 256 << 10
 _CODE = re.compile(rb"<Code>(\w{1,100})</Code>")
 
 Block = Union[bytes, memoryview]
+Credentials = Union[str, Callable[[], str]]
+"""A key or token; or what is asked for it before every request, because it changes."""
+
+
+def bearer(credentials: Credentials) -> str:
+    """The value of the `Authorization` header."""
+    return f"Bearer {credentials if isinstance(credentials, str) else credentials()}"
 
 
 class Body(NamedTuple):

@@ -22,8 +22,10 @@ from danlu.transfer.carrier import (
     Answer,
     Block,
     Body,
+    Credentials,
     Granted,
     Request,
+    bearer,
     refused_by_server,
     refused_by_service,
     small_blocks,
@@ -40,7 +42,7 @@ _BROKEN = (OSError, http.client.HTTPException)
 class HttpCarrier:
     """Requests with a token, over connections that are kept for the next one."""
 
-    def __init__(self, url: str, token: str, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(self, url: str, token: Credentials, *, idle_seconds: float = IDLE_SECONDS) -> None:
         parts = urllib.parse.urlsplit(url)
         self._origin = _origin(parts)
         self._path = parts.path.rstrip("/") + PREFIX
@@ -57,7 +59,7 @@ class HttpCarrier:
         wanted = _Wanted(
             request.method,
             self._path + request.path,
-            {"Authorization": f"Bearer {self._token}", **(request.headers or {})},
+            {"Authorization": bearer(self._token), **(request.headers or {})},
             request.body,
             request.read_seconds,
         )

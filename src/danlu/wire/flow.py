@@ -45,7 +45,7 @@ class FlowEdge(Answer):
 
 
 class FlowOut(Answer):
-    """A page of what a node comes from and what became of it, the nearest first."""
+    """A page of the lineage of a node, the nearest first."""
 
     node: str
     """The one that was asked for."""

@@ -6,7 +6,9 @@ import logging
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
+from danlu.inside import inside_job
 from danlu.transfer.api import Api
+from danlu.transfer.carrier import Credentials
 from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import Retry
@@ -27,9 +29,18 @@ _session: Optional[Session] = None
 
 
 def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout: Optional[float] = None) -> None:
-    """Sign in to a Danlu server: its address and an API key, by default those of `t9k.CONFIG`."""
+    """Sign in to a Danlu server: its address and an API key, by default those of `t9k.CONFIG`.
+
+    Inside a job it is the job that signs in, whatever a script has brought along from elsewhere.
+    """
     global _session  # noqa: PLW0603
-    host, key = ais_host or CONFIG["aistore_host"], api_key or CONFIG["api_key"]
+    host: Optional[str]
+    key: Optional[Credentials]
+    job = inside_job()
+    if job is not None:
+        host, key = job.url, job.token
+    else:
+        host, key = ais_host or CONFIG["aistore_host"], api_key or CONFIG["api_key"]
     if not host:
         raise ValueError("AIStore host not provided")
     if not key:

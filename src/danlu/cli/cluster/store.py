@@ -116,7 +116,7 @@ def rm(
 @app.command(context_settings=CONTEXT)
 def mb(
     bucket: str = typer.Argument(..., help="Name of the bucket, with or without store://."),
-    project: Optional[str] = typer.Option(None, help="Project of the bucket; default: your first project."),
+    project: Optional[str] = typer.Option(None, help="Project of the bucket; default: your default project."),
 ) -> None:
     """Create a bucket.
 

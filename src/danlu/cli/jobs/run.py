@@ -31,7 +31,7 @@ def run(
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
     data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and its path in the job; repeatable."),
     output: Optional[str] = typer.Option(None, help="Store folder for results."),
-    project: Optional[str] = typer.Option(None, help="Project of the job; default: your first project."),
+    project: Optional[str] = typer.Option(None, help="Project of the job; default: your default project."),
     env: list[str] = typer.Option([], metavar="NAME=VALUE", help="Variable; NAME alone copies yours. Repeatable."),
     secret: list[str] = typer.Option([], metavar="NAME[=VALUE]", help="Secret environment variable. Repeatable."),
     hp: list[str] = typer.Option([], metavar="NAME=VALUE", help="Hyperparameter; repeatable."),

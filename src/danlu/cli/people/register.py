@@ -34,7 +34,7 @@ def register(
     from danlu.client.http import Http
     from danlu.client.people.people import People
 
-    http = Http(clean_url(url) if url else load_settings().url, api_key=None)
+    http = Http(clean_url(url) if url else load_settings().url, credentials=None)
     try:
         answer = People(http).register(
             name, ask_new_password(password_stdin), full_name=full_name, email=email, note=note

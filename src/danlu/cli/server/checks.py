@@ -32,7 +32,7 @@ _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "lus
 
 class Level(Word):
     GOOD = "good"
-    LACKING = "lacking"
+    WARNING = "warning"
     """Works, but with limitations."""
 
     BAD = "bad"
@@ -92,9 +92,9 @@ def check_python() -> Finding:
     missing = [name for name in _SERVER_LIBRARIES if find_spec(name) is None]
     if missing:
         remedy = "pip install 'danlu[server]' to run a server here"
-        return Finding("python", Level.LACKING, f"Python {version}; a server needs {', '.join(missing)}", remedy)
+        return Finding("python", Level.WARNING, f"Python {version}; a server needs {', '.join(missing)}", remedy)
     if sys.version_info < (3, 11):
-        return Finding("python", Level.LACKING, f"Python {version}; a server needs 3.11", "install a newer Python")
+        return Finding("python", Level.WARNING, f"Python {version}; a server needs 3.11", "install a newer Python")
     return Finding("python", Level.GOOD, f"Python {version} with all packages for a server")
 
 
@@ -116,8 +116,8 @@ def check_isolation() -> Iterator[Finding]:
     problem = found["sandbox_problem"]
     yield _isolation("sandbox", problem, "jobs run in a bubblewrap sandbox", "apt install bubblewrap, or run as root")
     yield _isolation("network", found["network_problem"], "every job has a private network", "run the server as root")
-    lacking = [kind for kind in ("memory", "cpu") if kind not in found["cgroups"]]
-    told = f"cannot create control groups for {' and '.join(lacking)}" if lacking else ""
+    missing = [kind for kind in ("memory", "cpu") if kind not in found["cgroups"]]
+    told = f"cannot create control groups for {' and '.join(missing)}" if missing else ""
     yield _isolation(
         "cgroups",
         told,
@@ -132,7 +132,7 @@ def check_disk(data_dir: Path) -> Finding:
     if usage.free < _FULL_BYTES:
         return Finding("disk", Level.BAD, text, "free space, or use another --data-dir")
     if usage.free < _LOW_BYTES:
-        return Finding("disk", Level.LACKING, text, "free space before large jobs")
+        return Finding("disk", Level.WARNING, text, "free space before large jobs")
     return Finding("disk", Level.GOOD, text)
 
 
@@ -179,7 +179,7 @@ def check_clock(data_dir: Path, now: float) -> Finding:
     if newest > now + 60:
         text = f"the clock is {newest - now:.0f} s behind files in {data_dir}"
         return Finding(
-            "clock", Level.LACKING, text, "set the clock, for example with chrony or timedatectl set-ntp true"
+            "clock", Level.WARNING, text, "set the clock, for example with chrony or timedatectl set-ntp true"
         )
     return Finding("clock", Level.GOOD, "no file here has a future time")
 
@@ -188,20 +188,20 @@ def check_clocks_agree(date: Optional[str], now: float) -> Finding:
     theirs = parsedate_to_datetime(date).timestamp() if date else now
     if abs(theirs - now) > 10:
         text = f"the server's clock and this one are {abs(theirs - now):.0f} s apart"
-        return Finding("clocks", Level.LACKING, text, "synchronize both clocks; `logs --since` is off by this much")
+        return Finding("clocks", Level.WARNING, text, "synchronize both clocks; `logs --since` is off by this much")
     return Finding("clocks", Level.GOOD, "the server's clock and this one agree")
 
 
 def check_key(settings: Settings) -> Finding:
     if settings.api_key is None:
-        return Finding("key", Level.LACKING, "no API key is set", "danlu login, or DANLU_API_KEY")
+        return Finding("key", Level.WARNING, "no API key is set", "danlu login, or DANLU_API_KEY")
     is_accepted, _ = _ask(settings, "/me")
     if not is_accepted:
         text = f"the server rejects the key from {settings.key_from}"
         return Finding("key", Level.BAD, text, "create a new one with danlu login")
     path = user_file()
     if settings.key_from == str(path) and path.stat().st_mode & 0o077:
-        return Finding("key", Level.LACKING, f"others can read {path}", f"chmod 600 {path}")
+        return Finding("key", Level.WARNING, f"others can read {path}", f"chmod 600 {path}")
     return Finding("key", Level.GOOD, f"the key from {settings.key_from} is accepted")
 
 
@@ -218,13 +218,13 @@ def check_port(url: str) -> Finding:
 
 def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:
     if problem:
-        return Finding(what, Level.LACKING, f"not possible here: {problem.splitlines()[0]}", remedy)
+        return Finding(what, Level.WARNING, f"not possible here: {problem.splitlines()[0]}", remedy)
     return Finding(what, Level.GOOD, good)
 
 
 def _ask(settings: Settings, path: str) -> tuple[bool, Optional[str]]:
     """Whether a Danlu server answers, and its Date header. Raise ServerUnreachable."""
-    http = Http(settings.url, settings.api_key)
+    http = Http(settings.url, settings.credentials)
     try:
         response = http.send("GET", path)
         body = response.json()

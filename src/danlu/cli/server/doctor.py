@@ -48,6 +48,6 @@ def doctor(
 def finding_text(finding: Finding) -> str:
     from danlu.cli.server.checks import Level
 
-    colours = {Level.GOOD: 32, Level.LACKING: 33, Level.BAD: 31}
+    colours = {Level.GOOD: 32, Level.WARNING: 33, Level.BAD: 31}
     line = f"{paint(f'{finding.level!s:<8}', colours[finding.level])} {finding.what:<9} {finding.text}"
     return f"{line}\n{'':19}what to do: {finding.remedy}" if finding.remedy else line

@@ -88,7 +88,7 @@ def register(
     alias: Optional[list[str]] = typer.Option(None, "--alias", "-a", help="Alias, such as champion."),
     tag: Optional[list[str]] = typer.Option(None, "--tag", "-t", metavar="KEY=VALUE", help="A tag."),
     description: str = typer.Option("", "--description", "-d", help="What it is."),
-    project: Optional[str] = typer.Option(None, help="Project of the model; default: your first project."),
+    project: Optional[str] = typer.Option(None, help="Project of the model; default: your default project."),
     as_json: AsJson = False,
 ) -> None:
     """Register a new version of a model. A new name creates a model.

@@ -46,10 +46,11 @@ def sync(
     if not runs and not drafts and folder is not None and not folder.exists():
         raise InvalidInput(f"there is no folder {str(folder)!r}")
     settings = load_settings()
-    if settings.api_key is None:
+    if settings.credentials is None:
         raise NotSignedIn(f"no key for {settings.url} is configured; run `danlu login`, or set DANLU_API_KEY")
+    address = Address(settings.url, settings.credentials)
     done: list[Synced] = []
-    with connected(Address(settings.url, settings.api_key)) as api:
+    with connected(address) as api:
         for one in runs:
             try:
                 found = sync_run(api, one)
@@ -63,7 +64,7 @@ def sync(
             if not as_json:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
                 echo(f"{found.run_id}  {found.name}  {found.problem or sent}")
-    artifacts = sync_artifacts(Address(settings.url, settings.api_key), drafts, is_quiet=as_json)
+    artifacts = sync_artifacts(address, drafts, is_quiet=as_json)
     if as_json:
         echo_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
     elif not done and not artifacts:

@@ -49,7 +49,7 @@ def parse_link(text: str) -> Link:
 
 def sign_in(url: str, credentials: SignIn, *, key_name: str) -> NewKeyOut:
     """Open a session, make a key with it, and close the session again."""
-    http = Http(url, api_key=None)
+    http = Http(url, credentials=None)
     try:
         session = http.post("/session", SessionOut, body=credentials)
         csrf = {"X-Danlu-CSRF": session.csrf}

@@ -1,4 +1,4 @@
-"""`client.flow(...)`: what something comes from, and what became of it."""
+"""`client.flow(...)`: the lineage of something, upstream and downstream."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from danlu.engines.base import (
 )
 from danlu.engines.local import sandbox
 from danlu.engines.local.channel import LocalChannel
+from danlu.engines.local.connect import connect
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
@@ -103,6 +105,9 @@ class LocalEngine(Engine):
 
     def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
         return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal)
+
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        return connect(TaskFolder.of(self._work_dir, handle), port)
 
     def forget(self, job_id: str, attempt: int) -> None:
         gang = GangFolder.of(self._work_dir, job_id, attempt)

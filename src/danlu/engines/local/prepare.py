@@ -232,6 +232,7 @@ def _describe(
             **task.env,
         },
         workdir=task.workdir,
+        address=task.address if can.has_own_network else "",
         uid=uid,
         image=None if view is None else _image(task, folder, view, settings=settings, can=can),
         gates=tuple(TaskGate(gate.name, gate.reason, str(paths.on_host(gate.passed))) for gate in task.gates),

@@ -78,7 +78,8 @@ def wake_up_pipe() -> int:
 
 def _become_session(connection: socket.socket, token: bytes) -> NoReturn:
     try:
-        signal.signal(signal.SIGTERM, lambda *_: None)  # the command hears it by itself; this one brings home the rest
+        # the command receives it itself; this process forwards the rest of its output
+        signal.signal(signal.SIGTERM, lambda *_: None)
         connection.setblocking(True)
         connection.settimeout(HANDSHAKE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -201,7 +202,7 @@ class Session:
             self._process.stdin.close()
 
     def _kill(self) -> None:
-        """End the command and all that came of it: politely, then for good."""
+        """End the command and all of its processes: SIGTERM, then SIGKILL."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             deadline = time.monotonic() + KILL_AFTER_SECONDS
             told: set[int] = set()

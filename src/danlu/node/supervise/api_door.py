@@ -31,25 +31,15 @@ def open_api_door(net: network.Network, forwarder: Sequence[str]) -> int:
 
 
 def _listen_inside(net: network.Network) -> socket.socket:
-    """A socket of that network. A child makes it, because a user namespace cannot be left again."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        child = os.fork()
-        if child == 0:
-            try:
-                network.enter(net)
-                made = socket.create_server((API_ADDRESS, API_PORT), backlog=_BACKLOG)
-                socket.send_fds(theirs, [b"ok"], [made.fileno()])
-            except OSError as error:
-                theirs.send(str(error).encode()[:200])
-            finally:
-                os._exit(0)
-        theirs.close()
-        told, descriptors, _, _ = socket.recv_fds(ours, 256, 1)
-        os.waitpid(child, 0)
-    if not descriptors:
-        raise OSError(told.decode(errors="replace") or "the process that opens the API in the job's network ended")
-    return socket.socket(fileno=descriptors[0])
+    made = network.socket_inside(net)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((API_ADDRESS, API_PORT))
+        made.listen(_BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def _become(forwarder: Sequence[str], listening: socket.socket, watched: int) -> NoReturn:

@@ -1,6 +1,6 @@
 """A copy of a task's log in a folder that belongs to somebody else: the home of the job's owner.
 
-The owner may put links, pipes and whatnot where the copy is to be, while this runs as root. So the file is opened with
+The owner may put links, pipes or devices where the copy is to be, while this runs as root. So the file is opened with
 the owner's own rights, from a folder that is held open, and no link is followed on the way.
 """
 

@@ -40,6 +40,31 @@ def enter(network: Network) -> None:
     linux.enter_namespace(network.net)
 
 
+def socket_inside(network: Network) -> socket.socket:
+    """A new TCP socket of that network, for this process to bind or connect. Raise OSError.
+
+    A child makes it, because a user namespace cannot be left again. A socket stays in the network it was made in.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        child = os.fork()
+        if child == 0:
+            try:
+                enter(network)
+                made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+                socket.send_fds(theirs, [b"ok"], [made.fileno()])
+            except OSError as error:
+                theirs.send(str(error).encode()[:200])
+            finally:
+                os._exit(0)
+        theirs.close()
+        told, descriptors, _, _ = socket.recv_fds(ours, 256, 1)
+        os.waitpid(child, 0)
+    if not descriptors:
+        raise OSError(told.decode(errors="replace") or "the process that enters the job's network ended")
+    return socket.socket(fileno=descriptors[0])
+
+
 def _make_as_root(addresses: list[str]) -> Network:
     home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -122,7 +122,7 @@ class Shim:
 
     def _open_door(self) -> Door | None:
         try:
-            return Door(self._folder)
+            return Door(self._folder, self._net)
         except OSError as error:  # such as a file system without sockets; the task itself needs none
             print(f"no shell can be opened in this task: {error}", file=sys.stderr, flush=True)
             return None
@@ -268,7 +268,7 @@ class Shim:
         self._out.finish()
         while not self._has_ended(self._out.pid):
             self._wait(until=self._stop_at)
-            # the grace of a stop is for the command; what it saved is still brought home, unless the stop is a new
+            # the grace of a stop is for the command; what it saved is still uploaded, unless the stop is a new
             # one or leaves no time at all
             is_urgent = self._stop_at is not None and time.monotonic() >= self._stop_at
             if is_urgent and (not was_asked_before or self._last_grace_seconds == 0):

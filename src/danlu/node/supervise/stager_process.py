@@ -81,7 +81,7 @@ class StagerProcess:
             return str(found["reason"]), str(found["message"])
         if status == 0:
             return None
-        problem = f"the stager ended without a word (status {status}); see {STAGER_LOG}"
+        problem = f"the stager ended without a message (status {status}); see {STAGER_LOG}"
         if self._was_killed:
             problem = "the transfer was cut short because the task was told to end"
         if self._direction != "out":

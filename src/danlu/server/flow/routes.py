@@ -27,7 +27,7 @@ def look(
     cursor: Cursor = None,
     limit: Limit = 200,
 ) -> FlowOut:
-    """What a node comes from (`up`) and what became of it (`down`), the nearest first.
+    """The lineage of a node: upstream (`up`) and downstream (`down`), the nearest first.
 
     `node` is `kind:key`, such as `job:train-074123456789012345`, or an id, or `store://bucket/path`.
     """

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.runs import folders
 from danlu.server.state import State
 from danlu.wire.base import Page
@@ -17,14 +17,14 @@ router = APIRouter(prefix="/folders", tags=["runs"])
 
 
 @router.get("")
-def list_folders(who: CurrentUser, state: State) -> Page[FolderOut]:
-    """All folders of all projects that one sees, each after the one it lies in."""
+def list_folders(who: CurrentIdentity, state: State) -> Page[FolderOut]:
+    """All folders of all projects that one sees, each after the one it lies in. A job sees those of its own project."""
     return Page(items=state.database.read(folders.list_folders, who))
 
 
 @router.post("", status_code=201)
-def make(body: MakeFolder, who: CurrentUser, state: State) -> FolderOut:
-    """Make a folder, and those above it. Quiet when it is there."""
+def make(body: MakeFolder, who: CurrentIdentity, state: State) -> FolderOut:
+    """Make a folder, and those above it. Quiet when it is there. A job makes them in its own project."""
     return state.database.write(folders.make_folder, state, who, body)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import UserIdentity
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import AlreadyExists, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
@@ -19,8 +19,8 @@ from danlu.store.queries import people, run_folders, runs
 from danlu.wire.runs import FolderOut, MakeFolder, MoveFolder
 
 
-def list_folders(session: Session, who: UserIdentity) -> list[FolderOut]:
-    seen = visible_project_ids(who)
+def list_folders(session: Session, who: Identity) -> list[FolderOut]:
+    seen = [who.project_id] if isinstance(who, JobIdentity) else visible_project_ids(who)
     names = people.projects_by_id(session)
     counts = run_folders.num_runs(session, seen)
     return [
@@ -29,8 +29,8 @@ def list_folders(session: Session, who: UserIdentity) -> list[FolderOut]:
     ]
 
 
-def make_folder(session: Session, state: ServerState, who: UserIdentity, body: MakeFolder) -> FolderOut:
-    project_id, folder = project_to_use(session, who, body.project), folder_in("path", body.path)
+def make_folder(session: Session, state: ServerState, who: Identity, body: MakeFolder) -> FolderOut:
+    project_id, folder = _project_of_new(session, who, body.project), folder_in("path", body.path)
     run_folders.make(session, project_id, folder, state.now())
     record_action(session, who, Action.FOLDER_MAKE, f"folder/{folder}", at=state.now(), project_id=project_id)
     return _folder_out(session, project_id, folder)
@@ -66,6 +66,15 @@ def folder_in(field: str, path: str) -> str:
         return check_folder(clean(path))
     except ValueError as error:
         raise bad_field(field, str(error)) from error
+
+
+def _project_of_new(session: Session, who: Identity, name: str | None) -> int:
+    if not isinstance(who, JobIdentity):
+        return project_to_use(session, who, name)
+    own = people.projects_by_id(session).get(who.project_id)
+    if name not in (None, own):
+        raise NotAllowed(f"{who.job_id} makes folders in its own project only; expected {own!r}, got {name!r}")
+    return who.project_id
 
 
 def _folder_out(session: Session, project_id: int, path: str) -> FolderOut:

@@ -1,7 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import { Flow } from "@/parts/flow/Flow";
 
-/** What the job was made from, and what became of its results. */
+/** The lineage of the job: its inputs, and what was made from its results. */
 export function FlowTab() {
   const { id } = useParams({ from: "/inside/jobs/$id" });
   return <Flow node={`job:${id}`} />;

@@ -29,7 +29,7 @@ export type FlowGraphProps = {
   height?: string;
 };
 
-/** What something comes from and what became of it, as a graph that one can walk through. */
+/** The lineage of something as a graph to walk through. */
 export function FlowGraph(props: FlowGraphProps) {
   const { node, direction = "both", depth = 5 } = props;
   const { flow: texts } = useTexts();

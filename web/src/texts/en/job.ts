@@ -14,7 +14,7 @@ export const job = {
   clone: "Clone",
   stopTitle: "Stop this job?",
   stopText: (seconds: number) =>
-    `The command gets the polite signal, and ${String(seconds)} s to save what it has.`,
+    `The command receives SIGTERM and has ${String(seconds)} s to save its state.`,
   deleteTitle: "Delete this job?",
   deleteText: "Its logs and events go with it. Its results in the store stay.",
   asked: {

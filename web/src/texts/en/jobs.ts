@@ -25,7 +25,7 @@ export const jobs = {
   stop: "Stop",
   clone: "Clone",
   stopTitle: (count: number) => (count === 1 ? "Stop this job?" : `Stop ${String(count)} jobs?`),
-  stopText: "Each gets the polite signal first and its grace time to save what it has.",
+  stopText: "Each receives SIGTERM first and has its grace time to save its state.",
   stopped: (count: number) =>
     count === 1 ? "1 job is stopping" : `${String(count)} jobs are stopping`,
   refused: (count: number) => `${String(count)} could not be stopped`,
