@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -232,16 +233,8 @@ class TestTasks:
         assert f"{trained}-worker-1" in repr(found)
 
     def test_a_life(self, tikit: Tikit) -> None:
-        made = tikit.create_training_task(
-            "long",
-            PLAIN,
-            f"{BUCKET}/output/",
-            SMALL,
-            None,
-            None,
-            None,
-            UNTIL_STOPPED,  # the order of 2022
-        )
+        of_2022: tuple[Any, ...] = ("long", PLAIN, f"{BUCKET}/output/", SMALL, None, None, None, UNTIL_STOPPED)
+        made = tikit.create_training_task(*of_2022)
         wait_for(tikit, made.Id, "RUNNING")
         with pytest.raises(TencentCloudSDKException) as caught:
             tikit.delete_training_task(made.Id)
@@ -271,9 +264,9 @@ class TestTasks:
 
 class TestLogs:
     def test_pages_to_the_end_in_both_directions(self, tikit: Tikit, trained: str) -> None:
-        pages = {}
+        pages: dict[str, list[tuple[str, str]]] = {}
         for order in ("ASC", "DESC"):
-            page = tikit.describe_train_logs(f"{trained}*", order=order)
+            page: wire.DescribeLogsResponse | None = tikit.describe_train_logs(f"{trained}*", order=order)
             read: list[tuple[str, str]] = []
             while page is not None:
                 assert len(page.Content) <= 100
@@ -334,7 +327,7 @@ class TestMetrics:
         assert found["EPOCH"] == [(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]
         assert found["STEP"] == [(0, 10.0), (1, 20.0), (2, 30.0)]
         assert [y for _, y in found["TIMESTAMP"]] == [10.0, 20.0, 30.0]
-        assert len(self.lines(tikit, trained, "val/acc5", 3) or {}) == 3
+        assert len(self.lines(tikit, trained, "val/acc5", 3)) == 3
 
     def test_many_at_once(self, tikit: Tikit) -> None:
         made = tikit.create_training_task("pushed-to", PLAIN, None, SMALL, worker_start_cmd="true")
@@ -349,13 +342,13 @@ class TestMetrics:
             tikit.push_training_metrics_list([{"TaskId": made.Id}])
         wait_for(tikit, made.Id)
 
-    def lines(self, tikit: Tikit, task_id: str, name: str, num: int) -> dict[str, list[tuple[float, float]]] | None:
+    def lines(self, tikit: Tikit, task_id: str, name: str, num: int) -> dict[str, list[tuple[float, float]]]:
         """The points of a metric by axis, once there are so many of them."""
         for data in tikit.describe_training_metrics(task_id).Data:
             lines = {one.XType: [(point.XValue, point.YValue) for point in one.Points] for one in data.Metrics}
             if data.MetricName == name and len(lines["STEP"]) == num:
                 return lines
-        return None
+        return {}
 
 
 class TestRepository:

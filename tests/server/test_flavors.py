@@ -29,9 +29,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"price_per_hour": True}, "price_per_hour", "expected a price from 0 to 9999999"),
     ({"device": "gpu::"}, "device", "TYPE[:MODEL][:COUNT]"),
     ({"cpus": 0}, "cpus", "more than 0"),
-    ({"memory": "much"}, "memory", "is not a size"),
-    ({"name": "a b"}, "name", "is not a name for a flavor"),
-    ({"colour": "red"}, "colour", "not a field"),
+    ({"memory": "much"}, "memory", "expected a size"),
+    ({"name": "a b"}, "name", "expected a flavor name"),
+    ({"colour": "red"}, "colour", "unknown field"),
     ({"description": "a\0b"}, "description", "NUL"),
 ]
 
