@@ -288,7 +288,7 @@ class TestEnd:
         assert waiting.stderr.readline() == (
             f"{job.id} is paused. Resume it: danlu resume {job.id}   Stop it: danlu stop {job.id}\n"
         )
-        assert danlu("resume", job.id).out == f"resuming {job.id}: it goes back to the queue\n"
+        assert danlu("resume", job.id).out == f"resuming {job.id}: it is queued\n"
         waiting.communicate()
         assert waiting.returncode == 0
         assert danlu("start", job.id).out.startswith(f"starting {job.id} again: ")

@@ -71,7 +71,7 @@ class TestRuns:
         assert b"".join(client.runs.get(small.run).output()) == b"hello\n"
         for run in (small.run, large.run):
             danlu("runs", "rm", run)
-            assert danlu("runs", "rm", "--purge", run).out.endswith("gone\n")
+            assert danlu("runs", "rm", "--purge", run).out.endswith("deleted\n")
 
     def test_what_is_wrong_is_said(self, danlu: Danlu, alone: Path, two_runs: list[JournalMaker]) -> None:
         said = danlu("runs", "ls", "hparams.lr <")

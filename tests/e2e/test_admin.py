@@ -81,7 +81,7 @@ def test_a_backup_of_a_running_server_and_its_way_back(server: RunningServer, tm
             shutil.copytree(server.data_dir / part, fresh.data_dir / part)
     done = admin("restore", str(tmp_path / "b.zip"), data_dir=fresh.data_dir)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "4 of 4 objects are there" in done.stdout
+    assert "4 of 4 objects found" in done.stdout
     fresh.api_key = server.api_key
     try:
         check(fresh.start(), job_id, tmp_path)

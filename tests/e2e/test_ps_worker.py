@@ -60,4 +60,4 @@ def test_a_job_succeeds_with_its_first_task_when_it_asks_for_that(client: Client
 def test_what_a_rule_cannot_mean_is_refused_at_submit(client: Client) -> None:
     with pytest.raises(InvalidSpec) as refused:
         client.jobs.submit(name="refused", command="true", success="worker-1")
-    assert refused.value.fields == {"success": "'worker-1' means no task of this job; its tasks are worker (0 to 0)"}
+    assert refused.value.fields == {"success": "expected one of worker (0 to 0), got 'worker-1'"}

@@ -89,7 +89,7 @@ def test_an_image_that_cannot_be_unpacked_leaves_nothing(registry: Path) -> None
     with pytest.raises(ImageProblem, match="cannot be unpacked") as failed:
         fetch(registry, "first")
     assert failed.value.reason == "image_failed"
-    assert [path.name for path in (registry.parent / "cache").iterdir()] == ["abc.lock"]
+    assert [path.name for path in (registry.parent / "cache").iterdir() if path.suffix != ".lock"] == []
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ TORCH = {
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"price_per_hour": "-1"}, "price_per_hour", "expected a price from 0 to 9999999"),
     ({"price_per_hour": "0.1234567"}, "price_per_hour", "at most 6 decimal places"),
-    ({"price_per_hour": True}, "price_per_hour", "expected a price from 0 to 9999999"),
+    ({"price_per_hour": True}, "price_per_hour", "such as 18.40, got true"),
     ({"device": "gpu::"}, "device", "TYPE[:MODEL][:COUNT]"),
     ({"cpus": 0}, "cpus", "more than 0"),
-    ({"memory": "much"}, "memory", "expected a size"),
+    ({"memory": "much"}, "memory", "expected a size such as 512MB, 4GB or 16GiB, got 'much'"),
     ({"name": "a b"}, "name", "expected a flavor name"),
     ({"colour": "red"}, "colour", "unknown field"),
     ({"description": "a\0b"}, "description", "NUL"),

@@ -131,6 +131,11 @@ class HostileTab(Tab):
         """From here on answers are changed."""
         self.page.route("**/api/v1/**", self._answer)
 
+    def close(self) -> None:
+        """Requests may be on their way; what becomes of them does not matter any more."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        super().close()
+
     def wrong_on(self, name: str, path: str) -> list[str]:
         """What is wrong with a page."""
         page = self.go(path.replace(NAME, quote(self.payload, safe="")))

@@ -58,9 +58,9 @@ def settled(run: track.Run) -> dict[tuple[str, str], bytes]:
     """The journals once the companion has ended."""
 
     def look() -> dict[tuple[str, str], bytes]:
-        is_alive = _is_companion_alive(run.path)  # before looking at the files: it may write last words
-        found = on_disk(run)
-        return found if len(found) == 2 and not is_alive else {}
+        if len(on_disk(run)) < 2 or _is_companion_alive(run.path):  # has not begun, or may write last words
+            return {}
+        return on_disk(run)
 
     return wait_until(look)
 

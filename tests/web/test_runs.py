@@ -54,7 +54,7 @@ class TestRuns:
         expect(page.get_by_role("link", name="wider")).to_be_visible()
         expect(page).to_have_url(re.compile("q=hparams"))
         field.fill("hparams.lr <")
-        expect(page.get_by_role("alert")).to_contain_text("expected a value here")
+        expect(page.get_by_role("alert")).to_contain_text("expected a number, or a text in quotes here")
         admin.check("experiments-wrong-filter")
         page.get_by_role("button", name="How to filter").click()
         page.get_by_role("button", name="name ~ mnist").click()

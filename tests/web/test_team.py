@@ -158,7 +158,7 @@ def set_prices(admin: Tab) -> None:
     page.get_by_role("button", name="Change").click()
     page.get_by_label("Price per hour").fill("18,4")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("'18,4' is not a price")).to_be_visible()
+    expect(page.get_by_text("such as 18.40, got '18,4'")).to_be_visible()
     page.get_by_label("Price per hour").fill("3600.5")
     page.get_by_role("button", name="Save").click()
     expect(row).to_contain_text("¥3,600.50/h")

@@ -283,6 +283,10 @@ class TestCommandLine:
         assert not (tmp_path / "x.index").exists()
         assert (tmp_path / "x.broken.txt").exists() == (broken == "list")
 
+    def test_names_of_others_give_a_terminal_no_orders(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["info", "/no/\x1b]0;title\x07\x9b2J\u202e"]) == 2
+        assert capsys.readouterr().err.isascii()
+
     def test_errors_are_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["info", "nowhere.index"]) == 2
         assert capsys.readouterr().err.count("\n") == 1

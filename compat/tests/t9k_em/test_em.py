@@ -229,3 +229,18 @@ class TestCommand:
         old_run(Path(".em/runs"))
         assert main(["upload", ".em/runs"]) == 1
         assert "AIStore host not provided" in capsys.readouterr().err
+
+
+def test_names_of_others_give_a_terminal_no_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = old_run(tmp_path)
+    about = yaml.safe_load((folder / files.METADATA).read_text())
+    hostile = {"name": "\x1b]0;title\x07a", "labels": ["\x9b2J", "训练\u3000集"], "description": "\u202e\x1b[2J"}
+    (folder / files.METADATA).write_text(yaml.safe_dump({**about, **hostile}))
+    assert [main(["ls", "-d", str(tmp_path)]), main(["describe", "-d", str(folder)])] == [0, 0]
+    with pytest.raises(SystemExit):
+        main(["ls"])
+    assert main(["describe", f"{tmp_path}/\x1b[2Jno"]) == 1
+    shown = "".join(capsys.readouterr())
+    assert [char for char in shown if char in "\x1b\x07\x9b\u202e"] == []
+    assert "\\x1b]0;title\\x07a" in shown
+    assert "训练\u3000集" in shown

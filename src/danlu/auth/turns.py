@@ -1,4 +1,4 @@
-"""Turns at work that takes a core for a while."""
+"""Turns at work that takes a core, or another server, for a while."""
 
 from __future__ import annotations
 

@@ -30,6 +30,9 @@ class EngineOptions(BaseModel):
     max_processes: int = Field(default=16384, ge=16)
     """Most processes and threads of a task."""
 
+    max_memory_bytes: int = Field(default=0, ge=0)
+    """Most memory of a task that asks for none (`resources.memory`); 0: nine tenths of the machine's."""
+
     max_disk_bytes: int = Field(default=0, ge=0)
     """Most bytes that a task may hold on the disk, inputs included; 0: nine tenths of what is free when it starts."""
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from danlu.auth.throttle import network_of
 from danlu.errors import RequestTimeout
 from danlu.server.settings import ServerSettings
 from danlu.server.sse import Frame
@@ -80,11 +81,12 @@ class HttpProtocol(H11Protocol):
         super().connection_made(transport)
         limits, address = self.limits, self.client[0] if self.client else ""
         if limits.per_address and address not in limits.trusted:
-            if limits.num_by_address[address] >= limits.per_address:
+            place = network_of(address)  # whoever has one address of IPv6 has very many
+            if limits.num_by_address[place] >= limits.per_address:
                 transport.abort()
                 return
-            limits.num_by_address[address] += 1
-            self._address = address
+            limits.num_by_address[place] += 1
+            self._address = place
         self._look_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -39,7 +39,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Whether those who register are let in at once, wait for an admin, or are refused."""
 
     join_project: str = ""
-    """Project that those become members of who are let in without an admin (open registration, OIDC)."""
+    """Project that users join when no admin approves them (open registration, OIDC)."""
 
     oidc_issuer: str = ""
     """Address of an OpenID Connect provider that people can sign in with; none when left out."""
@@ -95,13 +95,13 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
 
     log_days: int = Field(default=0, ge=0)
-    """Days that the logs of ended attempts are kept; 0: for ever."""
+    """Days that the logs of ended attempts are kept; 0: forever."""
 
     pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
     """Length of the stretches of a run's journal whose points are packed column by column."""
 
     bin_days: int = Field(default=30, ge=0)
-    """Days that deleted runs can be restored; then they are gone for good. 0: for ever."""
+    """Days that deleted runs can be restored; then they are deleted permanently. 0: never."""
 
     max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)
     """Longest body of a request, but for files, trees and what is sent in pieces. Whoever is not signed in: 64 KiB."""
@@ -120,7 +120,8 @@ class ServerSettings(EngineOptions, BaseSettings):
     with 429."""
 
     max_connections_per_address: int = Field(default=1000, ge=0)
-    """Most connections from one address; more are closed at once. 0: any number. Does not hold for trusted proxies."""
+    """Most connections from one address, or from one /64 network of IPv6; more are closed at once. 0: any number. Does
+    not hold for trusted proxies."""
 
     request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
     """How long the head of a request may take, and how long its body may bring less than 16 KiB."""

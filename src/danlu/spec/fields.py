@@ -16,7 +16,24 @@ from danlu.spec.units import parse_device, parse_duration, parse_size
 
 _JOB_ID = re.compile(r"train-[0-9]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,500}")
+_IMAGE = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"  # registry.example.com:5000/
+    r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"  # team/torch
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"  # :2.8@sha256:...
+)
+MAX_IMAGE_CHARS = 500
+IMAGE_TRANSPORTS = {
+    "containers-storage",
+    "dir",
+    "docker-archive",
+    "docker-daemon",
+    "oci",
+    "oci-archive",
+    "ostree",
+    "sif",
+}
+"""How podman calls images that are files of the machine, before a colon: it would read them as root."""
+
 _ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
 _SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
 ALL, ANY = "all", "any"
@@ -67,7 +84,8 @@ def _no_nul(text: str) -> str:
 
 
 def _image(text: str) -> str:
-    if not _IMAGE.fullmatch(text):
+    is_file = text.partition(":")[0] in IMAGE_TRANSPORTS and ":" in text
+    if is_file or len(text) > MAX_IMAGE_CHARS or not _IMAGE.fullmatch(text):
         raise ValueError(f"expected the name of an image, such as registry.example.com/team/torch:2.8, got {text!r}")
     return text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import zipfile
 from pathlib import Path
@@ -22,6 +23,19 @@ def test_a_backup_is_readable_by_its_owner_only(sides: Sides, tmp_path: Path) ->
     target = tmp_path / "backup.zip"
     write_backup(sides.world.database, stores_of(sides), target, now=sides.world.clock())
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_file_or_link_that_waits_in_a_shared_folder_gets_nothing(sides: Sides, tmp_path: Path) -> None:
+    """Somebody else on the machine guesses where a backup in /tmp is written to."""
+    shared, theirs = tmp_path / "shared", tmp_path / "theirs"
+    shared.mkdir()
+    theirs.write_text("")
+    for name in (f".partial.{os.getpid()}.backup.zip", ".partial.backup.zip"):
+        (shared / name).symlink_to(theirs)
+    (shared / "backup.zip").symlink_to(theirs)
+    write_backup(sides.world.database, stores_of(sides), shared / "backup.zip", now=sides.world.clock())
+    assert theirs.read_text() == ""
+    assert not (shared / "backup.zip").is_symlink()
 
 
 def test_there_are_no_credentials_and_no_secrets_in_it(sides: Sides, tmp_path: Path) -> None:

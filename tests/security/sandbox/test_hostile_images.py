@@ -9,17 +9,21 @@ import shutil
 import stat
 import subprocess
 import tarfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from danlu.engines.local import LocalEngine
+from danlu.errors import InvalidSpec
 from danlu.node.stage import image as image_script
 from danlu.node.task import TaskImage
+from danlu.spec.job import parse_job
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
 from danlu.testing.store_server import StoreServer
+from danlu.testing.waiting import wait_until
 
 NAME = "localhost/danlu-hostile:1"
 BUSYBOX = shutil.which("busybox")
@@ -105,6 +109,43 @@ class TestForReal:
         assert stat.S_IMODE(root.parent.parent.stat().st_mode) == 0o700, "nobody else enters where images are"
 
 
+class TestNames:
+    """podman runs as root, and some names of images are names of files for it."""
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("dir:/root/images", "dir:root", "dir:8000/x", "oci:/srv/layout:latest", "oci-archive:/srv/store/x.tar"),
+            *("docker-archive:/srv/danlu/store/vision/x.tar", "docker-archive:x", "docker-daemon:alpine:latest"),
+            *("containers-storage:localhost/of-others", "ostree:x@/srv", "sif:/srv/x.sif", "docker://alpine"),
+            *("tarball:/etc/shadow", "/etc/shadow", "../x", "a/../../x", "-v", "a b", "a:b:c", "a@sha256:1", "x" * 501),
+        ],
+    )
+    def test_a_file_of_the_machine_is_no_image(self, name: str) -> None:
+        with pytest.raises(InvalidSpec, match="image: expected the name of an image"):
+            parse_job({"name": "x", "command": "true", "image": name})
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("alpine", "alpine:3.20", "docker:dind", "pytorch/pytorch:2.8.0-cuda12.8", "localhost/mine:1"),
+            *("localhost:5000/team/torch", "Registry.Example.com:443/a/b-c__d.e:T_1", f"a/b@sha256:{'0' * 64}"),
+        ],
+    )
+    def test_one_of_a_registry_is(self, name: str) -> None:
+        assert parse_job({"name": "x", "command": "true", "image": name}).image is not None
+
+    def test_root_is_not_sent_for_a_file(self, starter: Starter, engine: LocalEngine, tmp_path: Path) -> None:
+        """Why: this is what podman does with such a name."""
+        if engine.nodes()[0].image_tool != "podman":
+            pytest.skip("no podman")
+        (tmp_path / "manifest.json").write_text("{}")
+        told = subprocess.run(["podman", "pull", f"dir:{tmp_path}"], capture_output=True, text=True, check=False)
+        assert "no such file" not in told.stderr, "it opened the file"
+        with pytest.raises(InvalidSpec):
+            starter.start("true", image=f"dir:{tmp_path}")
+
+
 class TestUnpacking:
     """With a program in the place of podman, whose archive is not made from files that were on a disk."""
 
@@ -170,6 +211,44 @@ class TestUnpacking:
         assert names.endswith("danlu:x:7:7::/home/danlu:/bin/sh\n")
         assert len(names) < 2 << 20
 
+    def test_one_that_has_no_end_does_not_fill_the_disk(self) -> None:
+        with open("/dev/zero", "rb") as endless, open(os.devnull, "wb") as target:
+            files = endless.fileno(), target.fileno()
+            with pytest.raises(image_script.TooLarge, match="more than 4 MiB"):
+                image_script.copy(*files, max_bytes=4 << 20)
+
+    def test_one_that_needs_a_password_is_not_found_before_it_is_marked(self, tmp_path: Path) -> None:
+        """Eve asks for Ada's image in the moment in which the machine has it already."""
+        tool, here, release = tmp_path / "podman", tmp_path / "here", tmp_path / "release"
+        os.mkfifo(release)
+        tool.write_text(
+            f'#!/bin/sh\ncase "$*" in\n  *"inspect --format {{{{.Id}}}}"*) test -e {here} && echo sha256:abc ;;\n'
+            f"  *--authfile*) touch {here}; cat {release} ;;\n  pull*) echo unauthorized >&2; exit 1 ;;\n"
+            "  *Config*) echo '{}' ;;\n  create*) echo container ;;\n  export*) tar c --files-from /dev/null ;;\nesac\n"
+        )
+        tool.chmod(0o755)
+        got: dict[str, str] = {}
+
+        def fetch(person: str, username: str) -> None:
+            (tmp_path / person / "etc").mkdir(parents=True)
+            image = TaskImage(
+                name="team/secret", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/", username=username
+            )
+            try:
+                image_script.fetch(str(tmp_path / person), image, "word")
+                got[person] = "the image"
+            except image_script.ImageProblem as problem:
+                got[person] = problem.reason
+
+        ada, eve = (threading.Thread(target=fetch, args=who) for who in (("ada", "ada"), ("eve", "")))
+        ada.start()
+        wait_until(here.exists)
+        eve.start()
+        release.write_text("")
+        ada.join()
+        eve.join()
+        assert got == {"ada": "the image", "eve": "image_missing"}
+
     def test_one_that_makes_its_tool_wait_for_ever_is_given_up(self) -> None:
         """podman opens /etc/group of an image, which can be a pipe, and holds its lock meanwhile."""
         source, silent = os.pipe()
@@ -177,7 +256,7 @@ class TestUnpacking:
         try:
             os.write(silent, b"some")
             with pytest.raises(TimeoutError, match="nothing more of its files came"):
-                image_script.copy(source, written, stall_seconds=0.1)
+                image_script.copy(source, written, max_bytes=100, stall_seconds=0.1)
             assert os.read(target, 100) == b"some"
         finally:
             for file in (source, silent, target, written):

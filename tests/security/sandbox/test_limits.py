@@ -11,12 +11,17 @@ import pytest
 from danlu.engines.local import LocalEngine
 from danlu.engines.settings import EngineSettings
 from danlu.node.measure.disk import LEAST_BYTES, MAX_DEPTH, Measure, TooDeep
+from danlu.node.probe import memory_bytes
+from danlu.node.task import read_task
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
 from danlu.testing.waiting import wait_until
 
 MIB = 1 << 20
+CAP_SYS_RESOURCE = 24
+"""Without it, root's choice of who is ended first can be taken back. Containers often lack it."""
+
 FORK_BOMB = """
 import os, time
 children = 0
@@ -42,9 +47,50 @@ print('nested', flush=True)
 """
 
 
+def _has_capability(number: int) -> bool:
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff"))
+    return bool(int(line.split()[1], 16) >> number & 1)
+
+
 def limited(settings: EngineSettings, starter: Starter, **limits: object) -> Starter:
     starter.engine = LocalEngine(settings.model_copy(update=limits))
     return starter
+
+
+class TestMemory:
+    """A task that asks for no memory must not take the machine's, by itself or in files that are in memory."""
+
+    @pytest.mark.parametrize(
+        "take",
+        [
+            "head -c 256M /dev/zero > /dev/shm/x",
+            "head -c 256M /dev/zero > /tmp/x",
+            "python3 -c 'x = bytearray(b\"1\" * (256 << 20))'",
+        ],
+    )
+    def test_who_takes_too_much_is_ended(self, settings: EngineSettings, starter: Starter, take: str) -> None:
+        limited(settings, starter, max_memory_bytes=64 * MIB)
+        if any("Memory limits" in told for told in starter.engine.nodes()[0].missing):
+            pytest.skip("no control groups for memory here")
+        (seen,) = starter.start(f"{take}; echo it had all of it; exit 7").wait()
+        assert (seen.state, seen.reason) == (TaskState.FAILED, "out_of_memory")
+        assert "more than its memory of 64 MiB" in seen.message
+
+    def test_by_itself_it_is_a_share_of_the_machines(self, starter: Starter) -> None:
+        job = starter.start("true")
+        job.wait()
+        task = read_task(str(Path(starter.engine.nodes()[0].work_dir, job.plan.job_id, "1", "0")))
+        assert task.limits.memory_bytes == int(memory_bytes() * 0.9)
+
+    def test_when_there_is_none_left_jobs_end_before_the_server(self, starter: Starter) -> None:
+        job = starter.start(
+            "cat /proc/self/oom_score_adj /proc/1/oom_score_adj; echo -1000 > /proc/self/oom_score_adj;"
+            "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj"
+        )
+        job.wait()
+        found = [line for line in job.log().splitlines() if line.isdigit()]
+        held = "500" if _has_capability(CAP_SYS_RESOURCE) else "0"
+        assert found == ["500", "500", held], job.log()
 
 
 class TestProcesses:

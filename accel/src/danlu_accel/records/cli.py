@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TextIO
 
 from danlu_accel.records import native
 from danlu_accel.records.errors import RecordError
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except (RecordError, OSError, ValueError) as error:
-        print(f"danlu-records: {error}", file=sys.stderr)
+        _say(f"danlu-records: {error}", file=sys.stderr)
         return 2
 
 
@@ -91,7 +92,7 @@ def _list(arguments: argparse.Namespace) -> int:
     write_list(arguments.image_list, images)
     if known is None:
         write_label_map(arguments.labels or f"{arguments.image_list}.labels.json", labels)
-    print(f"{len(images)} images of {len(labels)} classes listed in {arguments.image_list}")
+    _say(f"{len(images)} images of {len(labels)} classes listed in {arguments.image_list}")
     return 0
 
 
@@ -124,7 +125,7 @@ def _pack(arguments: argparse.Namespace) -> int:
         progress=progress_bar(),
     )
     if native.core is None and not arguments.keep_bytes:
-        print(f"danlu-records: images are stored as they are: {native.advice()}", file=sys.stderr)
+        _say(f"danlu-records: images are stored as they are: {native.advice()}", file=sys.stderr)
     packed = pack(
         arguments.image_dir,
         sources,
@@ -133,32 +134,39 @@ def _pack(arguments: argparse.Namespace) -> int:
         kind=kind,
         options=options,
     )
-    print(f"{packed.num_images} images, {packed.num_bytes / 1e6:.1f} MB, index {packed.index_path}")
+    _say(f"{packed.num_images} images, {packed.num_bytes / 1e6:.1f} MB, index {packed.index_path}")
     if packed.num_resumed_shards:
-        print(f"{packed.num_resumed_shards} shards were there from an earlier run")
+        _say(f"{packed.num_resumed_shards} shards were there from an earlier run")
     if packed.broken:
-        print(f"{len(packed.broken)} broken images left out, first: {packed.broken[0][0]}: {packed.broken[0][1]}")
+        _say(f"{len(packed.broken)} broken images left out, first: {packed.broken[0][0]}: {packed.broken[0][1]}")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
     faults = check(arguments.index, decode=arguments.decode)
     for fault in faults:
-        print(f"record {fault.position} in {fault.shard}: {fault.why}")
-    print(f"{len(faults)} faults" if faults else "all records are sound")
+        _say(f"record {fault.position} in {fault.shard}: {fault.why}")
+    _say(f"{len(faults)} faults" if faults else "all records are sound")
     return 1 if faults else 0
 
 
 def _info(arguments: argparse.Namespace) -> int:
     for name, value in asdict(describe(arguments.index)).items():
-        print(f"{name:18} {value:.1f}" if isinstance(value, float) else f"{name:18} {value}")
-    print(f"{'decoder':18} {native.advice()}")
+        _say(f"{name:18} {value:.1f}" if isinstance(value, float) else f"{name:18} {value}")
+    _say(f"{'decoder':18} {native.advice()}")
     return 0
 
 
 def _unpack(arguments: argparse.Namespace) -> int:
-    print(f"{unpack(arguments.index, arguments.target)} images written to {arguments.target}")
+    _say(f"{unpack(arguments.index, arguments.target)} images written to {arguments.target}")
     return 0
+
+
+def _say(text: str, file: TextIO | None = None) -> None:
+    """Print. Names in lists and shards are other people's: on a terminal their control characters would be orders."""
+    print(
+        "".join(char if char.isprintable() or char in "\n\t\u3000" else ascii(char)[1:-1] for char in text), file=file
+    )
 
 
 def progress_bar() -> Progress:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, TextIO
 
 from t9k.em import files, remote
 from t9k.em.artifact import load_artifact, objects_in, references_in
@@ -19,7 +19,7 @@ def main(argv: Optional[list[str]] = None) -> int:
     try:
         return int(options.run(options))
     except (RuntimeError, ValueError, OSError) as error:
-        print(f"em: {error}", file=sys.stderr)
+        _say(f"em: {error}", file=sys.stderr)
         return 1
 
 
@@ -84,7 +84,7 @@ def _artifact_rows(found: list[Path], options: argparse.Namespace) -> list[list[
 def _print_table(rows: list[list[str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        _say("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
 def _describe(options: argparse.Namespace) -> int:
@@ -99,9 +99,9 @@ def _describe(options: argparse.Namespace) -> int:
     if options.detail:
         _print("hyperparameters", found.hparams)
         for type, records in found.metrics.items():
-            print(f"metrics {type}: {len(records)} records")
+            _say(f"metrics {type}: {len(records)} records")
             for record in records[-10:]:
-                print(f"  step {record['sequence']['step']}: {record['value']}")
+                _say(f"  step {record['sequence']['step']}: {record['value']}")
         _print("platform", found.platform)
         _print("git", found.git)
     return 0
@@ -115,19 +115,26 @@ def _upload(options: argparse.Namespace) -> int:
 
 def _login(options: argparse.Namespace) -> int:
     remote.login(options.host, options.api_key)
-    print("the key is good; `danlu login` keeps it for later")
+    _say("the key is good; `danlu login` keeps it for later")
     return 0
 
 
 def _logout(_: argparse.Namespace) -> int:
-    print("nothing is kept by em; `danlu logout` forgets the key of the command line")
+    _say("nothing is kept by em; `danlu logout` forgets the key of the command line")
     return 0
 
 
 def _print(title: str, values: dict[str, Any]) -> None:
-    print(f"{title}:")
+    _say(f"{title}:")
     for name, value in values.items():
-        print(f"  {name}: {value}")
+        _say(f"  {name}: {value}")
+
+
+def _say(text: str, file: Optional[TextIO] = None) -> None:
+    """Print. Names and values are other people's: on a terminal their control characters would be orders."""
+    print(
+        "".join(char if char.isprintable() or char in "\n\t\u3000" else ascii(char)[1:-1] for char in text), file=file
+    )
 
 
 def _time(moment: Optional[datetime]) -> str:

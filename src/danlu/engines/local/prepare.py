@@ -17,6 +17,7 @@ from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.launch.targets import check_targets, is_below
+from danlu.node.probe import memory_bytes
 from danlu.node.supervise import image_root
 from danlu.node.supervise.api_door import API_URL
 from danlu.node.supervise.records import CONTROL, LOG, TOKEN
@@ -39,6 +40,9 @@ NODE_SCRIPTS = Path(os.path.realpath(danlu.node.__file__)).parent
 USER = "danlu"
 FIRST_UID = 1_000_000_000
 """User ids of jobs begin here: far above what people and systems use on their machines."""
+
+SHARE_OF_MEMORY = 0.9
+"""Of the machine's memory, what a task that asks for none can have: one task must not take all of it."""
 
 PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "ASCEND_HOME_PATH")
 
@@ -264,7 +268,7 @@ def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
 
 def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
     return TaskLimits(
-        memory_bytes=task.memory_bytes,
+        memory_bytes=task.memory_bytes or settings.max_memory_bytes or int(memory_bytes() * SHARE_OF_MEMORY),
         cpus=task.cpus,
         max_processes=settings.max_processes,
         max_disk_bytes=settings.max_disk_bytes,

@@ -7,7 +7,7 @@ sandbox as any other (docs/decisions/0047). A failure is one JSON object on stan
 
     <cache>/<id>/rootfs         its files
     <cache>/<id>/config.json    {"env": {...}}
-    <cache>/<id>/private        exists when it was fetched with a password; then every job has to show one that works
+    <cache>/<id>.private        exists when it was fetched with a password; then every job has to show one that works
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import select
@@ -40,6 +41,10 @@ ANSWER_SECONDS, PULL_SECONDS = 300.0, 6 * 3600.0
 STALL_SECONDS = 60.0
 """How long an image may give nothing while it is unpacked."""
 
+SHARE_OF_ROOM = 0.9
+"""Of what is free on the disk, what one image may take."""
+
+PRIVATE = ".private"
 DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
 _UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
 _REFUSED = ("unauthorized", "denied", "authentication required", "incorrect username or password")
@@ -51,17 +56,16 @@ class ImageProblem(Exception):
         self.reason = reason
 
 
+class TooLarge(Exception):
+    """More than there is room for."""
+
+
 def fetch(folder: str, image: TaskImage, password: str) -> None:
     """Have the image's files in the cache, and say in the task's folder where they are."""
     tool = Tool(image.tool, image.name, username=image.username, password=password)
-    number = tool.find()
-    if number is None or os.path.exists(os.path.join(image.cache, number, "private")):
-        tool.pull()
-        number = tool.find()
-    if number is None:
-        raise ImageProblem("image_missing", f"{image.name} was fetched and is not there")
     os.makedirs(image.cache, mode=0o700, exist_ok=True)
-    unpacked = os.path.join(image.cache, number)
+    unpacked = os.path.join(image.cache, _find(tool, image))
+    number = os.path.basename(unpacked)
     with _alone(f"{unpacked}.lock"):
         if not os.path.isdir(unpacked):
             tool.unpack(unpacked)
@@ -72,6 +76,32 @@ def fetch(folder: str, image: TaskImage, password: str) -> None:
     _add_names(os.path.join(folder, "etc"), root)
     with open(os.path.join(folder, IMAGE), "w") as file:
         json.dump({"id": number, "env": {"PATH": PATH, **env}}, file)
+
+
+def _find(tool: Tool, image: TaskImage) -> str:
+    """The id of the image, fetched if this machine has not got it or somebody showed a password for it.
+
+    One at a time for each name: between the end of a fetch with a password and the mark that says so, nobody else may
+    find the image.
+    """
+    name = hashlib.sha256(image.name.encode()).hexdigest()
+    with _alone(os.path.join(image.cache, f"{name}.name.lock")):
+        number = tool.find()
+        if number is not None and not _is_private(image.cache, number):
+            return number
+        tool.pull()
+        number = tool.find()
+        if number is None:
+            raise ImageProblem("image_missing", f"{image.name} was fetched and is not there")
+        if image.username:
+            with open(os.path.join(image.cache, f"{number}{PRIVATE}"), "w"):
+                pass
+        return number
+
+
+def _is_private(cache: str, number: str) -> bool:
+    """The mark in the folder of the image is that of earlier versions."""
+    return any(os.path.exists(os.path.join(cache, path)) for path in (f"{number}{PRIVATE}", f"{number}/private"))
 
 
 class Tool:
@@ -113,9 +143,6 @@ class Tool:
             _remove_special_files(os.path.join(fresh, "rootfs"))
             with open(os.path.join(fresh, "config.json"), "w") as file:
                 json.dump({"env": dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)}, file)
-            if self._username:
-                with open(os.path.join(fresh, "private"), "w"):
-                    pass
             os.chmod(fresh, 0o755)
             os.rename(fresh, target)
         finally:
@@ -132,11 +159,12 @@ class Tool:
             assert export.stdout is not None
             assert tar.stdin is not None
             try:
-                copy(export.stdout.fileno(), tar.stdin.fileno())
-            except TimeoutError as error:
+                copy(export.stdout.fileno(), tar.stdin.fileno(), max_bytes=_room_bytes(target))
+            except (TimeoutError, TooLarge) as error:
                 export.kill()
                 tar.kill()
-                raise ImageProblem("image_failed", f"{self._name} cannot be unpacked: {error}") from error
+                reason = "disk_full" if isinstance(error, TooLarge) else "image_failed"
+                raise ImageProblem(reason, f"{self._name} cannot be unpacked: {error}") from error
             except BrokenPipeError:
                 export.kill()
             told = tar.communicate()[1].decode(errors="replace").strip().splitlines()
@@ -178,19 +206,29 @@ class Tool:
             raise ImageProblem("image_failed", told) from error
 
 
-def copy(source: int, target: int, *, stall_seconds: float = STALL_SECONDS) -> None:
-    """Copy until the end. Raise TimeoutError when nothing comes for a while.
+def copy(source: int, target: int, *, max_bytes: int, stall_seconds: float = STALL_SECONDS) -> None:
+    """Copy until the end. Raise TimeoutError when nothing comes for a while, TooLarge when it is more than this.
 
-    An image can make its tool wait for ever: podman reads /etc/group of it, which may be a pipe.
+    An image can make its tool wait forever: podman reads /etc/group of it, which may be a pipe. And a few bytes in a
+    registry can become any number of them on the disk.
     """
+    num_bytes = 0
     while True:
         if not select.select([source], [], [], stall_seconds)[0]:
             raise TimeoutError(f"nothing more of its files came within {stall_seconds:.0f} s")
         piece = os.read(source, PIECE_BYTES)
         if not piece:
             return
+        num_bytes += len(piece)
+        if num_bytes > max_bytes:
+            raise TooLarge(f"it has more than {max_bytes / 2**20:.0f} MiB, and that is what there is room for")
         while piece:
             piece = piece[os.write(target, piece) :]
+
+
+def _room_bytes(folder: str) -> int:
+    found = os.statvfs(folder)
+    return int(found.f_bavail * found.f_frsize * SHARE_OF_ROOM)
 
 
 def _registries(name: str) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: 
     try:
         os.setsid()
         around.groups.join()
+        linux.be_ended_first()
         _limit(task, around)
         if around.net is not None:
             network.enter(around.net)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
@@ -9,6 +10,9 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 CLONE_NEWNS = 0x00020000
 MS_RDONLY, MS_REC, MS_PRIVATE = 1, 1 << 14, 1 << 18
+OOM_SCORE = 500
+"""Of 1000; the server and the shims have 0, or less."""
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
@@ -30,6 +34,15 @@ def adopt_orphans() -> None:
 def forbid_new_privileges() -> None:
     """Have setuid programs give no rights to this process and its children."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def be_ended_first() -> None:
+    """Have the kernel end this process and its children before others when memory runs out.
+
+    They cannot lower it again if this process has CAP_SYS_RESOURCE.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(str(OOM_SCORE))
 
 
 def name_process(name: str) -> None:

@@ -19,9 +19,10 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from danlu.auth.identity import Identity
+from danlu.auth.throttle import network_of
 from danlu.errors import DanluError
 from danlu.server.admission.bodies import STRANGER_BYTES, UPLOAD_BYTES, BodyLimit, Memory, limit_of, too_large
-from danlu.server.admission.turns import Turn, Turns
+from danlu.server.admission.turns import STRANGER, Turn, Turns
 from danlu.server.failures import answer_to
 from danlu.server.identity import COOKIE, WHO, identify, person_of
 from danlu.server.state import ServerState
@@ -102,7 +103,7 @@ class _Request:
     async def _find_out(self) -> Identity | None:
         """Take a turn, and note who asks; a route that needs to know raises what kept us from knowing."""
         client = self._scope.get("client")
-        address = f"address {client[0] if client else ''}"
+        address = f"{STRANGER}{network_of(client[0]) if client else ''}"
         given = self._headers.get("authorization") or HTTPConnection(self._scope).cookies.get(COOKIE)
         known = self._admission._known
         digest = hashlib.sha256(given.encode(errors="replace")).hexdigest() if given else ""

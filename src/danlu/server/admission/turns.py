@@ -21,6 +21,12 @@ MAX_SHARED = 4
 MAX_TOTAL = 32
 """Requests under way: of somebody who is alone, of one of several, of all together. There are 40 threads."""
 
+MAX_STRANGERS = 8
+"""Requests under way of all who are not known: however many addresses they have, the rest is for people."""
+
+STRANGER = "address "
+"""How the names of those begin who are known by their address alone."""
+
 LONG_SECONDS = 0.05
 """A request that takes longer than this lets another of the same person begin."""
 
@@ -54,6 +60,7 @@ class Turns:
     def __init__(self, *, max_waiting: int = MAX_WAITING, max_wait_seconds: float = MAX_WAIT_SECONDS) -> None:
         self._people: dict[str, _Person] = {}
         self._num_under_way = 0
+        self._num_strangers = 0
         self._max_waiting, self._max_wait_seconds = max_waiting, max_wait_seconds
         self._timer: asyncio.TimerHandle | None = None
 
@@ -100,15 +107,19 @@ class Turns:
         if one is not None and turn in one.under_way:
             one.under_way.discard(turn)
             self._num_under_way -= 1
+            self._num_strangers -= turn.person.startswith(STRANGER)
         self._serve()
 
     def _begin(self, one: _Person, turn: Turn) -> None:
         turn.began_at = time.monotonic()
         one.under_way.add(turn)
         self._num_under_way += 1
+        self._num_strangers += turn.person.startswith(STRANGER)
 
     def _may_begin(self, person: str, one: _Person) -> bool:
         if self._num_under_way >= MAX_TOTAL:
+            return False
+        if person.startswith(STRANGER) and self._num_strangers >= MAX_STRANGERS:
             return False
         if not self._has_others(person):
             return len(one.under_way) < MAX_ALONE

@@ -20,6 +20,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from danlu.auth.turns import Turns
 from danlu.errors import InvalidInput, NotSignedIn, Unavailable
 from danlu.server.hosts import is_loopback
 
@@ -51,6 +52,9 @@ class Provider:
         self.issuer, self._client_id, self._secret, self._now = issuer, client_id, client_secret, now
         # a proxy of the environment has no business between this machine and itself
         self._http = httpx.Client(timeout=10, trust_env=not is_loopback(parts.hostname or ""))
+        self._turns = Turns(num_at_once=4, max_waiting=4)
+        """Anybody can begin to sign in. A provider that does not answer must not hold all threads of the server."""
+
         self._lock = threading.Lock()
         self._config: Mapping[str, str] = {}
         self._keys: KeySet | None = None
@@ -69,7 +73,8 @@ class Provider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        endpoint = self._published()["authorization_endpoint"]
+        with self._turns.take():
+            endpoint = self._published()["authorization_endpoint"]
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     def person_for(self, code: str, *, redirect_uri: str, nonce: str, verifier: str) -> Person:
@@ -82,11 +87,12 @@ class Provider:
             "client_id": self._client_id,
         }
         auth = None if self._secret is None else httpx.BasicAuth(self._client_id, self._secret)
-        answer = self._call("POST", self._published()["token_endpoint"], data=form, auth=auth)
-        token = answer.get("id_token")
-        if not isinstance(token, str):
-            raise NotSignedIn("the provider did not say who you are (no id_token); ask an admin")
-        return self._read(token, nonce)
+        with self._turns.take():
+            answer = self._call("POST", self._published()["token_endpoint"], data=form, auth=auth)
+            token = answer.get("id_token")
+            if not isinstance(token, str):
+                raise NotSignedIn("the provider did not say who you are (no id_token); ask an admin")
+            return self._read(token, nonce)
 
     def _read(self, token: str, nonce: str) -> Person:
         claims = self._verified(token)

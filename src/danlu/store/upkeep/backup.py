@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import uuid
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,9 +66,10 @@ def write_backup(
     database: Database, stores: Stores, target: Path, *, now: datetime, key_file: Path | None = None
 ) -> BackupReport:
     """Write a backup; the file appears when it is complete."""
-    partial = target.with_name(f".partial.{os.getpid()}.{target.name}")
+    # somebody else on the machine may have put a file or a link of that name into a shared folder such as /tmp
+    partial = target.with_name(f".partial.{uuid.uuid4().hex}.{target.name}")
     try:
-        with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as file:
+        with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 report = _write(archive, database, stores, now, key_file)
             file.flush()
