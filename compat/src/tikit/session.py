@@ -24,6 +24,7 @@ from danlu.errors import (
     Unsupported,
     WrongState,
 )
+from danlu.inside import inside_job
 from tikit.tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,10 +67,11 @@ class Session:
         if proxies:
             warnings.warn("tikit: proxies is not used; set HTTP_PROXY and HTTPS_PROXY", stacklevel=3)
         url = tione_endpoint if tione_endpoint and tione_endpoint.startswith(("http://", "https://")) else None
-        if os.environ.get("DANLU_TOKEN_FILE"):
-            self._danlu = DanluClient()
+        if inside_job() is not None:
+            url, key = None, None
         else:
-            self._danlu = translated(DanluClient)(url=url, api_key=_key(secret_id, secret_key))
+            key = _key(secret_id, secret_key)
+        self._danlu = translated(DanluClient)(url=url, api_key=key)
         weakref.finalize(self, self._danlu.close)  # the original has nothing to close
 
 
