@@ -25,6 +25,7 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 
 TYPES = {
+    "tuple[EndpointName, ...]": "list of ports",
     "str": "text",
     "bool": "true or false",
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),

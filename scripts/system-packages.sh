@@ -30,6 +30,7 @@ if [ "${1:-}" = tests ]; then
   has_postgres || need postgresql "tests on PostgreSQL are skipped"
   has chromium || need chromium "tests of the console are skipped"
   has_chinese_font || need fonts-noto-cjk "Chinese text in screenshots is boxes"
+  has nginx || need nginx-light "tests of endpoints behind nginx are skipped"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
 fi
 has_venv || need python3-venv "no virtual environment can be made"

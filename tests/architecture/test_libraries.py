@@ -12,6 +12,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "botocore": ("store/objects/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),
+    "h11": ("gateway/proxy/",),
     "joserfc": ("server/oidc/",),
     "httpx": ("client/", "server/oidc/"),
     "numpy": ("store/metrics/", "server/runs/"),

@@ -51,6 +51,7 @@ APULIS: dict[str, Any] = {
     "plugins": {"imagePull": [{"registry": "https://registry.example", "username": "ann", "password": "p"}]},
     "jobPriority": 110,
     "hostNetwork": True,
+    "endpoints": ["ssh", "ipython"],
 }
 MODELARTS: dict[str, Any] = {
     "job_name": "bert",
@@ -94,6 +95,7 @@ def test_apulis() -> None:
     assert (job.name, job.project, job.nodes, job.launch, job.contract) == ("resnet", "vision", 2, "ascend", "apulis")
     assert (str(job.resources.device), job.preemptible, job.priority) == ("npu:8", True, 10)
     assert (job.image, job.secrets, job.env) == ("registry.example/mindspore:1", {"IMAGE_PASSWORD": "p"}, {"A": "1"})
+    assert job.endpoints == ("ssh", "jupyter")
     assert set(found.unused) == {"numps", "hostNetwork", "plugins.imagePull.0.registry"}
 
 
@@ -129,6 +131,7 @@ def test_all_fields_that_are_not_known_are_named(platform: str, values: dict[str
         ("ti-one", {"Tags": {}}, "Tags: expected a list"),
         ("ti-one", {"EncodedStartCmdInfo": {"StartCmdInfo": "!"}}, "expected JSON in base64"),
         ("apulis", {"jobtrainingtype": "Big"}, "expected RegularJob or PSDistJob"),
+        ("apulis", {"endpoints": ["vscode"]}, "endpoints: expected some of ssh, ipython, tensorboard"),
         ("apulis", {"resourcegpu": "many"}, "resourcegpu: expected a whole number"),
         ("modelarts", {"boot_file": "/other/train.py"}, "boot_file: expected a file below"),
         ("modelarts", {"train_instance_type": "huge"}, "train_instance_type: expected"),

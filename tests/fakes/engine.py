@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsePiece
-from danlu.errors import DanluError
+from danlu.errors import DanluError, PortClosed
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
 
@@ -50,9 +51,16 @@ class FakeEngine(Engine):
         """Raised by the next starts, one each."""
 
         self.ends_when_stopped = True
+        self.ports: dict[tuple[str, int], int] = {}
+        """(job, port in it) -> the port of this machine that stands for it."""
 
     def nodes(self) -> Sequence[NodeInfo]:
         return [info for info in self.infos if info.name not in self.unreachable]
+
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        if (handle.job_id, port) not in self.ports:
+            raise PortClosed(f"nothing listens on port {port} in the task")
+        return socket.create_connection(("127.0.0.1", self.ports[handle.job_id, port]))
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
         if self.start_problems:

@@ -9,7 +9,8 @@ import pytest
 
 from danlu.engines.base import Channel, Engine, Handle, TerminalSize
 from danlu.errors import NotFound, Unsupported
-from danlu.gateway.terminals import KEPT_BYTES, Guest, Task, Terminals
+from danlu.gateway.tasks import Task
+from danlu.gateway.terminals import KEPT_BYTES, Guest, Terminals
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 HERE = Task("train-1", 1, 0, "node")

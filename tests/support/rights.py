@@ -88,6 +88,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "job": job_of(case, rule.job) if "{job}" in path else "",
         "rank": "0",
         "terminal": "x",
+        "endpoint": "8080",
         "node": "here" if relation == "others" else "nothing",
         "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
         "key:path": key_of(case, rule.key),

@@ -35,6 +35,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
+        "open": Command("danlu.cli.jobs.endpoints:open_", "Open a port of a running job in a browser."),
+        "close": Command("danlu.cli.jobs.endpoints:close", "Close an endpoint of a job."),
         "wait": Command("danlu.cli.jobs.wait:wait", "Wait until jobs have ended."),
         "stop": Command("danlu.cli.jobs.lifecycle:stop", "Stop jobs."),
         "pause": Command("danlu.cli.jobs.lifecycle:pause", "Pause a job; it keeps its id and output."),

@@ -6,13 +6,14 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from danlu.engines.base import CanOpenChannels, Channel, Engine, Handle, TerminalSize
+from danlu.engines.base import CanOpenChannels, Channel, TerminalSize
 from danlu.errors import DanluError, NotFound, TooManyRequests, Unsupported
+from danlu.gateway.tasks import Engines, Task
 
 MAX_TERMINALS = 200
 KEPT_BYTES = 1 << 20
@@ -28,15 +29,6 @@ LOOK_SECONDS = 2.0
 RETRY_SECONDS = 10
 MAX_WAITING = 4
 """Requests that wait for the same terminal, to read or to write."""
-
-
-class Task(NamedTuple):
-    """Where a shell is opened."""
-
-    job_id: str
-    attempt: int
-    rank: int
-    node: str
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Terminal:
 class Terminals:
     def __init__(
         self,
-        engines: Mapping[str, Engine],
+        engines: Engines,
         *,
         max_per_person: int = 10,
         may_stay: Callable[[Guest, str], bool] = lambda _guest, _job_id: True,
@@ -158,7 +150,7 @@ class Terminals:
         found = self._engines.get(engine)
         if not isinstance(found, CanOpenChannels):
             raise Unsupported(f"engine {engine!r} cannot open a shell in a running task")
-        handle = Handle(job_id=task.job_id, attempt=task.attempt, rank=task.rank, node=task.node)
+        handle = task.handle
         with self._opened_by(guest):
             channel = found.open_channel(handle, command, None if size is None else TerminalSize(*size))
             terminal = Terminal(handle.job_id, guest, channel)

@@ -23,12 +23,14 @@ import uvicorn
 from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, Unavailable
+from danlu.gateway.tasks import Engines
 from danlu.gateway.terminals import Terminals
 from danlu.scheduler.context import Context, utc_now
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
+from danlu.server.gateway_ports import listen
 from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
@@ -78,11 +80,13 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
     database = open_database(settings)
     with only_one(settings, is_shared=not database.is_sqlite), _listen(settings) as listener:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        doors = listen(settings)
+        settings = doors.settings
         migrate.upgrade(database)
         database.write(facts.agree, shared_facts(settings))
         database.write(first_start, utc_now())
         wants_one = new_link or database.read(wants_link)
-        state, scheduler = _wire(settings, database)
+        state, scheduler, engines = _wire(settings, database)
         greet = partial(_greet, settings, database, state.console, wants_one=wants_one, say=say)
         app = create_app(state, scheduler, ready=greet)
         server = _Server(
@@ -101,7 +105,10 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
             stopping=state.stopping,
         )
         clean_now_and_then(cleaning_places(settings, database), state.stopping)
+        gateway = doors.gateway(state, engines)
+        gateway.start()
         server.run(sockets=[listener])
+        gateway.stop()
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
 
@@ -138,7 +145,7 @@ def _greet(
     say("\n".join(lines))
 
 
-def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler]:
+def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Scheduler, Engines]:
     sealer = Sealer(settings.server_dir / "secret.key")
     logs = make_logs(settings, database)
     usage = UsageFiles(settings.log_dir)
@@ -175,7 +182,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
             parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
         ),
     )
-    return state, scheduler
+    return state, scheduler, parts.engines
 
 
 def shared_facts(settings: ServerSettings) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -25,6 +25,14 @@ class ServerSettings(EngineOptions, BaseSettings):
 
     port: int = Field(default=8400, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
+
+    endpoints_port: Optional[int] = Field(default=None, ge=0, le=65535)
+    """Port of the proxy to endpoints of jobs; 0 takes a free one. When left out: the one above `port`, or a free one
+    when that is taken."""
+
+    endpoints_url: str = Field(default="", pattern=r"^(https?://\*\.[^/\s*]+)?$")
+    """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When left out:
+    http://*.localhost:PORT, which browsers look for on their own machine."""
 
     name: str = Field(default="", pattern=r"^([a-z0-9][a-z0-9-]{0,19})?$")
     """Name of this server when several share a PostgreSQL database and a data folder; each has its own."""
@@ -167,6 +175,11 @@ class ServerSettings(EngineOptions, BaseSettings):
     def reached_at(self) -> str:
         """Where people and jobs reach the server."""
         return self.public_url.rstrip("/") or self.url
+
+    @property
+    def endpoints_at(self) -> str:
+        """Where browsers reach endpoints, with an asterisk for the name of one."""
+        return self.endpoints_url or f"http://*.localhost:{self.endpoints_port}"
 
     @property
     def url(self) -> str:

@@ -20,6 +20,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
+from danlu.spec.endpoints import MAX_ENDPOINTS, EndpointName
 from danlu.spec.fields import (
     Bytes,
     Command,
@@ -231,6 +232,9 @@ class JobSpec(_Frozen):
     debug: bool = False
     """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""
 
+    endpoints: tuple[EndpointName, ...] = Field(default=(), max_length=MAX_ENDPOINTS)
+    """Ports of the job that you can open in a browser while it runs: `danlu open JOB 8080`."""
+
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Jobs with a higher priority start first."""
 
@@ -302,6 +306,11 @@ class JobSpec(_Frozen):
             if targets.count(target) > 1:
                 raise ValueError(f"{target!r} is the target of two store paths")
         return data
+
+    @field_validator("endpoints")
+    @classmethod
+    def _each_once(cls, endpoints: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(endpoints))
 
     @model_validator(mode="after")
     def _login_is_complete(self) -> JobSpec:

@@ -13,6 +13,10 @@ def up(
     port: Optional[int] = typer.Option(
         None, min=0, max=65535, help="Listen port; 0 for a free one.", show_default="8400"
     ),
+    endpoints_port: Optional[int] = typer.Option(
+        None, min=0, max=65535, help="Port of endpoints.", show_default="8401"
+    ),
+    endpoints_url: Optional[str] = typer.Option(None, help="Their address, such as https://*.jobs.example.com."),
     data_dir: Optional[Path] = typer.Option(None, help="Database, logs and objects.", show_default="~/.danlu"),
     sandbox: Optional[bool] = typer.Option(
         None, "--sandbox/--no-sandbox", help="Run jobs in a sandbox (bubblewrap) if possible.", show_default="yes"
@@ -53,6 +57,8 @@ def up(
     settings = load_settings(
         host=host,
         port=port,
+        endpoints_port=endpoints_port,
+        endpoints_url=endpoints_url,
         data_dir=data_dir.absolute() if data_dir is not None else None,
         sandbox=sandbox,
         own_network=own_network,

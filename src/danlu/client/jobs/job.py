@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 from danlu.client.events import NotEvents, TimeLimit, events
 from danlu.client.http import Http, Query
+from danlu.client.jobs.endpoints import Endpoints
 from danlu.client.jobs.logs import (
     LogLine,
     LogPiece,
@@ -176,6 +177,11 @@ class Job:
         With a size it has a terminal. Raises WrongState when the task does not run.
         """
         return Terminal(self._http, self.id, rank=rank, command=command, size=size)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Its ports that a browser reaches while it runs."""
+        return Endpoints(self._http, self.id)
 
     def events(self) -> Iterator[EventOut]:
         """What happened to the job, oldest first."""

@@ -30,6 +30,7 @@ from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.spec.terms import Terms
 from danlu.store.queries import jobs, people
+from danlu.store.queries.gateway import endpoints
 from danlu.store.sql.tables import JobRow
 from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
@@ -93,6 +94,8 @@ def submit(
         version=0,
     )
     jobs.add_job(session, row)
+    for name in spec.endpoints:
+        endpoints.put_endpoint(session, job_id, name, is_shared=False, at=now)
     jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
     flow.job_submitted(session, row, now, spec)
     _record(session, state, who, Action.JOB_SUBMIT, row)

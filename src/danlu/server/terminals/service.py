@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth.identity import UserIdentity
 from danlu.errors import WrongState
-from danlu.gateway.terminals import Task
+from danlu.gateway.tasks import Task
 from danlu.server.audit.service import record_action
 from danlu.server.jobs.service import find_to_change
 from danlu.server.state import ServerState

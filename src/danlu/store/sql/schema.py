@@ -6,6 +6,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     artifact_tables,
     audit_tables,
     catalog_tables,
+    endpoint_tables,
     flow_tables,
     model_tables,
     node_tables,

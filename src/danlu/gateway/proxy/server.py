@@ -1,0 +1,200 @@
+"""The reverse proxy: every connection of a browser, and who may stay."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+import h11
+
+from danlu.auth.endpoint_grants import COOKIE_SECONDS
+from danlu.errors import DanluError, InvalidInput, NotAllowed, NotFound, NotSignedIn, TooManyRequests
+from danlu.gateway.proxy import heads, pages
+from danlu.gateway.proxy.exchange import Browser, NotAnswered, exchange, may_repeat
+from danlu.gateway.proxy.gate import Gate, Memory
+from danlu.gateway.proxy.names import EndpointNames, Place
+from danlu.gateway.proxy.upstream import MAX_HEAD_BYTES, PIECE_BYTES, Upstreams
+from danlu.gateway.tasks import Engines, Target, connect
+
+log = logging.getLogger(__name__)
+
+ENTER = "/_danlu/enter"
+HEAD_SECONDS = 20.0
+"""How long the head of a request may take, and how long a connection waits for its next one."""
+
+LOOK_SECONDS = 5.0
+"""How often it is looked who may still be where they are."""
+
+MAX_CONNECTIONS = 4000
+MAX_PER_PERSON = 400
+"""Requests of one person that are under way, open WebSockets included."""
+
+NUM_THREADS = 16
+
+
+class _Held(NamedTuple):
+    """A request that is under way, with what it was let in by."""
+
+    place: Place
+    cookies: tuple[str, ...]
+    user_id: int
+
+
+class Proxy:
+    """For one event loop."""
+
+    def __init__(self, engines: Engines, gate: Gate, *, names: EndpointNames) -> None:
+        self._engines, self._names = engines, names
+        self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="endpoints")
+        self._memory = Memory(gate, self._threads)
+        self._cookie = heads.cookie_name(is_secure=names.is_secure)
+        self._upstreams = Upstreams(self._connect)
+        self._num_connections = 0
+        self._held: dict[asyncio.Task[None], _Held] = {}
+        self._num_by_person: Counter[int] = Counter()
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Serve until cancelled."""
+        server = await asyncio.start_server(self._connected, sock=listener, limit=PIECE_BYTES)
+        try:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                self._upstreams.sweep()
+                await self._look_who_may_stay()
+        finally:
+            server.close()
+            for task in list(self._held):
+                task.cancel()
+            self._upstreams.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._num_connections >= MAX_CONNECTIONS:
+            writer.transport.abort()
+            return
+        self._num_connections += 1
+        browser = Browser(reader, writer, http=h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES))
+        try:
+            while await self._serve_one(browser):
+                pass
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            writer.transport.abort()
+        except Exception:
+            log.exception("a request to an endpoint failed")
+            writer.transport.abort()
+        finally:
+            self._num_connections -= 1
+            with suppress(OSError):
+                writer.close()
+
+    async def _serve_one(self, browser: Browser) -> bool:
+        """Answer the next request; False when there are no more on this connection."""
+        browser.has_answer = False
+        is_page = False
+        try:
+            request = await browser.next_event(HEAD_SECONDS)
+            if not isinstance(request, h11.Request):
+                return False
+            is_page = "text/html" in (heads.get(request.headers.raw_items(), b"accept") or "")
+            await self._answer(browser, request)
+        except h11.RemoteProtocolError as error:
+            await _refuse(browser, InvalidInput(f"this is not a request in HTTP: {error}"), is_page=is_page)
+            return False
+        except DanluError as error:
+            await _refuse(browser, error, is_page=is_page)
+            return False
+        if browser.http.our_state is not h11.DONE or browser.http.their_state is not h11.DONE:
+            return False
+        browser.http.start_next_cycle()
+        return True
+
+    async def _answer(self, browser: Browser, request: h11.Request) -> None:
+        headers = request.headers.raw_items()
+        place = self._names.find(heads.get(headers, b"host") or "")
+        if place is None:
+            raise NotFound("no endpoint has this name; `danlu open` prints the address of one")
+        url = request.target.decode("latin-1")
+        if not url.startswith("/"):
+            raise InvalidInput("the target of a request: expected a path")
+        if url.partition("?")[0] == ENTER:
+            await self._enter(browser, request, place)
+            return
+        origin = self._names.origin(place)
+        cookies = tuple(heads.cookies(headers, self._cookie))
+        admitted = await self._memory.admit(place, cookies)
+        if heads.is_foreign(request.method, headers, origin=origin):
+            raise NotAllowed(f"this was sent by a page of another site, not by {origin}")
+        peer = browser.writer.get_extra_info("peername")
+        way = heads.Way(origin=origin, address=peer[0] if peer else "", cookie=self._cookie)
+        task = asyncio.current_task()
+        assert task is not None
+        if self._num_by_person[admitted.user_id] >= MAX_PER_PERSON:
+            told = f"you have {MAX_PER_PERSON} requests to endpoints open, and that is the most; close some pages"
+            raise TooManyRequests(told, retry_after_seconds=5)
+        self._held[task] = _Held(place, cookies, admitted.user_id)
+        self._num_by_person[admitted.user_id] += 1
+        try:
+            await self._pass_on(browser, request, target=admitted.target, way=way)
+        finally:
+            self._leave(task)
+
+    async def _pass_on(self, browser: Browser, request: h11.Request, *, target: Target, way: heads.Way) -> None:
+        upstream = await self._upstreams.take(target, is_new=not may_repeat(request))
+        try:
+            await exchange(browser, upstream, request=request, way=way)
+        except NotAnswered:
+            upstream.close()
+            upstream = await self._upstreams.take(target, is_new=True)
+            await exchange(browser, upstream, request=request, way=way)
+        finally:
+            self._upstreams.give_back(upstream)
+
+    async def _enter(self, browser: Browser, request: h11.Request, place: Place) -> None:
+        asked = parse_qs(urlsplit(request.target.decode("latin-1")).query)
+        link, to = asked.get("grant", [""])[0], asked.get("to", ["/"])[0]
+        if request.method != b"GET" or not link:
+            raise NotSignedIn("a link to an endpoint is needed; `danlu open` prints one")
+        if not _is_own_path(to):
+            raise InvalidInput(f"to: expected a path of this endpoint, got {to[:100]!r}")
+        value = await self._memory.enter(place, link)
+        secure = "; Secure" if self._names.is_secure else ""
+        cookie = f"{self._cookie}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={COOKIE_SECONDS:.0f}{secure}"
+        while not isinstance(await browser.next_event(HEAD_SECONDS), h11.EndOfMessage):
+            pass
+        await browser.send(pages.entered(to, cookie), h11.EndOfMessage())
+
+    async def _look_who_may_stay(self) -> None:
+        """End what is under way for those who may not use their endpoint any more."""
+        for task, held in list(self._held.items()):
+            try:
+                await self._memory.admit(held.place, held.cookies)
+            except DanluError as error:
+                if error.status < 500:  # a database that does not answer ends nothing
+                    task.cancel()
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        held = self._held.pop(task)
+        self._num_by_person[held.user_id] -= 1
+        if not self._num_by_person[held.user_id]:
+            del self._num_by_person[held.user_id]
+
+    async def _connect(self, target: Target) -> socket.socket:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, connect, self._engines, target)
+
+
+async def _refuse(browser: Browser, error: DanluError, *, is_page: bool) -> None:
+    if browser.has_answer or browser.http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+        return
+    response, body = pages.refusal(error, is_page=is_page)
+    await browser.send(response, h11.Data(data=body), h11.EndOfMessage())
+
+
+def _is_own_path(path: str) -> bool:
+    """Whether a browser stays on this host: no scheme, no `//host`, nothing that would end the header."""
+    return path.startswith("/") and path[1:2] not in ("/", "\\") and path.isascii() and path.isprintable()

@@ -1,0 +1,1 @@
+"""Endpoints of jobs: what is open, and who may use it."""

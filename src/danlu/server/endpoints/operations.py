@@ -1,0 +1,67 @@
+"""The gate of the proxy: every request is looked up, in a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.endpoint_grants import COOKIE_SECONDS, EndpointGrant, open_grant, seal_grant
+from danlu.auth.secrets import Sealer
+from danlu.errors import NotFound, NotSignedIn, WrongState
+from danlu.gateway.proxy.gate import Admitted
+from danlu.gateway.proxy.names import Place
+from danlu.gateway.tasks import Target, Task
+from danlu.server.endpoints.service import check_use
+from danlu.server.streams.audience import identity_now
+from danlu.spec.states import JobState, is_over
+from danlu.store.queries import attempts, jobs
+from danlu.store.queries.gateway import endpoints
+from danlu.store.sql.database import Database
+
+RANK = 0
+"""The tasks of a gang share a network: what listens on loopback in any of them is found from the first."""
+
+
+class EndpointGate:
+    """What `Proxy` asks. Whoever was let in is looked up anew: a grant says who they are, never what they may do."""
+
+    def __init__(self, database: Database, sealer: Sealer, now: Callable[[], datetime]) -> None:
+        self._database, self._sealer, self._now = database, sealer, now
+
+    def enter(self, place: Place, link: str) -> str:
+        grant = open_grant(self._sealer, link, kind="link")
+        if grant is None or not self._is_for(grant, place):
+            raise NotSignedIn("the link is not valid (any more): it works for a minute; `danlu open` prints a new one")
+        with self._database.reading() as session:
+            self._admit(session, grant)
+        ends_at = self._now() + timedelta(seconds=COOKIE_SECONDS)
+        return seal_grant(self._sealer, grant._replace(ends_at=ends_at.timestamp()), kind="cookie")
+
+    def admit(self, place: Place, cookies: Sequence[str]) -> Admitted:
+        found = (open_grant(self._sealer, cookie, kind="cookie") for cookie in cookies)
+        grant = next((one for one in found if one is not None and self._is_for(one, place)), None)
+        if grant is None:
+            raise NotSignedIn("you are not let in here (any more); `danlu open` or the console opens this endpoint")
+        with self._database.reading() as session:
+            return self._admit(session, grant)
+
+    def _is_for(self, grant: EndpointGrant, place: Place) -> bool:
+        return Place(grant.job_id, grant.endpoint) == place and grant.ends_at > self._now().timestamp()
+
+    def _admit(self, session: Session, grant: EndpointGrant) -> Admitted:
+        who = identity_now(session, (grant.user_id, grant.via), self._now())
+        if who is None:
+            raise NotSignedIn("you were signed out meanwhile; sign in and open the endpoint again")
+        job = jobs.get_job(session, grant.job_id)
+        endpoint = endpoints.get_endpoint(session, grant.job_id, grant.endpoint)
+        if job is None or endpoint is None:
+            raise NotFound(f"endpoint {grant.endpoint} of {grant.job_id} was closed")
+        check_use(who, job, endpoint)
+        tasks = attempts.tasks_by_key(session, [(job.id, job.attempt)]).get(job.id, [])
+        task = next((task for task in tasks if task.rank == RANK), None)
+        if is_over(JobState(job.state)) or task is None:
+            raise WrongState(f"{job.id} is {job.state}; its endpoints can be used while it is running")
+        here = Task(job.id, job.attempt, RANK, task.node)
+        return Admitted(who.user_id, Target(job.engine, here, int(endpoint.name)))

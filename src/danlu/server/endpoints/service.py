@@ -1,0 +1,100 @@
+"""Which endpoints a job has, and who may use them. No HTTP, no SQL, no commit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from urllib.parse import quote
+
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.endpoint_grants import LINK_SECONDS, EndpointGrant, seal_grant
+from danlu.auth.identity import UserIdentity
+from danlu.errors import InvalidInput, NotAllowed, NotFound, WrongState
+from danlu.gateway.proxy.names import EndpointNames, Place
+from danlu.gateway.proxy.server import ENTER
+from danlu.server.audit.service import record_action
+from danlu.server.jobs.service import find, find_to_change
+from danlu.server.state import ServerState
+from danlu.spec.audit import Action
+from danlu.spec.endpoints import MAX_ENDPOINTS, check_endpoint
+from danlu.spec.states import JobState, is_over
+from danlu.store.queries.gateway import endpoints
+from danlu.store.sql.endpoint_tables import EndpointRow
+from danlu.store.sql.tables import JobRow
+from danlu.wire.endpoints import EndpointLinkOut, EndpointOut, EndpointsOut, OpenEndpoint
+
+
+def list_endpoints(session: Session, state: ServerState, who: UserIdentity, job: str) -> EndpointsOut:
+    row = find(session, who, job)
+    return EndpointsOut(items=[_out(state, one) for one in endpoints.endpoints_of(session, row.id)])
+
+
+def open_endpoint(
+    session: Session, state: ServerState, who: UserIdentity, job: str, name: str, *, body: OpenEndpoint
+) -> EndpointOut:
+    """Open an endpoint, or change who may use it. Idempotent."""
+    row, name = find_to_change(session, who, job), _name(name)
+    if is_over(JobState(row.state)):
+        raise WrongState(f"{row.id} is {row.state}; endpoints can be opened until a job ends")
+    before = {one.name for one in endpoints.endpoints_of(session, row.id)}
+    if name not in before and len(before) >= MAX_ENDPOINTS:
+        raise InvalidInput(f"{row.id} has {MAX_ENDPOINTS} endpoints, and that is the most; close one first")
+    opened = endpoints.put_endpoint(session, row.id, name, is_shared=body.is_shared, at=state.now())
+    _record(session, state, who, Action.ENDPOINT_OPEN, row, name=name)
+    return _out(state, opened)
+
+
+def close_endpoint(session: Session, state: ServerState, who: UserIdentity, job: str, name: str) -> None:
+    """Quiet when it is not open."""
+    row, name = find_to_change(session, who, job), _name(name)
+    endpoints.delete_endpoint(session, row.id, name)
+    _record(session, state, who, Action.ENDPOINT_CLOSE, row, name=name)
+
+
+def make_link(session: Session, state: ServerState, who: UserIdentity, job: str, name: str) -> EndpointLinkOut:
+    """A link that lets one browser in, for a minute."""
+    row, name = find(session, who, job), _name(name)
+    found = endpoints.get_endpoint(session, row.id, name)
+    if found is None:
+        raise NotFound(f"{row.id} has no open endpoint {name}; `danlu open {row.id} {name}` opens it")
+    check_use(who, row, found)
+    ends_at = state.now() + timedelta(seconds=LINK_SECONDS)
+    grant = EndpointGrant(who.user_id, who.origin.via, row.id, name, ends_at.timestamp())
+    origin = _names(state).origin(Place(row.id, name))
+    _record(session, state, who, Action.ENDPOINT_USE, row, name=name)
+    return EndpointLinkOut(
+        url=f"{origin}{ENTER}?grant={quote(seal_grant(state.sealer, grant, kind='link'))}", ends_at=ends_at
+    )
+
+
+def check_use(who: UserIdentity, job: JobRow, endpoint: EndpointRow) -> None:
+    """Whoever may stop the job; those who may submit to its project where it is shared. They act as the job."""
+    may_change = rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id)
+    if not may_change and not (endpoint.is_shared and rights.can_use_project(who, job.project_id)):
+        raise NotAllowed(f"endpoint {endpoint.name} of {job.id} is not shared with you; ask its owner")
+
+
+def _names(state: ServerState) -> EndpointNames:
+    return EndpointNames(state.settings.endpoints_at)
+
+
+def _out(state: ServerState, row: EndpointRow) -> EndpointOut:
+    return EndpointOut(
+        job=row.job_id,
+        name=row.name,
+        is_shared=row.is_shared,
+        opened_at=row.opened_at,
+        address=_names(state).origin(Place(row.job_id, row.name)) + "/",
+    )
+
+
+def _name(given: str) -> str:
+    try:
+        return check_endpoint(given)
+    except ValueError as error:
+        raise InvalidInput(f"endpoint: {error}", fields={"endpoint": str(error)}) from error
+
+
+def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, job: JobRow, *, name: str) -> None:
+    record_action(session, who, action, f"job/{job.id}", at=state.now(), project_id=job.project_id, endpoint=name)

@@ -1,0 +1,62 @@
+"""The ports of the gateway: where it listens, and what serves there."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import NamedTuple
+
+from danlu.errors import Unavailable
+from danlu.gateway.proxy.names import EndpointNames
+from danlu.gateway.proxy.server import Proxy
+from danlu.gateway.tasks import Engines
+from danlu.gateway.thread import GatewayThread
+from danlu.server.endpoints.operations import EndpointGate
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+
+log = logging.getLogger(__name__)
+
+
+class Doors(NamedTuple):
+    """Sockets that listen, and the settings with their ports."""
+
+    settings: ServerSettings
+    endpoints: socket.socket
+
+    def gateway(self, state: ServerState, engines: Engines) -> GatewayThread:
+        gate = EndpointGate(state.database, state.sealer, state.now)
+        names = EndpointNames(self.settings.endpoints_at)
+        return GatewayThread([lambda: Proxy(engines, gate, names=names).serve(self.endpoints)])
+
+
+def listen(settings: ServerSettings) -> Doors:
+    """Open the ports. Raise Unavailable when one that was asked for is taken."""
+    endpoints = _listen(settings.host, settings.endpoints_port, usual=settings.port + 1, name="--endpoints-port")
+    return Doors(settings.model_copy(update={"endpoints_port": endpoints.getsockname()[1]}), endpoints)
+
+
+def _listen(host: str, port: int | None, *, usual: int, name: str) -> socket.socket:
+    try:
+        return _bound(host, usual if port is None else port)
+    except OSError as error:
+        if port is not None:
+            told = f"cannot listen on {host}:{port}: {error.strerror}; choose another {name}"
+            raise Unavailable(told) from error
+    made = _bound(host, 0)
+    log.warning("port %s is taken; %s is %s until the next start", usual, name, made.getsockname()[1])
+    return made
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio turns Nagle's algorithm off only for sockets that say they are TCP
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port if port <= 65535 else 0))
+        made.listen(1024)
+    except OSError:
+        made.close()
+        raise
+    return made

@@ -1,0 +1,23 @@
+"""Endpoints of a job: what people reach in it while it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+MAX_ENDPOINTS = 20
+_EXPECTED = "expected a port from 1 to 65535"
+
+
+def check_endpoint(value: object) -> str:
+    """Return the name of an endpoint: a port as text. Raise ValueError."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not (text.isascii() and text.isdigit() and len(text) <= 5):
+        raise ValueError(f"{_EXPECTED}, got {value!r}"[:200])
+    if text.startswith("0") or int(text) > 65535:
+        raise ValueError(f"{_EXPECTED}, got {value!r}")
+    return text
+
+
+EndpointName = Annotated[str, BeforeValidator(check_endpoint)]

@@ -1,0 +1,23 @@
+"""Table of endpoints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from danlu.store.sql.tables import Base
+
+
+class EndpointRow(Base):
+    """An endpoint that is open while its job runs."""
+
+    __tablename__ = "endpoints"
+
+    job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(20), primary_key=True)
+    is_shared: Mapped[bool] = mapped_column(default=False)
+    """Whether those who may submit to the job's project may use it too."""
+
+    opened_at: Mapped[datetime]
