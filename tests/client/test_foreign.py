@@ -51,7 +51,8 @@ APULIS: dict[str, Any] = {
     "plugins": {"imagePull": [{"registry": "https://registry.example", "username": "ann", "password": "p"}]},
     "jobPriority": 110,
     "hostNetwork": True,
-    "endpoints": ["ssh", "ipython"],
+    "endpoints": ["ssh", {"name": "port-40001", "podPort": 40001}],
+    "interactivePorts": "40002,40001",
 }
 MODELARTS: dict[str, Any] = {
     "job_name": "bert",
@@ -95,8 +96,8 @@ def test_apulis() -> None:
     assert (job.name, job.project, job.nodes, job.launch, job.contract) == ("resnet", "vision", 2, "ascend", "apulis")
     assert (str(job.resources.device), job.preemptible, job.priority) == ("npu:8", True, 10)
     assert (job.image, job.secrets, job.env) == ("registry.example/mindspore:1", {"IMAGE_PASSWORD": "p"}, {"A": "1"})
-    assert job.endpoints == ("ssh", "jupyter")
-    assert set(found.unused) == {"numps", "hostNetwork", "plugins.imagePull.0.registry"}
+    assert job.endpoints == ("40002", "40001")
+    assert set(found.unused) == {"endpoints (ssh)", "numps", "hostNetwork", "plugins.imagePull.0.registry"}
 
 
 def test_modelarts() -> None:
@@ -131,7 +132,7 @@ def test_all_fields_that_are_not_known_are_named(platform: str, values: dict[str
         ("ti-one", {"Tags": {}}, "Tags: expected a list"),
         ("ti-one", {"EncodedStartCmdInfo": {"StartCmdInfo": "!"}}, "expected JSON in base64"),
         ("apulis", {"jobtrainingtype": "Big"}, "expected RegularJob or PSDistJob"),
-        ("apulis", {"endpoints": ["vscode"]}, "endpoints: expected some of ssh, ipython, tensorboard"),
+        ("apulis", {"endpoints": "ssh"}, "endpoints: expected a list"),
         ("apulis", {"resourcegpu": "many"}, "resourcegpu: expected a whole number"),
         ("modelarts", {"boot_file": "/other/train.py"}, "boot_file: expected a file below"),
         ("modelarts", {"train_instance_type": "huge"}, "train_instance_type: expected"),

@@ -9,7 +9,6 @@ from danlu.client.jobs.foreign.fields import Fields, pairs
 TYPES = {"": False, "RegularJob": False, "PSDistJob": True}
 """Job type -> whether it has several nodes."""
 
-ENDPOINTS = {"ssh": "ssh", "ipython": "jupyter", "tensorboard": "tensorboard"}
 IMAGE_PASSWORD = "IMAGE_PASSWORD"
 LOWEST_PRIORITY = 100
 NOT_USED = [
@@ -28,7 +27,6 @@ NOT_USED = [
     "enableworkpath",
     "enabledatapath",
     "enablejobpath",
-    "interactivePorts",
     "logDir",
     "nodeSelector",
     "mountpoints",
@@ -55,21 +53,24 @@ def job(fields: Fields) -> dict[str, Any]:
         "priority": min(100, max(0, fields.number("jobPriority", LOWEST_PRIORITY + 50) - LOWEST_PRIORITY)),
         "image": fields.text("image"),
         "env": {**pairs(fields.objects("env"), "name", "value"), **({"aiframework": framework} if framework else {})},
-        "endpoints": _endpoints(fields),
+        "endpoints": _ports(fields),
         **_login(fields),
     }
     fields.not_used(NOT_USED)
     return values
 
 
-def _endpoints(fields: Fields) -> list[str]:
+def _ports(fields: Fields) -> list[str]:
+    """Ports to reach, of `interactivePorts` and of endpoints; endpoints that are programs are told as not used."""
+    ports = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
     wanted = fields.take("endpoints", [])
     if not isinstance(wanted, list):
         fields.reject("endpoints", "a list", wanted)
-    unknown = [one for one in wanted if one not in ENDPOINTS]
-    if unknown:
-        fields.reject("endpoints", f"some of {', '.join(ENDPOINTS)}", unknown[0])
-    return [ENDPOINTS[one] for one in wanted]
+    ports += [str(one["podPort"]) for one in wanted if isinstance(one, dict) and "podPort" in one]
+    for one in wanted:
+        if isinstance(one, str):
+            fields.tell_unused(f"endpoints ({one})")
+    return list(dict.fromkeys(ports))
 
 
 def _login(fields: Fields) -> dict[str, Any]:

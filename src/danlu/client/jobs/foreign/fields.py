@@ -69,6 +69,9 @@ class Fields:
             if self._values.pop(name, None) not in UNSET:
                 self._unused.append(self._named(name))
 
+    def tell_unused(self, told: str) -> None:
+        self._unused.append(told)
+
     def left(self) -> list[str]:
         """Fields that nobody took."""
         own = [self._named(name) for name in self._values]
