@@ -80,7 +80,7 @@ class Fields:
     def unused(self) -> list[str]:
         return [*self._unused, *(name for one in self._inner for name in one.unused())]
 
-    def reject(self, name: str, expected: str, value: object) -> NoReturn:
+    def reject(self, name: str, expected: str, value: Any) -> NoReturn:
         place = self._named(name)
         told = f"expected {expected}, got {show(value)[:200]}"
         raise InvalidSpec(f"{place}: {told}", fields={place: told})
