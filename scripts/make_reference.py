@@ -25,7 +25,7 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 
 TYPES = {
-    "tuple[EndpointName, ...]": "list of ports",
+    "tuple[EndpointName, ...]": "list of `jupyter`, `tensorboard` and ports",
     "str": "text",
     "bool": "true or false",
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),

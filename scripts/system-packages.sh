@@ -12,6 +12,7 @@ has_python_headers() {
 }
 has_postgres() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
 has_chinese_font() { has fc-list && fc-list :lang=zh | grep -q .; }
+has_sftp_server() { [ -x /usr/lib/openssh/sftp-server ]; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 slow="danlu-accel decodes images through Pillow, several times slower"
@@ -20,6 +21,7 @@ declare -A loss
 need() { missing+=("$1"); loss[$1]="$2"; }
 has bwrap || need bubblewrap "jobs run without a sandbox, they see this machine"
 has slirp4netns || need slirp4netns "jobs with a network of their own do not reach other machines"
+has_sftp_server || need openssh-sftp-server "sftp and scp into running jobs do not work"
 has g++ || need g++ "$slow"
 has_jpeg_headers || need libjpeg-dev "$slow"  # the name that Debian and Ubuntu share
 has_python_headers || need python3-dev "$slow"
@@ -31,6 +33,8 @@ if [ "${1:-}" = tests ]; then
   has chromium || need chromium "tests of the console are skipped"
   has_chinese_font || need fonts-noto-cjk "Chinese text in screenshots is boxes"
   has nginx || need nginx-light "tests of endpoints behind nginx are skipped"
+  has ssh || need openssh-client "tests of SSH into jobs are skipped"
+  has rsync || need rsync "tests of rsync into jobs are skipped"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"
 fi
 has_venv || need python3-venv "no virtual environment can be made"

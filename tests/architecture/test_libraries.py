@@ -9,6 +9,7 @@ from tests.support.source import Import, all_imports, folder_of
 LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/sql/",),
     "argon2": ("auth/",),
+    "asyncssh": ("gateway/ssh/",),
     "botocore": ("store/objects/",),
     "cryptography": ("auth/",),
     "fastapi": ("server/",),

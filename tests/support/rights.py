@@ -89,6 +89,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "rank": "0",
         "terminal": "x",
         "endpoint": "8080",
+        "ssh_key": "x",
         "node": "here" if relation == "others" else "nothing",
         "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
         "key:path": key_of(case, rule.key),

@@ -64,6 +64,7 @@ LOOK_UP = {"others": "2 2 2 2 2", "none": "404 404 404 404 404"}
 OFFER = {"others": "2 403 403 403 403", "none": "404 403 403 403 403"}
 NOT_THERE = dict.fromkeys(SEE, "404 404 404 404 404")
 OPEN = {"any": "2 2 2 2 2 2 2"}
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIC4eFR0lBdYxIUbvyAONYoZ+ZgnJPPVJoAWUzJmJ6B3N test"
 
 
 def body(**values: Any) -> Request:
@@ -108,6 +109,10 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): Rule(NOT_THERE, body(data="")),
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): Rule(NOT_THERE, body(rows=24, columns=80)),
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): Rule(NOT_THERE),
+    ("GET", "/ssh-keys"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/ssh-keys"): Rule(everybody("2 2 2 2 2"), body(public_key=SSH_KEY)),
+    ("DELETE", "/ssh-keys/{ssh_key}"): Rule(everybody("404 404 404 404 404")),
+    ("GET", "/ssh-gateway"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/jobs/{job}/endpoints"): Rule(SEE),
     ("PUT", "/jobs/{job}/endpoints/{endpoint}"): Rule(CHANGE_JOB, body(), job="queued"),
     ("DELETE", "/jobs/{job}/endpoints/{endpoint}"): Rule(CHANGE_JOB),

@@ -138,6 +138,12 @@ const jobSpec = createRoute({
   component: lazyRouteComponent(() => import("@/pages/job/SpecTab"), "SpecTab"),
 });
 
+const jobEndpoints = createRoute({
+  getParentRoute: () => job,
+  path: "/endpoints",
+  component: lazyRouteComponent(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
+});
+
 const jobEvents = createRoute({
   getParentRoute: () => job,
   path: "/events",
@@ -152,6 +158,7 @@ const jobTabs = [
   jobTasks,
   jobFlow,
   jobSpec,
+  jobEndpoints,
   jobEvents,
 ];
 

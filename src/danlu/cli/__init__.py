@@ -35,7 +35,11 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
-        "open": Command("danlu.cli.jobs.endpoints:open_", "Open a port of a running job in a browser."),
+        "ssh": Command("danlu.cli.jobs.ssh:ssh", "Enter a running task with OpenSSH."),
+        "forward": Command("danlu.cli.jobs.ssh:forward", "Bring a port of a running job to this machine."),
+        "open": Command(
+            "danlu.cli.jobs.endpoints:open_", "Open JupyterLab, TensorBoard or a port of a running job in a browser."
+        ),
         "close": Command("danlu.cli.jobs.endpoints:close", "Close an endpoint of a job."),
         "wait": Command("danlu.cli.jobs.wait:wait", "Wait until jobs have ended."),
         "stop": Command("danlu.cli.jobs.lifecycle:stop", "Stop jobs."),
@@ -75,6 +79,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "passwd": Command("danlu.cli.people.login:passwd", "Change your password."),
         "register": Command("danlu.cli.people.register:register", "Request an account."),
         "quota": Command("danlu.cli.people.quota:app", "Show and set quotas of projects and users."),
+        "ssh-keys": Command(
+            "danlu.cli.people.ssh_keys:app", "List, add and remove the SSH keys that you enter jobs with."
+        ),
         "keys": Command("danlu.cli.people.keys:app", "List, create and delete API keys."),
     },
     "People and projects": {

@@ -22,6 +22,7 @@ from danlu.client.people.keys import Keys
 from danlu.client.people.people import People
 from danlu.client.people.projects import Projects
 from danlu.client.people.quotas import Quotas
+from danlu.client.people.ssh_keys import SshKeys
 from danlu.client.tracking.artifacts import Artifacts
 from danlu.client.tracking.flow import MAX_NODES, Flow, read_flow
 from danlu.client.tracking.models import Models
@@ -54,6 +55,7 @@ class Client:
         self.examples = Examples(self._http, self.jobs)
         self.store = Store(self._http)
         self.keys = Keys(self._http)
+        self.ssh_keys = SshKeys(self._http)
         self.runs = Runs(self._http)
         self.models = Models(self._http)
         self.artifacts = Artifacts(self._http)

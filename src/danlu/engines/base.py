@@ -112,6 +112,10 @@ class Channel(ABC):
     def read(self, limit: int) -> bytes:
         """Wait for output and return at most `limit` bytes of it; empty once there will be no more."""
 
+    def read_errors(self, limit: int) -> bytes:  # noqa: ARG002
+        """The same for its errors; empty at once where they go where output goes."""
+        return b""
+
     @abstractmethod
     def write(self, data: bytes) -> int:
         """Give it input. Return at once, and how many bytes it took: 0 when it does not read, all when it has ended."""
@@ -138,8 +142,12 @@ class Channel(ABC):
 class CanOpenChannels(Protocol):
     """An engine that lets people into running tasks."""
 
-    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
-        """Start a command in a task, with a terminal or with plain pipes (errors go where output goes).
+    def open_channel(
+        self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
+    ) -> Channel:
+        """Start a command in a task, with a terminal or with plain pipes.
+
+        Errors go where output goes, unless they are wanted `apart` from it and there is no terminal.
 
         The task does not run             -> raise WrongState
         The command cannot be executed    -> a channel that says so and ends with 127

@@ -31,6 +31,8 @@ class Target(NamedTuple):
     engine: str
     task: Task
     port: int
+    service: str = ""
+    """What Danlu starts there when nothing answers; empty: the job's own program does."""
 
 
 def connect(engines: Engines, target: Target) -> socket.socket:

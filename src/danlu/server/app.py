@@ -42,6 +42,8 @@ from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
+from danlu.server.ssh_keys.routes import gateway_router
+from danlu.server.ssh_keys.routes import router as ssh_keys_router
 from danlu.server.state import ServerState
 from danlu.server.streams.hub import Hub
 from danlu.server.templates.routes import router as templates_router
@@ -84,6 +86,8 @@ ROUTERS = (
     templates_router,
     reasons_router,
     usage_router,
+    ssh_keys_router,
+    gateway_router,
     terminals_router,
     trees_router,
     uploads_router,

@@ -9,10 +9,13 @@ from typing import NamedTuple
 from danlu.errors import Unavailable
 from danlu.gateway.proxy.names import EndpointNames
 from danlu.gateway.proxy.server import Proxy
+from danlu.gateway.ssh.host_key import HOST_KEY, make_host_key
+from danlu.gateway.ssh.server import SshGateway
 from danlu.gateway.tasks import Engines
 from danlu.gateway.thread import GatewayThread
 from danlu.server.endpoints.operations import EndpointGate
 from danlu.server.settings import ServerSettings
+from danlu.server.ssh_keys.operations import SshKeyGate
 from danlu.server.state import ServerState
 
 log = logging.getLogger(__name__)
@@ -23,17 +26,26 @@ class Doors(NamedTuple):
 
     settings: ServerSettings
     endpoints: socket.socket
+    ssh: socket.socket
 
     def gateway(self, state: ServerState, engines: Engines) -> GatewayThread:
         gate = EndpointGate(state.database, state.sealer, state.now)
         names = EndpointNames(self.settings.endpoints_at)
-        return GatewayThread([lambda: Proxy(engines, gate, names=names).serve(self.endpoints)])
+        ssh_gate, host_key = SshKeyGate(state), make_host_key(self.settings.server_dir / HOST_KEY)
+        return GatewayThread(
+            [
+                lambda: Proxy(engines, gate, names=names).serve(self.endpoints),
+                lambda: SshGateway(engines, ssh_gate, host_key=host_key).serve(self.ssh),
+            ]
+        )
 
 
 def listen(settings: ServerSettings) -> Doors:
     """Open the ports. Raise Unavailable when one that was asked for is taken."""
     endpoints = _listen(settings.host, settings.endpoints_port, usual=settings.port + 1, name="--endpoints-port")
-    return Doors(settings.model_copy(update={"endpoints_port": endpoints.getsockname()[1]}), endpoints)
+    ssh = _listen(settings.host, settings.ssh_port, usual=settings.port + 2, name="--ssh-port")
+    ports = {"endpoints_port": endpoints.getsockname()[1], "ssh_port": ssh.getsockname()[1]}
+    return Doors(settings.model_copy(update=ports), endpoints, ssh)
 
 
 def _listen(host: str, port: int | None, *, usual: int, name: str) -> socket.socket:

@@ -23,6 +23,7 @@ import uvicorn
 from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, Unavailable
+from danlu.gateway.ssh.host_key import HOST_KEY, public_host_key
 from danlu.gateway.tasks import Engines
 from danlu.gateway.terminals import Terminals
 from danlu.scheduler.context import Context, utc_now
@@ -178,6 +179,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         sealer=sealer,
         now=utc_now,
         wake_scheduler=scheduler.wake,
+        ssh_host_key=public_host_key(settings.server_dir / HOST_KEY),
         terminals=Terminals(
             parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
         ),

@@ -30,6 +30,10 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Port of the proxy to endpoints of jobs; 0 takes a free one. When left out: the one above `port`, or a free one
     when that is taken."""
 
+    ssh_port: Optional[int] = Field(default=None, ge=0, le=65535)
+    """Port of the SSH gateway to running jobs; 0 takes a free one. When left out: two above `port`, or a free one when
+    that is taken."""
+
     endpoints_url: str = Field(default="", pattern=r"^(https?://\*\.[^/\s*]+)?$")
     """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When left out:
     http://*.localhost:PORT, which browsers look for on their own machine."""

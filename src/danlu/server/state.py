@@ -41,6 +41,9 @@ class ServerState:
     terminals: Terminals = field(default_factory=lambda: Terminals({}))
     """Shells in running tasks that were opened through this server."""
 
+    ssh_host_key: str = ""
+    """The public key by which SSH clients know this server."""
+
     console: Console = field(default_factory=lambda: Console(packaged()))
     """The pages, if they were built."""
 

@@ -61,6 +61,8 @@ class Action(Word):
     RUN_DELETE = "run.delete"
     RUN_MAKE = "run.make"
     RUN_PURGE = "run.purge"
+    SSH_KEY_ADD = "ssh_key.add"
+    SSH_KEY_REMOVE = "ssh_key.remove"
     RUN_RESTORE = "run.restore"
     SESSION_CLOSE = "session.close"
     SESSION_OPEN = "session.open"

@@ -233,7 +233,7 @@ class JobSpec(_Frozen):
     """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""
 
     endpoints: tuple[EndpointName, ...] = Field(default=(), max_length=MAX_ENDPOINTS)
-    """Ports of the job that you can open in a browser while it runs: `danlu open JOB 8080`."""
+    """What you can open in a browser while the job runs (`danlu open JOB 8080`): `jupyter`, `tensorboard`, ports."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Jobs with a higher priority start first."""

@@ -13,7 +13,7 @@ class OpenEndpoint(Body):
 class EndpointOut(Answer):
     job: str
     name: str
-    """A port of the job."""
+    """`jupyter`, `tensorboard`, or a port of the job."""
 
     is_shared: bool
     opened_at: Moment

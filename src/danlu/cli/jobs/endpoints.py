@@ -10,7 +10,9 @@ from danlu.cli.options import AsJson, JobName
 from danlu.cli.output import table
 from danlu.cli.terminal import echo
 
-Endpoint = typer.Argument(None, metavar="[PORT]", help="Port in the job; without it, list what is open.")
+Endpoint = typer.Argument(
+    None, metavar="[ENDPOINT]", help="jupyter, tensorboard or a port of the job; without it, list what is open."
+)
 
 
 def open_(
@@ -20,13 +22,15 @@ def open_(
     browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
     as_json: AsJson = False,
 ) -> None:
-    """Open a port of a running job in a browser.
+    """Open JupyterLab, TensorBoard or a port of a running job in a browser.
 
-    Prints a link that lets one browser in: it works for a minute, for you and for this port only. The browser may
-    then use the port until the job ends, the endpoint is closed, or you are signed out, for half a day at most.
+    Prints a link that lets one browser in: it works for a minute, for you and for this endpoint only. The browser may
+    then use it until the job ends, the endpoint is closed, or you are signed out, for half a day at most. JupyterLab
+    and TensorBoard start inside the job when they are first opened.
 
     \b
     Examples:
+      danlu open mnist jupyter
       danlu open mnist 8080
       danlu open mnist 8080 --share
       danlu open mnist
@@ -54,7 +58,7 @@ def open_(
 
 
 def close(
-    job: JobName, endpoint: str = typer.Argument(..., metavar="PORT", help="Port that is open in the job.")
+    job: JobName, endpoint: str = typer.Argument(..., metavar="ENDPOINT", help="An endpoint that is open.")
 ) -> None:
     """Close an endpoint of a job. Whoever uses it is cut off within seconds.
 

@@ -26,8 +26,12 @@ END_OF_INPUT = b"\x04"
 class LocalChannel(Channel):
     """Read, write and close may be called by different threads: whoever waits here is woken before a file is closed."""
 
-    def __init__(self, asking: socket.socket, *, output: int, input_: int, has_terminal: bool) -> None:
+    def __init__(
+        self, asking: socket.socket, *, output: int, input_: int, has_terminal: bool, errors: int = -1
+    ) -> None:
+        """`errors` is -1 where they go where output goes."""
         self._asking = asking
+        self._errors = errors
         self._output = output
         self._input = input_
         self._has_terminal = has_terminal
@@ -36,11 +40,14 @@ class LocalChannel(Channel):
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC)
         self._is_closed = False
         self._closing, self._reading, self._writing, self._hearing = (threading.Lock() for _ in range(4))
+        self._reading_errors = threading.Lock()
         os.set_blocking(input_, False)
 
     @classmethod
-    def open(cls, folder: TaskFolder, command: Sequence[str], terminal: TerminalSize | None) -> LocalChannel:
-        ours, theirs = _terminal(terminal) if terminal is not None else _pipes()
+    def open(
+        cls, folder: TaskFolder, command: Sequence[str], *, terminal: TerminalSize | None, apart: bool = False
+    ) -> LocalChannel:
+        ours, theirs = _terminal(terminal) if terminal is not None else _pipes(apart=apart)
         env = {"TERM": "xterm-256color"} if terminal is not None else {}
         request = Request(tuple(command), env, has_terminal=terminal is not None)
         try:
@@ -52,16 +59,21 @@ class LocalChannel(Channel):
         finally:
             for file in set(theirs):
                 os.close(file)
-        return cls(asking, output=ours[0], input_=ours[1], has_terminal=terminal is not None)
+        errors = ours[2] if len(ours) > 2 else -1
+        return cls(asking, output=ours[0], input_=ours[1], has_terminal=terminal is not None, errors=errors)
 
     def read(self, limit: int) -> bytes:
         with self._reading:
-            data = self._read(limit)
+            data = self._read(self._output, limit)
         if data:
             return data
         self.exit_code()
         said, self._last_words = self._last_words, b""
         return said
+
+    def read_errors(self, limit: int) -> bytes:
+        with self._reading_errors:
+            return self._read(self._errors, limit) if self._errors >= 0 else b""
 
     def write(self, data: bytes) -> int:
         with self._writing:
@@ -110,19 +122,19 @@ class LocalChannel(Channel):
         os.write(self._wake, b"x")
         with contextlib.suppress(OSError):  # the task has ended
             self._asking.shutdown(socket.SHUT_RDWR)
-        with self._reading, self._writing, self._hearing:
-            for file in {self._input, self._output, self._woken, self._wake} - {-1}:
+        with self._reading, self._reading_errors, self._writing, self._hearing:
+            for file in {self._input, self._output, self._errors, self._woken, self._wake} - {-1}:
                 os.close(file)
-            self._input = self._output = -1
+            self._input = self._output = self._errors = -1
             self._asking.close()
 
-    def _read(self, limit: int) -> bytes:
+    def _read(self, source: int, limit: int) -> bytes:
         waiting = select.poll()  # select would not take the files of a server with a thousand connections
-        for file in (self._output, self._woken):
+        for file in (source, self._woken):
             waiting.register(file, select.POLLIN)
         while not self._is_closed and self._woken not in {file for file, _ in waiting.poll()}:
             try:
-                return os.read(self._output, limit)
+                return os.read(source, limit)
             except BlockingIOError:
                 continue
             except OSError:  # EIO: nobody holds the other side of the terminal any more
@@ -137,7 +149,11 @@ def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:
     return [ours, ours], [theirs, theirs, theirs]
 
 
-def _pipes() -> tuple[list[int], list[int]]:
+def _pipes(*, apart: bool) -> tuple[list[int], list[int]]:
+    """(output, input, errors if they are apart) of ours, and (input, output, errors) of theirs."""
     output, their_output = os.pipe2(os.O_CLOEXEC)
     their_input, input_ = os.pipe2(os.O_CLOEXEC)
-    return [output, input_], [their_input, their_output, their_output]
+    if not apart:
+        return [output, input_], [their_input, their_output, their_output]
+    errors, their_errors = os.pipe2(os.O_CLOEXEC)
+    return [output, input_, errors], [their_input, their_output, their_errors]

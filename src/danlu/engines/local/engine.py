@@ -103,8 +103,10 @@ class LocalEngine(Engine):
         for handle in handles:
             _tell(TaskFolder.of(self._work_dir, handle), f"stop {grace_seconds:.3f}\n")
 
-    def open_channel(self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None) -> Channel:
-        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal)
+    def open_channel(
+        self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
+    ) -> Channel:
+        return LocalChannel.open(TaskFolder.of(self._work_dir, handle), command, terminal=terminal, apart=apart)
 
     def connect(self, handle: Handle, port: int) -> socket.socket:
         return connect(TaskFolder.of(self._work_dir, handle), port)

@@ -20,6 +20,7 @@ from danlu.gateway.proxy.exchange import Browser, NotAnswered, exchange, may_rep
 from danlu.gateway.proxy.gate import Gate, Memory
 from danlu.gateway.proxy.names import EndpointNames, Place
 from danlu.gateway.proxy.upstream import MAX_HEAD_BYTES, PIECE_BYTES, Upstreams
+from danlu.gateway.services import SERVICES, Starts
 from danlu.gateway.tasks import Engines, Target, connect
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Proxy:
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="endpoints")
         self._memory = Memory(gate, self._threads)
         self._cookie = heads.cookie_name(is_secure=names.is_secure)
+        self._services = Starts(engines, self._threads)
         self._upstreams = Upstreams(self._connect)
         self._num_connections = 0
         self._held: dict[asyncio.Task[None], _Held] = {}
@@ -185,6 +187,8 @@ class Proxy:
             del self._num_by_person[held.user_id]
 
     async def _connect(self, target: Target) -> socket.socket:
+        if target.service:
+            return await self._services.connect(target, SERVICES[target.service])
         return await asyncio.get_running_loop().run_in_executor(self._threads, connect, self._engines, target)
 
 

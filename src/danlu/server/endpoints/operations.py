@@ -12,6 +12,7 @@ from danlu.auth.secrets import Sealer
 from danlu.errors import NotFound, NotSignedIn, WrongState
 from danlu.gateway.proxy.gate import Admitted
 from danlu.gateway.proxy.names import Place
+from danlu.gateway.services import SERVICES, port_of
 from danlu.gateway.tasks import Target, Task
 from danlu.server.endpoints.service import check_use
 from danlu.server.streams.audience import identity_now
@@ -64,4 +65,5 @@ class EndpointGate:
         if is_over(JobState(job.state)) or task is None:
             raise WrongState(f"{job.id} is {job.state}; its endpoints can be used while it is running")
         here = Task(job.id, job.attempt, RANK, task.node)
-        return Admitted(who.user_id, Target(job.engine, here, int(endpoint.name)))
+        service = endpoint.name if endpoint.name in SERVICES else ""
+        return Admitted(who.user_id, Target(job.engine, here, port_of(endpoint.name), service))

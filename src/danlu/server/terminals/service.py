@@ -20,10 +20,19 @@ from danlu.store.queries import attempts
 class Entrance(NamedTuple):
     engine: str
     task: Task
+    project_id: int
 
 
 def enter(session: Session, state: ServerState, who: UserIdentity, job: str, rank: int) -> Entrance:
-    """Find the task, and note who goes in. Whoever may stop a job may enter it."""
+    """Find the task, and note who goes in."""
+    found = find_task(session, who, job, rank)
+    target = f"job/{found.task.job_id}"
+    record_action(session, who, Action.JOB_ENTER, target, at=state.now(), project_id=found.project_id, rank=rank)
+    return found
+
+
+def find_task(session: Session, who: UserIdentity, job: str, rank: int) -> Entrance:
+    """Whoever may stop a job may enter its tasks. Raise WrongState when it does not run."""
     row = find_to_change(session, who, job)
     if is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; a shell can be opened while it is running")
@@ -32,5 +41,4 @@ def enter(session: Session, state: ServerState, who: UserIdentity, job: str, ran
     if node is None:
         told = f"ranks 0 to {len(tasks) - 1}" if tasks else "no task yet"
         raise WrongState(f"{row.id} has no task {rank}: it has {told}")
-    record_action(session, who, Action.JOB_ENTER, f"job/{row.id}", at=state.now(), project_id=row.project_id, rank=rank)
-    return Entrance(row.engine, Task(row.id, row.attempt, rank, node))
+    return Entrance(row.engine, Task(row.id, row.attempt, rank, node), row.project_id)

@@ -12,6 +12,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     node_tables,
     rights_tables,
     run_tables,
+    ssh_key_tables,
     template_tables,
 )
 from danlu.store.sql.tables import Base

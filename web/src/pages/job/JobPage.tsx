@@ -99,7 +99,7 @@ function Fact(props: { label: string; children: React.ReactNode }) {
 }
 
 function Tabs() {
-  const { job: texts, flow, resources } = useTexts();
+  const { job: texts, endpoints, flow, resources } = useTexts();
   const { id } = useParams({ from: "/inside/jobs/$id" });
   const tabs = [
     ["/jobs/$id", texts.overview],
@@ -107,6 +107,7 @@ function Tabs() {
     ["/jobs/$id/metrics", texts.metrics],
     ["/jobs/$id/resources", resources.title],
     ["/jobs/$id/tasks", texts.tasks],
+    ["/jobs/$id/endpoints", endpoints.title],
     ["/jobs/$id/flow", flow.title],
     ["/jobs/$id/spec", texts.spec],
     ["/jobs/$id/events", texts.events],

@@ -4,6 +4,7 @@ import { useTheme } from "@/parts/theme";
 import { LANGUAGES, useSpeech, type Language } from "@/texts/language";
 import { KeysPanel } from "./KeysPanel";
 import { PasswordPanel } from "./PasswordPanel";
+import { SshKeysPanel } from "./SshKeysPanel";
 
 export function ProfilePage() {
   const { texts, language, setLanguage } = useSpeech();
@@ -80,6 +81,7 @@ export function ProfilePage() {
         </dl>
       </section>
       <KeysPanel />
+      <SshKeysPanel />
       <PasswordPanel />
     </div>
   );

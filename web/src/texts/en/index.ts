@@ -6,6 +6,7 @@ import { common } from "./common";
 import { entry } from "./entry";
 import { flavors } from "./flavors";
 import { examples } from "./examples";
+import { endpoints } from "./endpoints";
 import { flow } from "./flow";
 import { frame } from "./frame";
 import { job } from "./job";
@@ -31,6 +32,7 @@ export const texts = {
   entry,
   flavors,
   examples,
+  endpoints,
   flow,
   frame,
   job,

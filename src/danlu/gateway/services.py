@@ -1,0 +1,132 @@
+"""Programs that Danlu starts in a task when somebody opens them: JupyterLab and TensorBoard.
+
+They are children of the task's first process: they see what the command sees, and end with the task. A server that
+restarts finds them where they were. Each has a port in the gang's network, which is also what keeps a second one
+from starting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from danlu.engines.base import CanOpenChannels
+from danlu.errors import PortClosed, Unsupported
+from danlu.gateway.tasks import Engines, Target, connect
+from danlu.spec.endpoints import JUPYTER, TENSORBOARD
+
+T = TypeVar("T")
+START_SECONDS = 120.0
+"""How long one may take until it answers: JupyterLab took 9 s on a loaded machine."""
+
+LOOK_SECONDS = 0.2
+_BEGIN = r"""
+set -u
+python=$(command -v python3 || command -v python) || { echo "there is no Python in the job"; exit 3; }
+log=${TMPDIR:-/tmp}/danlu-$1.log
+"$python" -c "import $2" 2>/dev/null || {
+  echo "$2 is not installed in the environment of the job; add \`pip install $2\` to its setup"; exit 3; }
+"""
+_JUPYTER = r"""
+cd "${DANLU_CODE_DIR:-$HOME}" 2>/dev/null || cd /
+setsid "$python" -m jupyterlab --no-browser --allow-root --ip=127.0.0.1 --port="$3" --ServerApp.port_retries=0 \
+  --IdentityProvider.token= --ServerApp.allow_remote_access=True --ServerApp.root_dir="$PWD" \
+  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+  --LabApp.extension_manager=readonly </dev/null >>"$log" 2>&1 &
+"""
+_TENSORBOARD = r"""
+root=${DANLU_OUTPUT_DIR%/*}
+mine=${TMPDIR:-/tmp}/danlu-tensorboard
+if "$python" -c "import danlu.node.event_files" 2>/dev/null; then
+  setsid "$python" -m danlu.node.event_files "$DANLU_RUNS_DIR" "$mine" </dev/null >>"$log" 2>&1 &
+fi
+spec="runs:$mine,logs:$HOME/tensorboard/$DANLU_JOB_ID/logs,output:$root/output/summary,summary:$root/summary"
+setsid "$python" -m tensorboard.main --host=127.0.0.1 --port="$3" --logdir_spec="$spec" --load_fast=false \
+  --reload_interval=5 </dev/null >>"$log" 2>&1 &
+"""
+
+
+class Service(NamedTuple):
+    name: str
+    module: str
+    """The package of Python's that must be in the job."""
+
+    port: int
+    script: str
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Starts it and returns at once."""
+        return ("/bin/sh", "-c", _BEGIN + self.script, "sh", self.name, self.module, str(self.port))
+
+
+SERVICES = {
+    service.name: service
+    for service in (
+        Service(JUPYTER, "jupyterlab", 28888, _JUPYTER),
+        Service(TENSORBOARD, "tensorboard", 26006, _TENSORBOARD),
+    )
+}
+
+
+def port_of(endpoint: str) -> int:
+    """The port in the task: the service's own, or the one that the endpoint is named after."""
+    return SERVICES[endpoint].port if endpoint in SERVICES else int(endpoint)
+
+
+def start(engines: Engines, target: Target, *, service: Service) -> None:
+    """Start it in the task. Blocks for a moment. Raise Unsupported with what it said when it cannot run there."""
+    engine = engines.get(target.engine)
+    if not isinstance(engine, CanOpenChannels):
+        raise Unsupported(f"engine {target.engine!r} cannot start {service.name} in a running task")
+    channel = engine.open_channel(target.task.handle, service.command, None)
+    try:
+        channel.end_input()
+        said = b""
+        while len(said) < 4096 and (piece := channel.read(4096)):
+            said += piece
+        code = channel.exit_code()
+    finally:
+        channel.close()
+    if code:
+        told = said.decode(errors="replace").strip()[:500] or f"it ended with {code}"
+        raise Unsupported(f"{service.name} cannot be started in {target.task.job_id}: {told}")
+
+
+class Starts:
+    """Connects to services, and starts those that nothing answers for, one at a time each. For one event loop."""
+
+    def __init__(self, engines: Engines, threads: Executor) -> None:
+        self._engines, self._threads = engines, threads
+        self._locks: dict[Target, asyncio.Lock] = {}
+
+    async def connect(self, target: Target, service: Service) -> socket.socket:
+        """Raise PortClosed when it does not answer in time, Unsupported when it cannot run there."""
+        lock = self._locks.setdefault(target, asyncio.Lock())
+        try:
+            async with lock:
+                return await self._connect_or_start(target, service)
+        finally:
+            if not lock.locked():
+                self._locks.pop(target, None)
+
+    async def _connect_or_start(self, target: Target, service: Service) -> socket.socket:
+        with suppress(PortClosed):
+            return await self._in_thread(connect, self._engines, target)
+        await self._in_thread(partial(start, service=service), self._engines, target)
+        give_up_at = time.monotonic() + START_SECONDS
+        while time.monotonic() < give_up_at:
+            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(PortClosed):
+                return await self._in_thread(connect, self._engines, target)
+        told = f"{service.name} did not answer within {START_SECONDS:.0f} s"
+        raise PortClosed(f"{told}; see $TMPDIR/danlu-{service.name}.log in {target.task.job_id} (`danlu exec`)")
+
+    async def _in_thread(self, function: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: function(*args))

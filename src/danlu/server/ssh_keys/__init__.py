@@ -1,0 +1,1 @@
+"""SSH keys of users, and who enters jobs with them."""

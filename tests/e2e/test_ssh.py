@@ -1,0 +1,158 @@
+"""OpenSSH's own programs into running jobs."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.support.endpoints import digest_of, pieces, start_app
+from tests.support.ssh import Ssh, call
+
+from danlu.client.jobs.job import Job
+from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import HANG_SECONDS, wait_until
+
+LARGE_BYTES = 50 << 20
+
+
+@pytest.fixture(scope="module")
+def job(server: RunningServer) -> Iterator[Job]:
+    if not all(shutil.which(word) for word in ("ssh", "scp", "sftp", "rsync")):
+        pytest.skip("OpenSSH or rsync is not installed; scripts/system-packages.sh tests installs them")
+    with server.client() as client:
+        made = start_app(client)
+        yield made
+        made.stop()
+
+
+@pytest.fixture(scope="module")
+def ssh(server: RunningServer, job: Job, tmp_path_factory: pytest.TempPathFactory) -> Ssh:
+    made = Ssh(tmp_path_factory.mktemp("ssh"), server)
+    with server.client() as client:
+        client.ssh_keys.add(made.public_key, name="laptop")
+    return made
+
+
+def test_a_command_has_its_own_output_errors_and_exit_code(ssh: Ssh, job: Job) -> None:
+    done = ssh.run(job.id, "echo $DANLU_JOB_ID; echo bad >&2; exit 7")
+    assert (done.returncode, done.stdout, done.stderr) == (7, f"{job.id}\n".encode(), b"bad\n")
+    assert ssh.run(f"{job.id}.0", "cat", data=b"typed").stdout == b"typed"
+
+
+def test_much_passes_both_ways(ssh: Ssh, job: Job) -> None:
+    done = ssh.run(job.id, "cat", data=b"".join(pieces(LARGE_BYTES)))
+    assert hashlib.sha256(done.stdout).hexdigest() == digest_of(LARGE_BYTES)
+
+
+def test_a_terminal_has_the_size_of_the_window_and_follows_it(ssh: Ssh, job: Job) -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    script = "stty size; trap 'stty size; exit 4' WINCH; echo ready; while :; do sleep 0.05; done"
+    argv = ssh.argv(job.id, script, options=["-tt"])
+    running = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(ours, 4096)
+    assert b"33 77" in seen
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 99, 0, 0))
+    running.send_signal(signal.SIGWINCH)  # the kernel tells only those in the terminal's foreground
+    while b"44 99" not in seen:
+        seen += os.read(ours, 4096)
+    assert running.wait(HANG_SECONDS) == 4
+    os.close(ours)
+
+
+def test_scp_sftp_and_rsync_move_files_as_the_user_of_the_job(ssh: Ssh, job: Job, tmp_path: Path) -> None:
+    sent, back = tmp_path / "sent", tmp_path / "back"
+    sent.write_bytes(b"".join(pieces(LARGE_BYTES)))
+    at, config = f"{job.id}@job", str(ssh.config)
+    for argv, data in (
+        (["scp", "-F", config, str(sent), f"{at}:/tmp/by-scp"], b""),
+        (["sftp", "-F", config, "-b", "-", at], f"put {sent} /tmp/by-sftp\n".encode()),
+        (["rsync", "-a", "-e", f"ssh -F {config}", str(sent), f"{at}:/tmp/by-rsync"], b""),
+        (["scp", "-F", config, f"{at}:/tmp/by-scp", str(back)], b""),
+    ):
+        done = call(argv, data)
+        assert done.returncode == 0, done.stderr
+    told = ssh.run(job.id, "sha256sum /tmp/by-*; stat -c %U /tmp/by-scp; id -un").stdout.decode().split()
+    assert told[0:6:2] == [digest_of(LARGE_BYTES)] * 3
+    assert told[6] == told[7]
+    assert hashlib.sha256(back.read_bytes()).hexdigest() == digest_of(LARGE_BYTES)
+
+
+def test_a_port_of_the_job_is_forwarded(ssh: Ssh, job: Job) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        here = listener.getsockname()[1]
+    running = subprocess.Popen(ssh.argv(job.id, options=["-N", "-L", f"{here}:localhost:8080"]))
+    try:
+        assert wait_until(lambda: _get(here, "/x")) == b'{"path": "/x"}'
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def test_the_command_line_knows_the_way(ssh: Ssh, job: Job, server: RunningServer, tmp_path: Path) -> None:
+    env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "HOME": str(tmp_path)}
+    argv = [sys.executable, "-m", "danlu", "ssh", job.id, "--print"]
+    words = subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.split()
+    assert words[-1] == f"{job.id}.0@127.0.0.1"
+    done = call([*words[:-1], "-o", "BatchMode=yes", "-i", str(ssh.key), words[-1], "echo", "hello"])
+    assert (done.stdout, done.returncode) == (b"hello\n", 0), done.stderr
+
+
+class TestRefused:
+    @pytest.mark.parametrize("user", ["{job}.1", "train-1", "root", "admin", "{job}.0.0", "../{job}"])
+    def test_other_names(self, ssh: Ssh, job: Job, user: str) -> None:
+        assert b"Permission denied" in ssh.run(user.format(job=job.id), "true").stderr
+
+    def test_an_unknown_key(self, job: Job, server: RunningServer, tmp_path: Path) -> None:
+        assert b"Permission denied" in Ssh(tmp_path, server).run(job.id, "true").stderr
+
+    def test_a_password(self, ssh: Ssh, job: Job) -> None:
+        done = ssh.run(job.id, "true", options=["-o", "PubkeyAuthentication=no"])
+        assert b"Permission denied (publickey)" in done.stderr
+
+    def test_ports_of_hosts(self, ssh: Ssh, job: Job) -> None:
+        """Of this one, of the API's door in the gang, of another machine and of a cloud's metadata."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            of_the_host = f"localhost:{listener.getsockname()[1]}"
+            for where in (of_the_host, "10.88.255.254:8400", "example.com:80", "169.254.169.254:80", "10.88.0.2:22"):
+                done = ssh.run(job.id, options=["-W", where])
+                assert done.returncode == 255
+                assert b"open failed" in done.stderr, where
+
+    def test_listening_for_others(self, ssh: Ssh, job: Job) -> None:
+        done = ssh.run(job.id, options=["-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:localhost:22"])
+        assert done.returncode == 255
+
+    def test_a_removed_key_ends_what_is_open(self, server: RunningServer, job: Job, tmp_path: Path) -> None:
+        guest = Ssh(tmp_path, server)
+        with server.client() as client:
+            added = client.ssh_keys.add(guest.public_key)
+            argv = guest.argv(job.id, "echo in; cat")
+            with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+                assert running.stdout is not None
+                assert running.stdout.readline() == b"in\n"
+                client.ssh_keys.remove(added.id)
+                assert running.wait(HANG_SECONDS) == 255
+        assert b"Permission denied" in guest.run(job.id, "true").stderr
+
+
+def _get(port: int, path: str) -> bytes:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}{path}", trust_env=False).content
+    except httpx.TransportError:
+        return b""
