@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ mkdir -p /opt/ml/model && echo weights-$INDEX > /opt/ml/model/weights-$INDEX
 
 
 @pytest.fixture(scope="module")
-def tikit(server: RunningServer) -> Tikit:
+def tikit(server: RunningServer) -> Iterator[Tikit]:
     with server.client() as client:
         client.store.make_bucket(BUCKET)
         client.flavors.add("TI.S.MEDIUM.POST", price_per_hour="0.70", description="2C4G")
@@ -46,7 +47,11 @@ def tikit(server: RunningServer) -> Tikit:
         client.frameworks.add("tikit-ps", title="TF 2.4", launch=["ps_worker", "mpi"])
         client.frameworks.add("torch1.9.0-py38-cu111", title="TORCH 1.9 serving", purpose="inference")
     key_id, _, secret = server.api_key.partition(".")
-    return Tikit(key_id, secret, "ap-guangzhou", tione_endpoint=server.url)
+    yield Tikit(key_id, secret, "ap-guangzhou", tione_endpoint=server.url)
+    with server.client() as client:  # the server is shared
+        client.flavors.remove("TI.S.MEDIUM.POST")
+        for name in ("tikit-torch", "tikit-ps", "torch1.9.0-py38-cu111"):
+            client.frameworks.remove(name)
 
 
 @pytest.fixture(scope="module")

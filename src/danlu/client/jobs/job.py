@@ -15,13 +15,13 @@ from danlu.client.jobs.logs import (
     LogPiece,
     LogQuery,
     Ranks,
-    Since,
     log_query,
     read_batches,
     read_piece,
     read_raw,
 )
 from danlu.client.jobs.terminals import Size, Terminal
+from danlu.client.moments import Since
 from danlu.client.pages import pages
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterable, Iterator
-from datetime import datetime, timedelta, timezone
 from typing import NamedTuple, Optional, Union
 
 from danlu.client.events import events
 from danlu.client.http import Http, Query
+from danlu.client.moments import Since, unix_seconds
 from danlu.errors import InvalidInput
 from danlu.spec.states import is_over
-from danlu.spec.units import parse_duration
 from danlu.wire.jobs import JobOut
 from danlu.wire.logs import LogChunk, LogEnd
 
-Since = Union[float, str, datetime, timedelta]
 Ranks = Union[int, Iterable[int]]
 _LOOK_AGAIN_SECONDS = 1.0
 
@@ -70,7 +68,7 @@ def log_query(
     ranks = () if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
     if any(one < 0 for one in ranks):
         raise InvalidInput(f"rank {min(ranks)} is below 0", fields={"rank": str(min(ranks))})
-    return LogQuery(follow, ranks, attempt, tail, _unix(since, now if now is not None else time.time()), grep)
+    return LogQuery(follow, ranks, attempt, tail, _unix(since, now), grep)
 
 
 def read_batches(http: Http, job_id: str, asked: LogQuery) -> Iterator[list[LogLine]]:
@@ -188,25 +186,5 @@ def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:
         time.sleep(_LOOK_AGAIN_SECONDS)
 
 
-def _unix(since: Optional[Since], now: float) -> Optional[float]:
-    if since is None or isinstance(since, (int, float)):
-        return since
-    if isinstance(since, timedelta):
-        return now - since.total_seconds()
-    if isinstance(since, datetime):
-        return (since if since.tzinfo is not None else since.astimezone()).timestamp()
-    return _since_text(since, now)
-
-
-def _since_text(since: str, now: float) -> float:
-    try:
-        return now - parse_duration(since)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(since.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise InvalidInput(
-            f"{since!r} is not a time; write for example 10m, 2h or 2026-01-31T12:00", fields={"since": since}
-        ) from error
-    return (moment if moment.tzinfo is not None else moment.astimezone()).astimezone(timezone.utc).timestamp()
+def _unix(since: Optional[Since], now: Optional[float]) -> Optional[float]:
+    return None if since is None else unix_seconds(since, time.time() if now is None else now)
