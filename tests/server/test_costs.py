@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from tests.support.world import Api, World
 
 HOURLY = {"name": "hourly", "device": "npu:1", "price_per_hour": "36"}
 
 
-def run_for(world: World, seconds: float, **fields: object) -> str:
+def run_for(world: World, seconds: float, **fields: Any) -> str:
     """The id of a job that held its devices for so long."""
     job = world.submit(**{"flavor": "hourly", **fields})
     world.tick()
