@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -100,6 +104,16 @@ def test_what_is_not_installed_is_named(make_server: Callable[..., RunningServer
             told = browser.get("/")
             assert (told.status_code, told.json()["error"]) == (501, "Unsupported")
             assert "jupyterlab is not installed in the environment of the job" in told.json()["message"]
+
+
+def test_a_job_that_is_a_notebook(server: RunningServer, tmp_path: Path) -> None:
+    env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "HOME": str(tmp_path)}
+    argv = [sys.executable, "-m", "danlu", "notebook", "--name", "mine"]
+    link = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout.strip()
+    with Browser(link).enter() as browser:
+        assert "JupyterLab" in browser.get("/lab").text
+    with server.client() as client:
+        client.jobs.get("mine").stop()
 
 
 class Notebook:

@@ -35,6 +35,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
+        "notebook": Command("danlu.cli.jobs.notebook:notebook", "Start a job that is JupyterLab."),
         "ssh": Command("danlu.cli.jobs.ssh:ssh", "Enter a running task with OpenSSH."),
         "forward": Command("danlu.cli.jobs.ssh:forward", "Bring a port of a running job to this machine."),
         "open": Command(

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 from danlu.engines.base import CanOpenChannels
 from danlu.errors import PortClosed, Unsupported
 from danlu.gateway.tasks import Engines, Target, connect
-from danlu.spec.endpoints import JUPYTER, TENSORBOARD
+from danlu.spec.endpoints import JUPYTER, JUPYTER_OPTIONS, JUPYTER_PORT, TENSORBOARD, TENSORBOARD_PORT
 
 T = TypeVar("T")
 START_SECONDS = 120.0
@@ -33,12 +33,9 @@ log=${TMPDIR:-/tmp}/danlu-$1.log
 "$python" -c "import $2" 2>/dev/null || {
   echo "$2 is not installed in the environment of the job; add \`pip install $2\` to its setup"; exit 3; }
 """
-_JUPYTER = r"""
-cd "${DANLU_CODE_DIR:-$HOME}" 2>/dev/null || cd /
-setsid "$python" -m jupyterlab --no-browser --allow-root --ip=127.0.0.1 --port="$3" --ServerApp.port_retries=0 \
-  --IdentityProvider.token= --ServerApp.allow_remote_access=True --ServerApp.root_dir="$PWD" \
-  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
-  --LabApp.extension_manager=readonly </dev/null >>"$log" 2>&1 &
+_JUPYTER = rf"""
+cd "${{DANLU_CODE_DIR:-$HOME}}" 2>/dev/null || cd /
+setsid "$python" -m jupyterlab {JUPYTER_OPTIONS} --port="$3" --ServerApp.root_dir="$PWD" </dev/null >>"$log" 2>&1 &
 """
 _TENSORBOARD = r"""
 root=${DANLU_OUTPUT_DIR%/*}
@@ -69,8 +66,8 @@ class Service(NamedTuple):
 SERVICES = {
     service.name: service
     for service in (
-        Service(JUPYTER, "jupyterlab", 28888, _JUPYTER),
-        Service(TENSORBOARD, "tensorboard", 26006, _TENSORBOARD),
+        Service(JUPYTER, "jupyterlab", JUPYTER_PORT, _JUPYTER),
+        Service(TENSORBOARD, "tensorboard", TENSORBOARD_PORT, _TENSORBOARD),
     )
 }
 

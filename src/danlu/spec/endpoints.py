@@ -10,6 +10,16 @@ JUPYTER, TENSORBOARD = "jupyter", "tensorboard"
 SERVICES = (JUPYTER, TENSORBOARD)
 """Programs that Danlu starts in the job when they are opened."""
 
+JUPYTER_PORT, TENSORBOARD_PORT = 28888, 26006
+"""Where they listen in the network of the job. Fixed: what keeps a second one from starting."""
+
+JUPYTER_OPTIONS = (
+    "--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token= "
+    "--ServerApp.allow_remote_access=True --LabApp.news_url=None "
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.extension_manager=readonly"
+)
+"""Without a token: only the proxy reaches it, and lets nobody else in. Without anything that asks the internet."""
+
 MAX_ENDPOINTS = 20
 _EXPECTED = "expected jupyter, tensorboard or a port from 1 to 65535"
 

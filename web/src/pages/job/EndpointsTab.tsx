@@ -172,11 +172,10 @@ function Ssh(props: { job: string }) {
     <section className="panel">
       <div className="panel-head">
         <h2>SSH</h2>
+        <Link to="/profile">{texts.sshKeys}</Link>
       </div>
       <div className="panel-body">
-        <p className="muted">
-          {texts.sshText} <Link to="/profile">{texts.sshKeys}</Link>
-        </p>
+        <p className="muted">{texts.sshText}</p>
         <Found of={gateway}>
           {(found) => (
             <Code
