@@ -51,7 +51,7 @@ APULIS: dict[str, Any] = {
     "plugins": {"imagePull": [{"registry": "https://registry.example", "username": "ann", "password": "p"}]},
     "jobPriority": 110,
     "hostNetwork": True,
-    "endpoints": ["ssh", {"name": "port-40001", "podPort": 40001}],
+    "endpoints": ["ssh", "ipython", "vscode", {"name": "port-40001", "podPort": 40001}],
     "interactivePorts": "40002,40001",
 }
 MODELARTS: dict[str, Any] = {
@@ -96,8 +96,8 @@ def test_apulis() -> None:
     assert (job.name, job.project, job.nodes, job.launch, job.contract) == ("resnet", "vision", 2, "ascend", "apulis")
     assert (str(job.resources.device), job.preemptible, job.priority) == ("npu:8", True, 10)
     assert (job.image, job.secrets, job.env) == ("registry.example/mindspore:1", {"IMAGE_PASSWORD": "p"}, {"A": "1"})
-    assert job.endpoints == ("40002", "40001")
-    assert set(found.unused) == {"endpoints (ssh)", "numps", "hostNetwork", "plugins.imagePull.0.registry"}
+    assert job.endpoints == ("40002", "40001", "jupyter")
+    assert set(found.unused) == {"endpoints (vscode)", "numps", "hostNetwork", "plugins.imagePull.0.registry"}
 
 
 def test_modelarts() -> None:

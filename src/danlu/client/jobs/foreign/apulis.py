@@ -9,6 +9,7 @@ from danlu.client.jobs.foreign.fields import Fields, pairs
 TYPES = {"": False, "RegularJob": False, "PSDistJob": True}
 """Job type -> whether it has several nodes."""
 
+PROGRAMS = {"ipython": "jupyter", "tensorboard": "tensorboard"}
 IMAGE_PASSWORD = "IMAGE_PASSWORD"
 LOWEST_PRIORITY = 100
 NOT_USED = [
@@ -53,24 +54,27 @@ def job(fields: Fields) -> dict[str, Any]:
         "priority": min(100, max(0, fields.number("jobPriority", LOWEST_PRIORITY + 50) - LOWEST_PRIORITY)),
         "image": fields.text("image"),
         "env": {**pairs(fields.objects("env"), "name", "value"), **({"aiframework": framework} if framework else {})},
-        "endpoints": _ports(fields),
+        "endpoints": _endpoints(fields),
         **_login(fields),
     }
     fields.not_used(NOT_USED)
     return values
 
 
-def _ports(fields: Fields) -> list[str]:
-    """Ports to reach, of `interactivePorts` and of endpoints; endpoints that are programs are told as not used."""
-    ports = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
+def _endpoints(fields: Fields) -> list[str]:
+    """What is to be reached: programs that Danlu has too, and ports. SSH needs no word here; others are told."""
+    found = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
     wanted = fields.take("endpoints", [])
     if not isinstance(wanted, list):
         fields.reject("endpoints", "a list", wanted)
-    ports += [str(one["podPort"]) for one in wanted if isinstance(one, dict) and "podPort" in one]
     for one in wanted:
-        if isinstance(one, str):
+        if isinstance(one, dict) and "podPort" in one:
+            found.append(str(one["podPort"]))
+        elif one in PROGRAMS:
+            found.append(PROGRAMS[one])
+        elif one != "ssh":
             fields.tell_unused(f"endpoints ({one})")
-    return list(dict.fromkeys(ports))
+    return list(dict.fromkeys(found))
 
 
 def _login(fields: Fields) -> dict[str, Any]:
