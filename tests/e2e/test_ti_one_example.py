@@ -25,7 +25,7 @@ def test_the_journey(make_server: Callable[..., RunningServer], tmp_path: Path) 
     server = make_server("--simulate", "gpu:v100:2")
     with server.client() as client:
         wanted = catalogues.adapted(catalogues.parse(catalogues.read_text("ti-one")), devices_only=True)
-        assert all(one.is_new for one in catalogues.load(wanted, client.flavors, client.frameworks))
+        assert all(one.is_new for one in catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks))
         client.store.make_bucket(BUCKET)
         said = journey(server)
         (job,) = client.jobs.list()

@@ -100,7 +100,7 @@ class Client:
 
         For admins.
         """
-        return read_costs(self._http, since, until)
+        return read_costs(self._http, since=since, until=until)
 
     def flow(
         self,

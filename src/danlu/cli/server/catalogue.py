@@ -75,6 +75,6 @@ def load(
         catalogues.parse(catalogues.read_text(catalogue)), device=device, devices_only=devices_only
     )
     with Client() as client:
-        loaded = list(catalogues.load(wanted, client.flavors, client.frameworks))
+        loaded = list(catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks))
     for one in loaded:
         echo(f"{'added' if one.is_new else 'changed'} {one.kind} {one.name}")

@@ -37,14 +37,14 @@ class Loaded(NamedTuple):
 
 def shipped() -> list[str]:
     """Names of the catalogues that come with Danlu."""
-    found = (entry.name for entry in files("danlu.catalogues").iterdir())
+    found = (entry.name for entry in files("danlu.client.cluster").iterdir())
     return sorted(name[: -len(SUFFIX)] for name in found if name.endswith(SUFFIX))
 
 
 def read_text(name_or_path: str) -> str:
     """The text of a catalogue: one that is shipped, or a file. Raise InvalidInput for neither."""
     if name_or_path in shipped():
-        return files("danlu.catalogues").joinpath(f"{name_or_path}{SUFFIX}").read_text(encoding="utf-8")
+        return files("danlu.client.cluster").joinpath(f"{name_or_path}{SUFFIX}").read_text(encoding="utf-8")
     try:
         return Path(name_or_path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -80,7 +80,7 @@ def adapted(catalogue: Catalogue, *, device: Optional[str] = None, devices_only:
     return catalogue._replace(flavors=flavors)
 
 
-def load(catalogue: Catalogue, flavors: Flavors, frameworks: Frameworks) -> Iterator[Loaded]:
+def load(catalogue: Catalogue, *, flavors: Flavors, frameworks: Frameworks) -> Iterator[Loaded]:
     """Add what is in it, and change what is there under the same names; tell of each. For admins."""
     for flavor in catalogue.flavors:
         yield Loaded("flavor", flavor.name, _put(flavors, flavor, empty={"cpus": 0, "memory": 0}))

@@ -11,7 +11,7 @@ from danlu.client.moments import Since, unix_seconds
 from danlu.wire.costs import CostsOut
 
 
-def read_costs(http: Http, since: Optional[Since], until: Optional[Since]) -> CostsOut:
+def read_costs(http: Http, *, since: Optional[Since], until: Optional[Since]) -> CostsOut:
     return http.get("/costs", CostsOut, query={"since": _iso(since), "until": _iso(until)})
 
 

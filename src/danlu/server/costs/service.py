@@ -14,7 +14,7 @@ from danlu.auth.identity import UserIdentity
 from danlu.server.invalid import bad_field
 from danlu.spec.money import cost
 from danlu.spec.terms import Terms
-from danlu.store.queries import costs, people
+from danlu.store.queries import holdings, people
 from danlu.wire.costs import CostRow, CostsOut
 
 _HOUR = timedelta(hours=1)
@@ -33,7 +33,7 @@ def costs_between(session: Session, who: UserIdentity, since: datetime | None, u
     if since is not None and since >= until:
         raise bad_field("since", f"expected a moment before {until.isoformat()}, got {since.isoformat()}")
     sums: dict[tuple[int, int, str], _Sum] = {}
-    for _, attempts in groupby(costs.held_between(session, since, until), key=lambda one: one.job_id):
+    for _, attempts in groupby(holdings.held_between(session, since, until), key=lambda one: one.job_id):
         job = list(attempts)
         terms = Terms.model_validate(job[0].terms)
         if terms.price_per_hour is None or terms.currency is None:
@@ -58,6 +58,6 @@ def costs_between(session: Session, who: UserIdentity, since: datetime | None, u
     return CostsOut(since=since, until=until, items=sorted(rows, key=lambda row: (row.project, row.user, row.currency)))
 
 
-def _cut(one: costs.Held, since: datetime | None, until: datetime) -> tuple[datetime, datetime]:
+def _cut(one: holdings.Held, since: datetime | None, until: datetime) -> tuple[datetime, datetime]:
     begin = one.started_at if since is None else max(one.started_at, since)
     return begin, min(one.ended_at or until, until)

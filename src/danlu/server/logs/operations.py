@@ -47,7 +47,7 @@ def read_times(state: ServerState, who: UserIdentity, job: str, query: LogQuery,
     """Time marks of one rank behind the offset that is given."""
     place = state.database.read(resolve, state, who, job, query)
     ((rank, offset),) = place.offsets.items()
-    marks = state.logs.marks_after(*place.key, rank, offset=offset, limit=limit)
+    marks = state.logs.marks_after(*place.key, rank=rank, offset=offset, limit=limit)
     return LogTimes(
         attempt=place.key.attempt,
         rank=rank,

@@ -144,7 +144,7 @@ class Logs:
         return found or 0
 
     def marks_after(
-        self, job_id: str, attempt: int, rank: int, *, offset: int, limit: int
+        self, job_id: str, attempt: int, *, rank: int, offset: int, limit: int
     ) -> list[tuple[int, datetime]]:
         """Time marks behind an offset, oldest first."""
         query = (

@@ -37,7 +37,7 @@ NOT_USED = [
 def job(fields: Fields) -> dict[str, Any]:
     kind = fields.text("jobtrainingtype")
     if kind not in TYPES:
-        fields.reject("jobtrainingtype", "RegularJob or PSDistJob", kind)
+        fields.reject("jobtrainingtype", "RegularJob or PSDistJob", got=kind)
     nodes, count = fields.number("numpsworker", 1), fields.number("resourcegpu", 0)
     device = "npu" if "npu" in fields.text("gpuType").lower() else "gpu"
     launch = {"npu": "ascend", "gpu": "ddp" if TYPES[kind] else "plain"}[device] if count else "plain"
@@ -53,7 +53,10 @@ def job(fields: Fields) -> dict[str, Any]:
         "preemptible": fields.truth("preemptionAllowed"),
         "priority": min(100, max(0, fields.number("jobPriority", LOWEST_PRIORITY + 50) - LOWEST_PRIORITY)),
         "image": fields.text("image"),
-        "env": {**pairs(fields.objects("env"), "name", "value"), **({"aiframework": framework} if framework else {})},
+        "env": {
+            **pairs(fields.objects("env"), key="name", value="value"),
+            **({"aiframework": framework} if framework else {}),
+        },
         "endpoints": _endpoints(fields),
         **_login(fields),
     }
@@ -66,7 +69,7 @@ def _endpoints(fields: Fields) -> list[str]:
     found = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
     wanted = fields.take("endpoints", [])
     if not isinstance(wanted, list):
-        fields.reject("endpoints", "a list", wanted)
+        fields.reject("endpoints", "a list", got=wanted)
     for one in wanted:
         if isinstance(one, dict) and "podPort" in one:
             found.append(str(one["podPort"]))

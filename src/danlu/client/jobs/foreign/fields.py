@@ -38,7 +38,7 @@ class Fields:
     def text(self, name: str) -> str:
         value = self.take(name, "")
         if not isinstance(value, (str, int, float)):
-            self.reject(name, "text", value)
+            self.reject(name, "text", got=value)
         return str(value)
 
     def number(self, name: str, default: int) -> int:
@@ -46,12 +46,12 @@ class Fields:
         try:
             return int(value)
         except (TypeError, ValueError):
-            self.reject(name, "a whole number", value)
+            self.reject(name, "a whole number", got=value)
 
     def truth(self, name: str) -> bool:
         value = str(self.take(name, False)).lower()
         if value not in ("true", "false", "yes", "no"):
-            self.reject(name, "true or false", value)
+            self.reject(name, "true or false", got=value)
         return value in ("true", "yes")
 
     def object(self, name: str) -> Fields:
@@ -60,7 +60,7 @@ class Fields:
     def objects(self, name: str) -> list[Fields]:
         rows = self.take(name, [])
         if not isinstance(rows, list):
-            self.reject(name, "a list", rows)
+            self.reject(name, "a list", got=rows)
         return [self._add(Fields(row, f"{self._named(name)}.{number}")) for number, row in enumerate(rows)]
 
     def not_used(self, names: Iterable[str]) -> None:
@@ -80,9 +80,9 @@ class Fields:
     def unused(self) -> list[str]:
         return [*self._unused, *(name for one in self._inner for name in one.unused())]
 
-    def reject(self, name: str, expected: str, value: Any) -> NoReturn:
+    def reject(self, name: str, expected: str, *, got: Any) -> NoReturn:
         place = self._named(name)
-        told = f"expected {expected}, got {show(value)[:200]}"
+        told = f"expected {expected}, got {show(got)[:200]}"
         raise InvalidSpec(f"{place}: {told}", fields={place: told})
 
     def _named(self, name: str) -> str:
@@ -93,6 +93,6 @@ class Fields:
         return inner
 
 
-def pairs(rows: Iterable[Fields], key: str, value: str) -> dict[str, Any]:
+def pairs(rows: Iterable[Fields], *, key: str, value: str) -> dict[str, Any]:
     """A list of objects such as `{name: ..., value: ...}` as a mapping."""
     return {row.text(key): row.take(value, "") for row in rows}

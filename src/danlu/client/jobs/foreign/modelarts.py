@@ -27,10 +27,10 @@ NOT_USED = [
 def job(fields: Fields) -> dict[str, Any]:
     code, boot = fields.text("code_dir"), fields.text("boot_file")
     if code and boot and not boot.startswith(code):
-        fields.reject("boot_file", f"a file below {code}", boot)
+        fields.reject("boot_file", f"a file below {code}", got=boot)
     hyperparameters = {
-        **pairs(fields.objects("hyperparameters"), "label", "value"),
-        **pairs(fields.objects("parameters"), "name", "value"),
+        **pairs(fields.objects("hyperparameters"), key="label", value="value"),
+        **pairs(fields.objects("parameters"), key="name", value="value"),
     }
     inputs, output = fields.text("inputs"), fields.text("output_path") or fields.text("out_base_url")
     values = {
@@ -61,7 +61,7 @@ def _cards(fields: Fields) -> int:
     kind = fields.text("train_instance_type")
     found = _CARDS.fullmatch(kind)
     if kind and found is None:
-        fields.reject("train_instance_type", "modelarts.kat1.xlarge, .2xlarge, .4xlarge or .8xlarge", kind)
+        fields.reject("train_instance_type", "modelarts.kat1.xlarge, .2xlarge, .4xlarge or .8xlarge", got=kind)
     return int(found.group(1) or 1) if found is not None else 8
 
 

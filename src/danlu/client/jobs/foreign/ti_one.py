@@ -37,7 +37,7 @@ NOT_USED = [
 def job(fields: Fields) -> dict[str, Any]:
     mode = fields.text("TrainingMode")
     if mode not in MODES:
-        fields.reject("TrainingMode", f"one of {', '.join(name for name in MODES if name)}", mode)
+        fields.reject("TrainingMode", f"one of {', '.join(name for name in MODES if name)}", got=mode)
     image = fields.object("ImageInfo")
     values = {
         "name": fields.text("Name"),
@@ -45,7 +45,7 @@ def job(fields: Fields) -> dict[str, Any]:
         "framework": fields.text("FrameworkEnvironment"),
         "image": image.text("ImageUrl"),
         "project": fields.text("ResourceGroupId"),
-        "tags": pairs(fields.objects("Tags"), "TagKey", "TagValue"),
+        "tags": pairs(fields.objects("Tags"), key="TagKey", value="TagValue"),
         "code": _code(fields.object("CodePackagePath")),
         "data": _data(fields),
         "output": _path(fields.object("Output")),
@@ -66,7 +66,7 @@ def _commands(fields: Fields) -> dict[str, str]:
         try:
             plain = Fields(json.loads(base64.b64decode(encoded)), "EncodedStartCmdInfo")
         except (ValueError, binascii.Error):
-            fields.reject("EncodedStartCmdInfo.StartCmdInfo", "JSON in base64", encoded)
+            fields.reject("EncodedStartCmdInfo.StartCmdInfo", "JSON in base64", got=encoded)
     found = {name: plain.text(f"{name}StartCmd" if name else "StartCmd") for name in ("", "Worker", "Ps")}
     return {"worker": found["Worker"] or found[""], "ps": found["Ps"]}
 
@@ -90,7 +90,7 @@ def _shape(row: Fields) -> dict[str, Any]:
     if flavor:
         return {"flavor": flavor}
     if gpu % 100:
-        row.reject("Gpu", "whole devices, 100 for each", gpu)
+        row.reject("Gpu", "whole devices, 100 for each", got=gpu)
     resources = {
         "cpus": cpu / 1000 or None,
         "memory": f"{memory}MiB" if memory else None,
@@ -105,7 +105,7 @@ def _path(fields: Fields) -> Optional[str]:
     if not bucket:
         return None
     if not isinstance(paths, list) or len(paths) > 1:
-        fields.reject("Paths", "a list of one path", paths)
+        fields.reject("Paths", "a list of one path", got=paths)
     return f"{SCHEME}{bucket}/{str(paths[0]).lstrip('/') if paths else ''}"
 
 
@@ -119,7 +119,7 @@ def _data(fields: Fields) -> dict[str, str]:
     for row in fields.objects("DataConfigs"):
         kind = row.text("DataSourceType") or "COS"
         if kind != "COS":
-            row.reject("DataSourceType", "COS: jobs here read data from buckets", kind)
+            row.reject("DataSourceType", "COS: jobs here read data from buckets", got=kind)
         found[_path(row.object("COSSource")) or ""] = row.text("MappingPath")
         row.not_used(("DataSourceUsage",))
     return found
@@ -130,7 +130,7 @@ def _parameters(fields: Fields) -> Any:
     try:
         return json.loads(text) if text else {}
     except (TypeError, ValueError):
-        fields.reject("TuningParameters", "JSON as text", text)
+        fields.reject("TuningParameters", "JSON as text", got=text)
 
 
 def _retry(fields: Fields) -> dict[str, Any]:

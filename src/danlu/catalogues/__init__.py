@@ -1,1 +1,0 @@
-"""Catalogues of other platforms: files with the names, shapes and prices that their users know."""
