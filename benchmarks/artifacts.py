@@ -92,6 +92,7 @@ def measure_checkpoints(folder: Path, size: int, *, with_peers: bool) -> list[di
     if with_peers:
         theirs = _mlflow(folder / "mlflow", files)
         print(f"mlflow log_artifact over HTTP: first {theirs[0]:.2f} s, next {theirs[1]:.2f} s")
+        figures.append(figure("first_upload_times_mlflow", theirs[0] / ours["first"]["seconds"], 1.0, 1.5))
         figures.append(figure("next_upload_times_mlflow", theirs[1] / seconds, 1, 2))
         theirs = _wandb(folder / "wandb", files)
         print(

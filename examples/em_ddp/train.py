@@ -48,7 +48,7 @@ if __name__ == "__main__":
     rank, world_size = dist.get_rank(), dist.get_world_size()
     hparams = {
         "batch_size": 32 * world_size,
-        "epochs": 2,
+        "epochs": int(os.environ.get("EPOCHS", "2")),
         "learning_rate": 0.001 * world_size,
         "learning_rate_decay_period": 1,
         "learning_rate_decay_factor": 0.7,

@@ -37,6 +37,8 @@ def prints(source: str) -> Iterator[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             module = getattr(node, "module", None) or ""
             for alias in node.names:
+                if f"{module}.{alias.name}" in STREAMS or module == "builtins":
+                    yield f"line {node.lineno}: import of {module}.{alias.name}"
                 if f"{module}.{alias.name}".lstrip(".").partition(".")[0] in ("rich", "click"):
                     yield f"line {node.lineno}: import of {module or alias.name}"
 
@@ -61,6 +63,8 @@ def test_nothing_in_the_command_line_prints_but_its_terminal() -> None:
         "import typer\ntyper.echo('x')",
         "from rich.console import Console",
         "import os\nos.write(1, b'x')",
+        "from sys import stdout\nstdout.write('x')",
+        "from builtins import print as say\nsay('x')",
     ],
 )
 def test_other_ways_to_print_are_noticed(source: str) -> None:

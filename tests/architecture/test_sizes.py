@@ -26,8 +26,8 @@ RELEASED = "store/sql/migrations/versions/"
 """Migrations are never edited."""
 
 LONG_FILES: dict[str, int] = {
-    "cli/tracking/models.py": 418,
-    "track/run.py": 413,
+    "cli/tracking/models.py": 414,
+    "track/run.py": 407,
 }
 LONG_FUNCTIONS: dict[str, int] = {
     "cli/jobs/run.py: run": 76,
@@ -51,22 +51,22 @@ POSITIONAL: dict[str, int] = {
     "cli": 3,
     "client": 7,
     "content": 1,
-    "engines": 10,
+    "engines": 9,
     "journal": 2,
     "launch": 8,
     "node": 13,
     "scheduler": 17,
-    "server": 37,
+    "server": 34,
     "spec": 3,
     "store": 1,
     "store/logs": 13,
     "store/metrics": 19,
-    "store/objects": 15,
+    "store/objects": 9,
     "store/queries": 15,
     "store/upkeep": 5,
     "testing": 1,
     "track": 15,
-    "transfer": 24,
+    "transfer": 22,
 }
 """Folder -> how many public functions in it take more than two arguments by position."""
 
@@ -100,7 +100,8 @@ def test_functions_take_few_arguments() -> None:
 
 def test_arguments_after_the_first_two_are_given_by_name() -> None:
     found = Counter(_part(file) for file, name, function in _functions() if _is_positional(name, function))
-    assert _told(found, POSITIONAL) == []
+    told = _told(found, POSITIONAL)
+    assert [one for one in told if "write" not in one] == []  # counts of folders change with every merge
 
 
 def test_folders_are_small_enough_to_read() -> None:
@@ -112,6 +113,7 @@ def test_folders_are_small_enough_to_read() -> None:
 def test_a_list_names_what_is_new_what_grew_and_what_is_not_needed() -> None:
     assert _told({"new": 5, "more": 9, "less": 7}, {"more": 8, "less": 8, "gone": 7}) == [
         "gone: is listed and need not be; remove it from the list",
+        "less: is listed with 8 and has 7; write 7 into the list",
         "more: 9, and at most 8 are allowed",
         "new: 5 is too much; make it smaller",
     ]
@@ -134,15 +136,20 @@ def test_what_is_counted() -> None:
 
 
 def _told(found: Mapping[str, int], listed: Mapping[str, int]) -> list[str]:
-    """What is wrong: what is too large and not listed, what is larger than listed, what need not be listed."""
+    """What is wrong: too large and not listed, larger or smaller than listed, listed without need."""
     new = [f"{name}: {number} is too much; make it smaller" for name, number in found.items() if name not in listed]
     grown = [
         f"{name}: {number}, and at most {listed[name]} are allowed"
         for name, number in found.items()
         if name in listed and number > listed[name]
     ]
+    shrunk = [
+        f"{name}: is listed with {listed[name]} and has {number}; write {number} into the list"
+        for name, number in found.items()
+        if name in listed and number < listed[name]
+    ]
     needless = [f"{name}: is listed and need not be; remove it from the list" for name in listed if name not in found]
-    return sorted([*new, *grown, *needless])
+    return sorted([*new, *grown, *shrunk, *needless])
 
 
 def _part(file: str) -> str:

@@ -105,6 +105,17 @@ def test_what_breaks_the_rule_is_named() -> None:
     ]
     assert _session_calls(two) == {"get"}
     assert _openings(two) == 4
+    hidden = ast.parse(
+        "def by_another_name(state, place: Database, s: Session):\n"
+        "    db = state.database\n"
+        "    db.read(find)\n"
+        "    place.write(change)\n"
+        "    s.execute(1)\n"
+        "    with db.writing() as opened:\n"
+        "        opened.flush()\n"
+    )
+    assert _openings(hidden) == 3
+    assert _session_calls(hidden) == {"execute", "flush"}
     asks = ast.parse("from danlu.store.queries import jobs")
     assert list(_queries("server/x/routes.py", asks)) == ["server/x/routes.py: danlu.store.queries.jobs"]
 
@@ -115,15 +126,33 @@ def _is_routes(file: str) -> bool:
 
 def _openings(node: ast.AST) -> int:
     """How often a transaction is begun: `...database.read` and the like, called or handed on."""
-    return sum(1 for inner in ast.walk(node) if _is_opening(inner))
+    databases = _names_of(node, "database", "Database")
+    return sum(1 for inner in ast.walk(node) if _is_opening(inner, databases))
 
 
-def _is_opening(node: ast.AST) -> bool:
+def _is_opening(node: ast.AST, databases: set[str]) -> bool:
     if not isinstance(node, ast.Attribute) or node.attr not in OPENINGS:
         return False
-    owner = node.value
-    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
-    return name.lstrip("_") == "database"
+    return _last_name(node.value) in databases
+
+
+def _names_of(node: ast.AST, name: str, kind: str) -> set[str]:
+    """Names under which something is known here: its own, arguments of its class, variables that it is given to."""
+    found = {name}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.arg) and inner.annotation is not None and _last_name(inner.annotation) == kind:
+            found.add(inner.arg.lstrip("_"))
+        elif isinstance(inner, ast.Assign) and _last_name(inner.value) == name:
+            found |= {_last_name(target) for target in inner.targets}
+        elif isinstance(inner, ast.NamedExpr) and _last_name(inner.value) == name:
+            found.add(_last_name(inner.target))
+    return found
+
+
+def _last_name(node: ast.expr) -> str:
+    """`database` of `self._state._database`; empty for what has no name."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.lstrip("_")
 
 
 def _route_offences(file: str, tree: ast.Module) -> list[str]:
@@ -185,12 +214,26 @@ def _is_query(found: Import) -> bool:
 
 
 def _session_calls(tree: ast.Module) -> set[str]:
-    """Methods that are called on something named session."""
+    """Methods that are called on a session, whatever it is called here."""
+    sessions = _names_of(tree, "session", "Session") | _opened(tree)
     return {
         node.func.attr
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "session"
+        and node.func.value.id.lstrip("_") in sessions
+    }
+
+
+def _opened(tree: ast.Module) -> set[str]:
+    """Names that `with database.reading() as ...` gives."""
+    databases = _names_of(tree, "database", "Database")
+    items = (item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items)
+    return {
+        item.optional_vars.id
+        for item in items
+        if isinstance(item.optional_vars, ast.Name)
+        and isinstance(item.context_expr, ast.Call)
+        and _is_opening(item.context_expr.func, databases)
     }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +33,23 @@ def test_every_command_has_examples_that_call_it(name: str, command: Any) -> Non
     _, found, examples = text.partition("Examples:")
     assert found
     assert f"danlu {name}" in examples
+
+
+@pytest.mark.parametrize(("name", "command"), list(all_commands()))
+def test_the_examples_can_be_parsed(name: str, command: Any) -> None:
+    """Those of the pages in docs/guide are executed (tests/guides/test_docs.py); these are the reference."""
+    for line in command.help.partition("Examples:")[2].splitlines():
+        words = _words(line)
+        if words[: 1 + len(name.split())] == ["danlu", *name.split()]:
+            with command.make_context(name, words[1 + len(name.split()) :]) as context:
+                assert context.command is command
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line up to where the shell goes on by itself: a pipe, a file, a comment."""
+    found = shlex.shlex(re.sub(r"\$\(.*\)", "X", line.strip()), posix=True, punctuation_chars="|<>&;")
+    found.whitespace_split = True
+    return list(itertools.takewhile(lambda word: not set(word) <= set("|<>&;"), found))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

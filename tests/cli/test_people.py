@@ -35,9 +35,9 @@ def test_from_registering_to_a_job_in_a_project(
     """The way of seed and guide: register, be let in, be a member, submit; the admin sees who did what."""
     typed("a good password\n")
     said = danlu("register", "ada", "--full-name", "Ada Lovelace", "--note", "vision", "--password-stdin")
-    assert said.out == ("an admin has to let you in; after that `danlu login --name` works with your password\n"), (
-        said.err
-    )
+    assert said.out == (
+        "an admin has to approve your account; after that `danlu login --name` works with your password\n"
+    ), said.err
     listed = danlu("users", "ls")
     assert "ada" in listed.out
     assert "Ada Lovelace vision" in listed.out
@@ -91,7 +91,7 @@ def test_an_invitation(danlu: Danlu, typed: Callable[[str], None], monkeypatch: 
     ("words", "told"),
     [
         (["users", "show", "nobody"], "no user 'nobody'; `danlu users ls` lists those that you know"),
-        (["users", "approve", "nobody"], "nobody called 'nobody' asks to be let in; `danlu users ls` lists who waits"),
+        (["users", "approve", "nobody"], "no account request for 'nobody'; `danlu users ls` lists them"),
         (["users", "invite", "Bob"], "name: expected a user name of a lower-case letter and up to 31"),
         (["users", "invite", "bob", "--role", "king"], "role: expected one of member, owner, viewer, got 'king'"),
         (["users", "show", ""], "'' is not a name"),

@@ -73,6 +73,31 @@ class TestRuns:
             danlu("runs", "rm", run)
             assert danlu("runs", "rm", "--purge", run).out.endswith("deleted\n")
 
+    def test_the_environment_is_shown_and_compared(self, danlu: Danlu, server: RunningServer) -> None:
+        for number, version in enumerate(("2.1.0", "2.2.0")):
+            one = JournalMaker(name=f"cli-env-{number}", environment={"python": "3.12.1", "host": "h"})
+            git = {"commit": "abcdef0123456789", "branch": "main", "is_dirty": True, "diff": "+++ b/train.py\n+x = 1\n"}
+            found = {"packages": {"numpy": version, "same": "1"}, "git": git}
+            send(server, one.add(journal.encode_set("environment", found, time=BEGAN)).finish())
+        shown = danlu("runs", "show", "cli-env-0").out
+        assert "abcdef012345 on main, with changes" in shown
+        assert "3.12.1, 2 packages" in shown
+        whole = danlu("runs", "show", "cli-env-0", "--environment").out
+        assert "numpy==2.1.0" in whole
+        assert "+x = 1" in whole
+        assert json.loads(danlu("runs", "show", "cli-env-0", "-e", "--json").out)["diff"].startswith("+++ b/train.py")
+        compared = danlu("runs", "compare", "cli-env-0", "cli-env-1").out
+        assert "packages.numpy  2.1.0" in compared
+        assert "packages.same" not in compared
+
+    def test_many_series(self, danlu: Danlu, server: RunningServer, alone: Path) -> None:
+        made = JournalMaker(name="cli-many").log("train", {f"m{number}": [1.0] for number in range(450)}, [1]).finish()
+        send(server, made)
+        assert danlu("runs", "show", "cli-many").out.count("train/m") == 450
+        assert len(json.loads(danlu("runs", "show", "cli-many", "--json").out)["metrics"]) == 450
+        assert danlu("runs", "export", "cli-many", "points.csv").code == 0
+        assert len((alone / "points.csv").read_text().splitlines()) == 451
+
     def test_what_is_wrong_is_said(self, danlu: Danlu, alone: Path, two_runs: list[JournalMaker]) -> None:
         said = danlu("runs", "ls", "hparams.lr <")
         assert (said.code, said.err.splitlines()[-1]) == (1, "danlu:               ^")

@@ -22,6 +22,7 @@ def random_bytes(size: int, seed: int) -> bytes:
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "made"
     (made / "sub").mkdir(parents=True)
+    (made / "logs").mkdir()
     (made / "model.pt").write_bytes(random_bytes(3_000_000, 1))
     (made / "sub" / "config.json").write_text("{}")
     (made / "empty").touch()
@@ -44,6 +45,7 @@ class TestUploadAndDownload:
         assert version.size == sum(map(len, tree(folder).values()))
         client.artifacts.download("walk/model:1", tmp_path / "back")
         assert tree(tmp_path / "back") == tree(folder)
+        assert (tmp_path / "back" / "logs").is_dir()
         assert (tmp_path / "back" / "run.sh").stat().st_mode & 0o100
         found = client.artifacts.manifest(version)
         assert [(one.path, one.uri) for one in found.references] == [("data", "s3://bucket/data/")]
@@ -164,6 +166,9 @@ class TestNames:
         assert client.artifacts.delete_all("numbers") == 2
         with pytest.raises(NotFound):
             client.artifacts.get("numbers")
+        again = client.artifacts.upload("numbers", tmp_path / "x")
+        assert (again.version, client.artifacts.delete_all("numbers")) == (4, 1)
+        assert client.artifacts.upload("numbers", tmp_path / "x").version == 5
 
     def test_lists(self, client: Client, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")

@@ -32,8 +32,8 @@ class TestReading:
         [
             ("name: [\n", "job.yml:2:1: not valid YAML"),
             ("name: a\n\tcommand: b\n", "job.yml:2:1: not valid YAML"),
-            ("name: a\nname: b\n", "job.yml:2:1: 'name' stands here again, first in line 1"),
-            ("env:\n  A: 1\n  A: 2\n", "job.yml:3:3: 'A' stands here again, first in line 2"),
+            ("name: a\nname: b\n", "job.yml:2:1: duplicate field 'name', first in line 1"),
+            ("env:\n  A: 1\n  A: 2\n", "job.yml:3:3: duplicate field 'A', first in line 2"),
             ("", "job.yml is empty; a job file holds lines such as"),
             ("- a\n- b\n", "job.yml holds a list; a job file holds lines such as"),
             ("a: !!python/object/apply:os.system [id]\n", "job.yml:1:4: not valid YAML: could not determine"),

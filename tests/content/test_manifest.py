@@ -34,6 +34,11 @@ class TestForm:
         assert read_manifest(golden).to_json() == golden
         assert digest_of(golden) == digest_of(WHOLE.to_json())
 
+    def test_empty_folders_are_named_when_there_are_some(self) -> None:
+        with_folders = WHOLE._replace(folders=("logs/b", "logs/a"))
+        assert with_folders.to_json().endswith(b',"folders":["logs/a","logs/b"]}')
+        assert read_manifest(with_folders.to_json()).folders == ("logs/a", "logs/b")
+
     def test_what_it_adds_up_to(self) -> None:
         assert (WHOLE.size, WHOLE.chunks()) == (3, {A: 1, B: 2})
 
@@ -67,6 +72,9 @@ class TestWrong:
             ({"format": 1, "references": [{"path": "x", "uri": "nothing"}]}, "is no URI"),
             ({"format": 1, "references": [{"path": "x", "uri": "a:b", "size": -1}]}, "a number of bytes"),
             ({"format": 1, "files": [file()], "references": [{"path": "x", "uri": "a:b"}]}, "twice"),
+            ({"format": 1, "folders": ["../x"]}, "folders[0]: '../x' cannot be a path in an artifact"),
+            ({"format": 1, "files": [file()], "folders": ["x"]}, "twice"),
+            ({"format": 1, "files": [file()], "folders": ["x/y"]}, "is a file and, for 'x/y', a folder"),
         ],
     )
     def test_it_is_named(self, values: Any, told: str) -> None:

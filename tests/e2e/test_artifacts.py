@@ -66,6 +66,7 @@ def check_trained(client: Client, server: RunningServer, name: str, run: str, tm
     versions = list(client.artifacts.versions(f"{name}-model"))
     assert sorted((one.version, one.run, one.num_files) for one in versions) == [(1, run, 1), (2, run, 1)]
     for one in versions:
+        assert one.description == f"epoch {one.version - 1}", "numbered in the order in which they were made"
         (path,) = client.artifacts.download(one, tmp_path / f"back-{one.version}")
         assert path.read_bytes() == random.Random(int(one.description[-1])).randbytes(300_000)
     data = client.artifacts.get(f"{name}-data")

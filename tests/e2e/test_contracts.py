@@ -105,7 +105,7 @@ class TestModelArts:
             "expected 'per_node'",
         ),
         ({"contract": "modelarts", "launch": "ascend"}, "processes", "expected 'per_device'"),
-        ({"contract": "modelarts", "command": "python train.py"}, "command", "a list of words with the boot file"),
+        ({"contract": "modelarts", "command": "cd x && python t.py"}, "command", "the words that start the boot file"),
         ({"contract": "modelarts", "command": ["bash", "run.sh"]}, "command", "one that ends with .py is"),
         ({"contract": "modelarts", "command": ["python", "../t.py"]}, "command", "has to be in the code folder"),
         ({"contract": "modelarts", "env": {"MA_HOME": "/"}}, "env", "names that begin with MA_ are the platform's"),
@@ -114,7 +114,7 @@ class TestModelArts:
             "roles",
             "ModelArts starts one boot file everywhere",
         ),
-        ({"contract": "aws"}, "contract", "apulis, modelarts"),
+        ({"contract": "aws"}, "contract", "apulis, modelarts, tione"),
     ],
 )
 def test_what_a_contract_cannot_be_is_refused_at_submit(

@@ -11,6 +11,7 @@ from tests.support.flows import edges_of
 
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 from t9k import em
 from t9k.em import files
 from t9k.em.artifact import Artifact
@@ -152,3 +153,52 @@ class TestConflicts:
     def test_a_folder_that_is_not_there(self) -> None:
         with pytest.raises(ValueError, match="Folder does not exist: 'em-nowhere'"):
             em.create_artifact(name="x").upload("em-nowhere")
+
+
+class TestHostileTree:
+    def test_what_can_be_read_is_imported_and_the_rest_is_named(self, client: Client) -> None:
+        runs = {
+            name: em.create_run(name=name, hparams={"lr": 0.1}) for name in ("good", "cut", "large", "tuple", "broken")
+        }
+        for run in runs.values():
+            for step in (1, 2):
+                run.log("train", {"loss": step}, step=step)
+            run.finish()
+        places = {name: Path(run.local) for name, run in runs.items()}
+        metrics = places["cut"] / "metrics" / "train.yaml"
+        metrics.write_text(metrics.read_text()[:-20])
+        files.write(places["large"] / files.HPARAMS, {f"key{number}": "x" * 100_000 for number in range(20)})
+        (places["large"] / files.STDOUT).write_bytes(b"y" * 2_000_000)
+        (places["tuple"] / files.HPARAMS).write_text("betas: !!python/tuple [0.9, 0.99]\n")
+        (places["broken"] / files.METADATA).write_text("kind: Run\nname: [")
+        with pytest.raises(RuntimeError) as told:
+            em.upload(".em", folder="em-hostile", make_folder=True)
+        assert f"{places['broken'].name}: " in str(told.value)
+        assert f"{places['cut'].name} is there, but" in str(told.value)
+        assert "1 of its records cannot be read" in str(told.value)
+        found = {one.name: one for one in client.runs.list(folder="em-hostile")}
+        assert sorted(found) == ["cut", "good", "large", "tuple"]
+        wait_until(lambda: all(client.runs.get(one.id).details.state == "finished" for one in found.values()))
+        found = {name: client.runs.get(one.id).details for name, one in found.items()}
+        assert {name: one.metrics[0].num_points for name, one in found.items()} == {
+            "cut": 1,
+            "good": 2,
+            "large": 2,
+            "tuple": 2,
+        }
+        assert (len(found["large"].hparams), found["tuple"].hparams) == (20, {"betas": [0.9, 0.99]})
+        assert len(b"".join(client.runs.get(found["large"].id).output())) == 2_000_000
+        assert found["good"].created_at == found["good"].started_at
+
+    def test_new_gives_the_alternative_name_and_replace_takes_the_place_of_one(self, client: Client) -> None:
+        made = []
+        for strategy in ("new", "new", "replace"):
+            run = em.create_run(name="same")
+            run.finish()
+            run.upload("em-names", make_folder=True, conflict_strategy=strategy)
+            made.append(run)
+        names = sorted(one.name for one in client.runs.list(folder="em-names"))
+        assert names == sorted(["same", made[1].alternative_name])
+        assert [one.id for one in client.runs.list("name = same", folder="em-names")] == [remote_id(made[2])]
+        made[1].upload("em-names")
+        assert client.runs.get(remote_id(made[1])).name == made[1].alternative_name

@@ -8,10 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from danlu.client import Client
-from danlu.errors import Conflict
 from danlu.testing.serving import RunningServer
 
 
@@ -51,5 +48,3 @@ def test_a_copy_is_a_folder_of_ones_own(client: Client, server: RunningServer, t
     assert os.access(folder / "make_image.sh", os.X_OK)
     again = danlu(server, "copy", "image", str(folder))
     assert (again.returncode, "is not written over" in again.stderr) == (1, True)
-    with pytest.raises(Conflict, match="does not run as a job"):
-        client.examples.run("em_ddp")

@@ -123,3 +123,20 @@ def test_horovod_jobs_find_an_ssh_that_needs_no_sshd(client: Client) -> None:
         "worker 0 by mpirun",
         "worker by ssh",
     ]
+
+
+def test_a_launcher_finds_its_hostfile_and_reaches_every_task_by_ssh_and_pdsh(client: Client) -> None:
+    """The calls that `deepspeed` makes; tests/long/test_deepspeed.py has DeepSpeed itself."""
+    line = """
+    hosts=$(cut -d' ' -f1 /job/hostfile | paste -sd,)
+    ssh -o PasswordAuthentication=no ${hosts%%,*} hostname -I | cut -d' ' -f1
+    pdsh -S -f 1024 -w $hosts 'export A=1; cd /tmp; echo %n of %h in $PWD: $A; exit %n'
+    """
+    job = client.jobs.submit(name="pdsh", command=line, launch="deepspeed", nodes=2, resources={"device": "cpu:2"})
+    ended = job.wait()
+    assert (ended.state, ended.reason.code) == (JobState.FAILED, "exit_code"), said(job.id, client)
+    assert sorted(said(job.id, client)) == [
+        "10.88.0.1",
+        "10.88.0.1: 0 of 10.88.0.1 in /tmp: 1",
+        "10.88.0.2: 1 of 10.88.0.2 in /tmp: 1",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import os
@@ -15,12 +16,14 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncssh
 import httpx
 import pytest
 from tests.support.endpoints import digest_of, pieces, start_app
 from tests.support.ssh import Ssh, call
 
 from danlu.client.jobs.job import Job
+from danlu.gateway.ssh.server import MAX_SESSIONS
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
@@ -137,6 +140,21 @@ class TestRefused:
     def test_listening_for_others(self, ssh: Ssh, job: Job) -> None:
         done = ssh.run(job.id, options=["-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:localhost:22"])
         assert done.returncode == 255
+
+    def test_more_commands_than_one_connection_may_have(self, ssh: Ssh, job: Job) -> None:
+        async def try_it() -> int:
+            port = int(ssh.config.read_text().partition("Port ")[2].split()[0])
+            keys, known = [str(ssh.key)], None
+            async with asyncssh.connect("127.0.0.1", port, username=job.id, client_keys=keys, known_hosts=known) as one:
+                opened = []
+                for _ in range(MAX_SESSIONS):
+                    opened.append(await one.create_process("echo in; cat"))
+                    assert await opened[-1].stdout.readline() == "in\n"
+                with pytest.raises(asyncssh.ChannelOpenError):
+                    await one.create_process("cat")
+                return len(opened)
+
+        assert asyncio.run(try_it()) == MAX_SESSIONS
 
     def test_a_removed_key_ends_what_is_open(self, server: RunningServer, job: Job, tmp_path: Path) -> None:
         guest = Ssh(tmp_path, server)

@@ -282,6 +282,8 @@ class TestDeleting:
         assert gone == {"num_versions": 1, "num_files": 1}
         assert keys(api, f"models/mnist/{second['id']}/") == []
         assert register(api)["version"] == 3, "a number is not given twice"
+        api.json("DELETE", "/models/mnist")
+        assert register(api)["version"] == 4, "also not after all of them were deleted"
 
     def test_files_that_are_not_its_own_are_never_deleted(self, world: World, api: Api) -> None:
         register(api, copy_files=False)
@@ -301,7 +303,7 @@ class TestDeleting:
         register(api)
         assert api.json("DELETE", "/models/mnist", params={"files": True}) == {"num_versions": 2, "num_files": 2}
         assert api("GET", "/models/mnist").status_code == 404
-        assert register(api)["version"] == 1
+        assert register(api)["version"] == 3, "numbers of deleted versions stay taken"
 
     def test_a_project_with_models_is_not_empty(self, world: World, api: Api) -> None:
         api.json("POST", "/projects", json={"name": "small"})

@@ -345,7 +345,7 @@ REQUESTS: list[tuple[str, dict[str, Any], int, str]] = [
         "POST /session",
         {"json": {"name": "admin", "password": "x"}},
         401,
-        "the name or the password is wrong, or an admin has not let you in yet",
+        "the name or the password is wrong, or an admin has not approved your account yet",
     ),
     (
         "PUT /me/password",

@@ -10,7 +10,7 @@ import httpx
 from tests.support.world import Api, World
 
 GOOD = "a good password"
-WRONG = "the name or the password is wrong, or an admin has not let you in yet"
+WRONG = "the name or the password is wrong, or an admin has not approved your account yet"
 
 
 @contextmanager

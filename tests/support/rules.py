@@ -360,6 +360,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "/runs/{run}"): Rule(CHANGE_JOB),
     ("POST", "/runs/{run}/restore"): Rule(CHANGE_JOB),
     ("GET", "/runs/{run}/series"): Rule(SEE),
+    ("GET", "/runs/{run}/environment"): Rule(SEE),
     ("GET", "/runs/{run}/media"): Rule(SEE),
     ("GET", "/runs/{run}/media/{media}"): Rule(SEE),
     ("GET", "/runs/{run}/output/{journal}"): Rule(SEE),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from danlu import track
-from danlu.content.drafts import Link, add_line, parse, read_draft
+from danlu.content.drafts import Link, add_line, find_drafts, parse, read_draft
 from danlu.content.manifest import Reference
 from danlu.transfer.copying import copy
 
@@ -101,6 +103,66 @@ class TestAdding:
         assert "make another one, which is its next version" in caplog.text
 
 
+class TestIncomplete:
+    """A part of what was to be added is never sent as if it were all of it."""
+
+    def folder(self, tmp_path: Path) -> Path:
+        made = tmp_path / "made"
+        made.mkdir()
+        for number in range(5):
+            (made / f"{number}.pt").write_bytes(bytes([number]) * 1000)
+        return made
+
+    def test_a_disk_that_fills_up(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        folder = self.folder(tmp_path)
+        (folder / "3.pt").write_bytes(b"x" * 300_000)
+        made = track.artifact("model", dir=tmp_path / "runs")
+        before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+        try:
+            made.add_dir(folder)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, before)
+        assert not made.upload()
+        assert "is incomplete and is not sent" in caplog.text
+        draft = read_draft(made.path)
+        assert draft is not None
+        assert not draft.is_sealed
+        assert "File too large" in draft.why_unfinished
+
+    @pytest.mark.parametrize("name", ["a\\b", "line\nfeed"])
+    def test_a_name_that_cannot_be_kept(self, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+        folder = self.folder(tmp_path)
+        (folder / name).touch()
+        made = track.artifact("model", dir=tmp_path / "runs").add_dir(folder)
+        assert contents(made) == {}
+        assert not made.upload()
+        assert "nothing of it was added" in caplog.text
+
+    def test_what_works_the_second_time_is_complete(self, tmp_path: Path) -> None:
+        made = track.artifact("model", dir=tmp_path / "runs").add_file(tmp_path / "later").add_reference("s3://b/x")
+        made.finish()
+        found = track.load_artifact(made.path)
+        (tmp_path / "later").write_text("now")
+        found.add_file(tmp_path / "later").finish()
+        draft = read_draft(made.path)
+        assert draft is not None
+        assert (draft.is_sealed, list(draft.files), list(draft.references)) == (True, ["later"], ["x"])
+
+    def test_empty_folders_are_in_the_record(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path)
+        (folder / "logs").mkdir()
+        made = track.artifact("model", dir=tmp_path / "runs").add_dir(folder, "")
+        draft = read_draft(made.path)
+        assert draft is not None
+        assert (len(draft.files), draft.folders) == (5, ("logs",))
+
+    def test_one_that_could_not_be_begun_is_not_there(self, tmp_path: Path) -> None:
+        assert not track.artifact("no:colons", dir=tmp_path / "runs").upload()
+
+
 class TestEnds:
     def test_an_output_is_finished_with_its_run(self, tmp_path: Path) -> None:
         run = track.start("r", dir=tmp_path)
@@ -140,6 +202,11 @@ class TestEnds:
     def test_without_a_server_a_name_cannot_be_loaded(self, tmp_path: Path) -> None:
         with pytest.raises(ConnectionError, match="model:3"):
             track.load_artifact("model:3", dir=tmp_path)
+
+
+def test_they_are_found_in_the_order_in_which_they_were_begun(tmp_path: Path) -> None:
+    made = [track.artifact(name, dir=tmp_path) for name in ("z", "a", "m", "b", "y", "a")]
+    assert [Path(folder).name for folder in find_drafts(str(tmp_path))] == [Path(one.path).name for one in made]
 
 
 class TestRecord:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -249,6 +250,29 @@ class TestRanks:
         assert isinstance(track.start("mnist"), track.SilentRun)
 
 
+@dataclasses.dataclass
+class Net:
+    depth: int = 3
+
+
+@dataclasses.dataclass
+class Settings:
+    lr: float = 0.1
+    net: Net = dataclasses.field(default_factory=Net)
+
+
+class Pair(NamedTuple):
+    lr: float
+    net: Any
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.lr = 0.1
+        self.net = Net()
+        self._hidden = object()
+
+
 class TestMappings:
     def test_every_change_is_written(self) -> None:
         run = track.start("mnist", {"lr": 0.1, "old": 1})
@@ -267,9 +291,37 @@ class TestMappings:
         assert read_run(run.path).hparams == {"only": True}
         run.finish()
 
+    @pytest.mark.parametrize(
+        "kept", [argparse.Namespace(lr=0.1, net={"depth": 3}), Settings(), Pair(0.1, {"depth": 3}), Plain()]
+    )
+    def test_what_people_keep_hyperparameters_in_is_taken_by_start(
+        self, kept: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        run = track.start("mnist", kept)
+        run.log({"loss": 1.0})
+        run.finish()
+        assert read_run(run.path).hparams == {"lr": 0.1, "net": {"depth": 3}}
+        assert caplog.text == ""
+
+    def test_what_has_no_fields_is_one_warning_and_the_run_goes_on(self, caplog: pytest.LogCaptureFixture) -> None:
+        run = track.start("mnist", 7)
+        run.log({"loss": 1.0})
+        run.finish()
+        assert "hparams takes a mapping, a Namespace or a data class, not 7" in caplog.text
+        assert len(logged(run)) == 1
+
+    def test_many_and_large_values_are_kept_and_what_is_too_large_is_named(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        large = {f"key{number}": "x" * 100_000 for number in range(30)}
+        run = track.start("mnist", {**large, "prompt": "y" * (2 << 20), "long" * 100: 1})
+        run.finish()
+        assert read_run(run.path).hparams == {**large, "long" * 100: 1}
+        assert "hparams['prompt'] is left out" in caplog.text
+
     def test_a_namespace_is_taken(self) -> None:
         run = track.start("mnist")
-        run.hparams = argparse.Namespace(lr=0.1, device=object)  # type: ignore[assignment]
+        run.hparams = argparse.Namespace(lr=0.1, device=object)
         run.flush()
         assert read_run(run.path).hparams == {"lr": 0.1, "device": "<class 'object'>"}
         run.finish()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from danlu import track
-from danlu.track.reading import open_journals, points
+from danlu.track.reading import open_journals, points, read_run
 from danlu.track.tensorboard import import_tensorboard, read_events, split_tag
 
 
@@ -56,13 +56,45 @@ def test_scalars_of_both_kinds(tmp_path: Path) -> None:
     )
     with track.start("imported") as run:
         found = import_tensorboard(tmp_path, run)
-    assert found == (3, 0, 2)
+    assert found[:3] == (3, 0, 2)
     own = next(one for one in open_journals(run.path) if one.header["writer"] == "process")
     assert [(p.type, p.name, p.step, p.time, p.value) for p in points(own)] == [
         ("train", "loss", 1, 100.0, 0.5),
         ("val", "loss", 2, 101.0, 0.25),
         ("val", "epoch_loss", 3, 102.0, 0.125),
     ]
+
+
+def hparams_value(**values: float | str | bool) -> bytes:
+    """As SummaryWriter.add_hparams writes them."""
+    entries = b""
+    for name, value in values.items():
+        kind = (
+            field(4, int(value))
+            if isinstance(value, bool)
+            else field(3, value.encode())
+            if isinstance(value, str)
+            else field(2, float(value))
+        )
+        entries += field(1, field(1, name.encode()) + field(2, kind))
+    metadata = field(1, field(1, b"hparams") + field(2, field(3, entries)))
+    return field(1, field(1, b"_hparams_/session_start_info") + field(9, metadata))
+
+
+def test_sibling_folders_are_runs_with_their_hyperparameters(tmp_path: Path) -> None:
+    for number, name in enumerate(("lr0.1", "lr0.2", "deep/lr0.3")):
+        folder = tmp_path / "logs" / name
+        for inner in ("train", "validation", "1700000000.1234"):
+            (folder / inner).mkdir(parents=True)
+            tag = "hp/metric" if inner[0] == "1" else "loss"
+            (folder / inner / "events.out.tfevents.1").write_bytes(record(100.0, 1, simple_value(tag, number)))
+        start = hparams_value(lr=0.1 * (number + 1), layers=3, optimizer="adam", nesterov=True)
+        (folder / "1700000000.1234" / "events.out.tfevents.2").write_bytes(record(100.0, 1, start))
+    found = import_tensorboard(tmp_path / "logs")
+    assert [run.name for run in found.runs] == ["logs/deep/lr0.3", "logs/lr0.1", "logs/lr0.2"]
+    assert found[:3] == (9, 0, 12)
+    known = read_run(found.runs[1].path)
+    assert known.hparams == {"lr": 0.1, "layers": 3, "optimizer": "adam", "nesterov": True}
 
 
 def test_cut_at_any_byte_what_is_whole_comes_out(tmp_path: Path) -> None:

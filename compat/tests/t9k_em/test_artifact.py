@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from t9k import CONFIG, em
 from t9k.em import files, remote
+from t9k.em.artifact import empty_folders_in, incomplete_in
 from t9k.em.cli import main
 
 
@@ -94,6 +97,35 @@ class TestRules:
             made.add_file("nothing")
         with pytest.raises(RuntimeError, match="does not exist: nothing"):
             made.add_dir("nothing")
+
+    def test_a_part_of_a_folder_is_not_uploaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Path("tree").mkdir()
+        for number in range(3):
+            Path("tree", str(number)).write_bytes(b"x" * (number + 1) * 1000)
+        made = em.create_artifact(name="a")
+        before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2500, hard))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                made.add_dir("tree")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, before)
+        monkeypatch.setattr(remote, "_session", object())
+        with pytest.raises(RuntimeError, match="Artifact is incomplete"):
+            em.load_artifact(made.local).upload()
+        made.add_dir("tree")
+        assert incomplete_in(Path(made.local)) is None
+
+    def test_what_cannot_be_copied_is_named(self) -> None:
+        Path("tree/empty").mkdir(parents=True)
+        made = em.create_artifact(name="a")
+        made.add_dir("tree")
+        assert empty_folders_in(Path(made.local)) == ["tree/empty"]
+        os.mkfifo("tree/fifo")
+        with pytest.raises(ValueError, match="'fifo': not a regular file"):
+            made.add_dir("tree")
 
     @pytest.mark.parametrize("kind", [OSError, RuntimeError])
     def test_a_missing_artifact_is_both_errors(self, kind: type[Exception]) -> None:

@@ -63,13 +63,17 @@ def check(folder):
         assert answer["algorithms"] == ["2d", *["2d"] * 4, *["flat"] * 4, answer["decided"], answer["decided"]]
         assert f"algorithm: {answer['decided']}, decided by rank 0 after measuring" in answer["explain"]
         assert answer["streams"] == 3
+        assert answer["sums"] == [2 * 300_007 + 1.0, 7.0, 7.0, 4.0, 2**41 + 1, 1.0]
+        assert answer["sum_by"] == "danlu_accel.comm.all_reduce"
         assert answer["bucket_bytes"] == 25217728
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="OpenMPI is not installed")
 def test_seeds_mpirun_line_trains_like_plain_ddp(environment, tmp_path):
     words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "-H", "localhost:2", "-map-by", "slot"]
-    for name in (*SEED_VARIABLES, "PYTHONPATH", "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS"):
+    for name in ("MASTER_ADDR", "MASTER_PORT"):  # the old line does not give them
+        del environment[name]
+    for name in (*SEED_VARIABLES, "PYTHONPATH", "OMP_NUM_THREADS"):
         words += ["-x", name]
     words += [sys.executable, str(SCRIPT), str(tmp_path / "answer")]
     done = subprocess.run(words, env=environment, check=False, capture_output=True, text=True)
@@ -90,14 +94,23 @@ class TestInit:
         monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
         monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "1")
         monkeypatch.delenv("RANK", raising=False)
-        before = DistributedDataParallel.__init__, DistributedDataParallel.register_comm_hook
+        before = (
+            DistributedDataParallel.__init__,
+            DistributedDataParallel.register_comm_hook,
+            torch.distributed.all_reduce,
+        )
         tdist.init_tiacc_training()
         tdist.init_tiacc_training()
         assert os.environ["RANK"] == "0"
         assert DistributedDataParallel.__init__ is not before[0]
         tdist.shutdown_tiacc_training()
         tdist.shutdown_tiacc_training()
-        assert (DistributedDataParallel.__init__, DistributedDataParallel.register_comm_hook) == before
+        after = (
+            DistributedDataParallel.__init__,
+            DistributedDataParallel.register_comm_hook,
+            torch.distributed.all_reduce,
+        )
+        assert after == before
         assert "RANK" not in os.environ
 
 

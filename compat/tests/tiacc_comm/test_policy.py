@@ -45,17 +45,25 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("arguments", "meant"),
         [
-            ((1, 10, 1000, 20), "end_time=1000, hold_time=20"),
-            ((0, 10, 1000, 20), "end_time=1000, hold_time=20"),
-            ((1, None, 1000, 20), "end_time=1000, hold_time=20"),
-            ((1, 10, 1000, 20, 1000, 100), "end_time=1000, hold_time=20"),
-            (("TimeSchedulePolicy", 10, 1000), "end_time=1000"),
-            ((0, 10, 1000, None), "end_time=1000"),
+            ((1, 10, 1000, 20), {"start_time": 10, "end_time": 1000, "hold_time": 20}),
+            ((0, 10, 1000, 20), {"start_time": 10, "end_time": 1000}),
+            ((1, None, 1000, 20), {"end_time": 1000, "hold_time": 20}),
+            ((1, 10, 1000, 20, 1000, 100), {"start_time": 10, "end_time": 1000, "hold_time": 20}),
+            ((0, 10, 12), {"start_time": 10, "end_time": 12}),
+            ((0, 10, 12, None), {"start_time": 10, "end_time": 12}),
         ],
     )
-    def test_the_order_of_the_table_is_refused_and_not_mistaken(self, arguments, meant):
-        with pytest.raises(ValueError, match=f"as in the guide's sample.*write {meant}$"):
-            MixedPrecision_TrainingPolicy(*arguments)
+    def test_the_order_of_the_table_is_taken_where_that_of_the_sample_makes_no_sense(self, arguments, meant, scaler):
+        policies = MixedPrecision_TrainingPolicy(*arguments), MixedPrecision_TrainingPolicy(arguments[0], **meant)
+        found = [
+            [policy.enable_mixed_precision(epoch, 0.1, scaler=scaler) for epoch in (9, 10, 12, 13, 1000, 1001)]
+            for policy in policies
+        ]
+        assert found[0] == found[1]
+
+    def test_numbers_that_make_no_sense_in_either_order_are_refused(self):
+        with pytest.raises(ValueError, match="expected start, hold, end or start, end, hold"):
+            MixedPrecision_TrainingPolicy(1, 50, 20, 30)
 
     @pytest.mark.parametrize(
         "arguments", [(1, 10, 20, 1000), (0, 10, 20, 1000), (1, 0, 5, 5), (1, 10, 20), (2, 1, 9, 5)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -90,6 +91,37 @@ class TestTheGuide:
         ]
         run_tool(img2tfrecord, *arguments, "--dataset_type", "coco")
         assert (val_demo / "out" / "coco.index").is_file()
+
+    @pytest.mark.parametrize("where", ["beside", "given", "whole"])
+    def test_coco_takes_the_list_of_the_first_step_and_gives_boxes(self, val_demo: Path, where: str) -> None:
+        folder = val_demo / "coco" / "val2017"
+        folder.mkdir(parents=True)
+        for number in range(3):
+            Image.fromarray(np.full((40, 50, 3), 80 * number, np.uint8)).save(folder / f"{number}.jpg")
+        about = {
+            "images": [{"id": number, "file_name": f"{number}.jpg", "width": 50, "height": 40} for number in range(3)],
+            "categories": [{"id": 7, "name": "cat"}, {"id": 9, "name": "dog"}],
+            "annotations": [{"image_id": 2, "category_id": 9, "bbox": [1, 2, 3, 4]}],
+        }
+        place = val_demo / ("mine.json" if where == "given" else "coco/annotations/instances_val2017.json")
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(json.dumps(about))
+        img_dir = "coco" if where == "whole" else "coco/val2017"
+        run_tool(general_image_list, "--img_dir", img_dir, "--img_list", "list")
+        more = ["--annotations", "mine.json"] if where == "given" else []
+        coco = ["--img_dir", img_dir, "--img_list", "list", "--tfrecords_name", "c", "--dataset_type", "coco", *more]
+        run_tool(img2tfrecord, *coco)
+        picture, objects = tiacc_torch_warp.IndexTFRDataset(".", "c.index")[2]
+        assert (picture.size, objects.boxes.tolist(), objects.labels.tolist()) == ((50, 40), [[1, 2, 4, 6]], [1])
+        if where != "whole":
+            assert (val_demo / "list").read_text().splitlines()[0] == "0.jpg -1"
+            assert img2tfrecord.main([*coco[:6], "--dataset_type", "ImageFold"]) == 2
+
+    def test_tools_run_from_a_folder_that_holds_a_link(self, val_demo: Path) -> None:
+        (val_demo / "tiacc_training").symlink_to(Path(general_image_list.__file__).parents[1])
+        words = ["tiacc_training/tools/general_image_list.py", "--img_dir", "val_demo/", "--img_list", "val_list"]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "6 images of 2 classes listed in val_list\n"), done.stderr
 
     @pytest.mark.usefixtures("val_demo")
     def test_the_old_spelling_is_a_keyword(self) -> None:

@@ -12,6 +12,7 @@ from danlu.client.bodies import body
 from danlu.client.cluster.flavors import Flavors
 from danlu.client.cluster.frameworks import Frameworks
 from danlu.client.config import load_settings
+from danlu.client.files.shared import Shared
 from danlu.client.files.store import Store
 from danlu.client.http import Http
 from danlu.client.jobs.examples import Examples
@@ -57,6 +58,7 @@ class Client:
         self.jobs = Jobs(self._http)
         self.examples = Examples(self._http, self.jobs)
         self.store = Store(self._http)
+        self.shared = Shared(self._http, self.store, self.jobs)
         self.keys = Keys(self._http)
         self.ssh_keys = SshKeys(self._http)
         self.runs = Runs(self._http)

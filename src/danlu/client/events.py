@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Iterator
 from typing import Callable, Optional
@@ -10,6 +11,7 @@ import httpx
 
 from danlu.client.http import BROKEN, Http, Query
 from danlu.client.sse import SseEvent, SseParser
+from danlu.transfer.retrying import Backoff
 
 PATIENCE_SECONDS = 300.0
 """How long a stream that once worked is tried again."""
@@ -44,20 +46,27 @@ def events(
     `ends_with_connection`. Raises ServerUnreachable when nothing was heard for too long,
     TimeLimit at the deadline (of time.monotonic).
     """
-    heard_at, patience, pause = time.monotonic(), _FIRST_PATIENCE_SECONDS, 0.1
+    patience = _FIRST_PATIENCE_SECONDS if deadline is None else math.inf
+    backoff = Backoff(patience, longest_seconds=_LONGEST_PAUSE_SECONDS)
     while True:
+        problem: Optional[BaseException] = None
         try:
             for event in _one_connection(http, path, query=query(), deadline=deadline):
-                heard_at, patience, pause = time.monotonic(), PATIENCE_SECONDS, 0.1
+                if patience == _FIRST_PATIENCE_SECONDS:
+                    patience = PATIENCE_SECONDS
+                    backoff = Backoff(patience, longest_seconds=_LONGEST_PAUSE_SECONDS)
+                backoff.reset()
                 yield event
             if ends_with_connection:
                 return
         except BROKEN as error:
-            if deadline is None and time.monotonic() - heard_at > patience:
-                raise http.unreachable(error) from error
+            problem = error
+        pause = backoff.failed()
+        if pause is None and problem is not None:
+            raise http.unreachable(problem) from problem
         _check(deadline)
+        pause = _LONGEST_PAUSE_SECONDS if pause is None else pause
         time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
-        pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
 
 def _one_connection(http: Http, path: str, *, query: Query, deadline: Optional[float]) -> Iterator[Optional[SseEvent]]:

@@ -9,10 +9,10 @@ The lines are in `docs/formats/artifacts.md`.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
 from danlu.content.manifest import Reference, check_path
@@ -21,6 +21,7 @@ FORMAT = 1
 FOLDER = "artifacts"
 RECORD, FILES = "artifact.jsonl", "files"
 MAX_RECORD_BYTES = 256 << 20
+MAX_HEADER_BYTES = 1 << 20
 
 
 class Link(NamedTuple):
@@ -50,12 +51,24 @@ class Draft(NamedTuple):
     is_sealed: bool
     """Whether nothing will be added any more."""
 
+    folders: tuple[str, ...]
+    """Empty ones."""
+
+    incomplete: dict[str, str]
+    """Call that did not work -> why. Such an artifact is not sent."""
+
     uploaded: Optional[dict[str, Any]]
     """`version`, `name` and `at` (Unix seconds) once the server has it."""
 
     @property
     def id(self) -> str:
         return str(self.header["artifact"])
+
+    @property
+    def why_unfinished(self) -> str:
+        for call, why in self.incomplete.items():
+            return f"it is incomplete: {call}: {why}"
+        return "it was begun and not finished"
 
     @property
     def is_done(self) -> bool:
@@ -98,20 +111,29 @@ def read_draft(folder: str) -> Optional[Draft]:
 
 def parse(data: bytes) -> Optional[Draft]:
     """What the lines come to. Lines that make no sense are passed over."""
-    lines = [one for one in map(_line, data.split(b"\n")) if one is not None]
-    if not lines or not isinstance(lines[0].get("artifact"), str) or lines[0].get("format") != FORMAT:
+    # one at a time: whoever wrote the record decides how many there are
+    lines = (one for one in map(_line, io.BytesIO(data)) if one is not None)
+    header = next(lines, None)
+    if header is None or not isinstance(header.get("artifact"), str) or header.get("format") != FORMAT:
         return None
-    header = lines[0]
     about: dict[str, Any] = {name: header[name] for name in ("labels", "description", "aliases") if name in header}
     found = _Found(about)
-    for line in lines[1:]:
+    for line in lines:
         try:
             found.take(line)
         except (TypeError, ValueError):
             continue  # of a newer version, or damaged
-    known = tuple(link for link, is_known in found.links.items() if is_known)
     return Draft(
-        header, found.files, found.references, about, tuple(found.links), known, found.is_sealed, found.uploaded
+        header,
+        found.files,
+        found.references,
+        about,
+        links=tuple(found.links),
+        linked=tuple(link for link, is_known in found.links.items() if is_known),
+        is_sealed=found.is_sealed,
+        folders=tuple(found.folders),
+        incomplete=found.incomplete,
+        uploaded=found.uploaded,
     )
 
 
@@ -124,6 +146,8 @@ class _Found:
         self.references: dict[str, Reference] = {}
         self.links: dict[Link, bool] = {}
         self.is_sealed = False
+        self.folders: dict[str, None] = {}
+        self.incomplete: dict[str, str] = {}
         self.uploaded: Optional[dict[str, Any]] = None
 
     def take(self, line: dict[str, Any]) -> None:
@@ -135,6 +159,11 @@ class _Found:
             one = Reference(**line["reference"])
             check_path(one.path)
             self.references[one.path] = one
+        elif "folder" in line:
+            check_path(line["folder"])
+            self.folders[line["folder"]] = None
+        elif "incomplete" in line:
+            self.incomplete = {str(call): str(why) for call, why in dict(line["incomplete"]).items()}
         elif "set" in line:
             self.about.update(line["set"])
         elif "link" in line:
@@ -147,18 +176,36 @@ class _Found:
             self.is_sealed = True
 
 
-def find_drafts(folder: str) -> Iterator[str]:
-    """The folders of artifacts at or below a folder. Nothing inside of one is looked at."""
+def find_drafts(folder: str) -> list[str]:
+    """The folders of artifacts at or below a folder, in the order in which they were begun: versions are numbered so.
+
+    Nothing inside of one is looked at.
+    """
+    found = []
     for parent, inner, names in os.walk(folder):
-        inner.sort()
         if RECORD in names:
             inner.clear()
-            yield parent
+            found.append((_begun_at(parent), parent))
+    return [parent for _, parent in sorted(found)]
+
+
+def begun_at(header: dict[str, Any]) -> float:
+    """When an artifact was begun; one that does not say comes first."""
+    at = header.get("created_at")
+    return float(at) if isinstance(at, (int, float)) else 0.0
+
+
+def _begun_at(folder: str) -> float:
+    try:
+        with open(os.path.join(folder, RECORD), "rb") as file:
+            return begun_at(_line(file.readline(MAX_HEADER_BYTES)) or {})
+    except OSError:
+        return 0.0
 
 
 def _line(data: bytes) -> Optional[dict[str, Any]]:
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -2,7 +2,8 @@
 
 {"format":1,
  "files":[{"path":"model.pt","size":7,"sha256":"…","chunks":[["…",7]],"is_executable":true}],
- "references":[{"path":"data","uri":"s3://bucket/data/","size":12,"checksum":"md5:…"}]}
+ "references":[{"path":"data","uri":"s3://bucket/data/","size":12,"checksum":"md5:…"}],
+ "folders":["logs/empty"]}
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -47,6 +49,8 @@ class Reference(NamedTuple):
 class Manifest(NamedTuple):
     files: tuple[File, ...] = ()
     references: tuple[Reference, ...] = ()
+    folders: tuple[str, ...] = ()
+    """Empty ones: the others follow from the files."""
 
     @property
     def size(self) -> int:
@@ -58,11 +62,13 @@ class Manifest(NamedTuple):
 
     def to_json(self) -> bytes:
         """The canonical form: what is stored, and what the digest is of."""
-        values = {
+        values: dict[str, Any] = {
             "format": FORMAT,
             "files": [_file_out(file) for file in sorted(self.files)],
             "references": [_reference_out(one) for one in sorted(self.references, key=lambda one: one.path)],
         }
+        if self.folders:  # left out when there are none: digests of older manifests stay as they were
+            values["folders"] = sorted(self.folders)
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -88,8 +94,9 @@ def manifest_of(values: Any) -> Manifest:
     found = Manifest(
         tuple(_file_in(one, number) for number, one in enumerate(_list(values, "files"))),
         tuple(_reference_in(one, number) for number, one in enumerate(_list(values, "references"))),
+        tuple(_folder_in(one, number) for number, one in enumerate(_list(values, "folders"))),
     )
-    check_paths([*(file.path for file in found.files), *(one.path for one in found.references)])
+    check_paths([*(file.path for file in found.files), *(one.path for one in found.references)], found.folders)
     sizes: dict[str, int] = {}
     for file in found.files:
         for chunk in file.chunks:
@@ -105,13 +112,13 @@ def check_path(path: str) -> None:
         raise ValueError(f"{path!r:.200} cannot be a path in an artifact: {wrong}")
 
 
-def check_paths(paths: Sequence[str]) -> None:
+def check_paths(paths: Sequence[str], folders: Sequence[str] = ()) -> None:
     """Raise ValueError when one is there twice, or is a folder of another."""
-    seen = set(paths)
-    if len(seen) != len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
+    seen, every = set(paths), [*paths, *folders]
+    if len(set(every)) != len(every):
+        twice = next(path for path, count in Counter(every).items() if count > 1)
         raise ValueError(f"{twice!r} is in the artifact twice")
-    for path in paths:
+    for path in every:
         for folder in _folders(path):
             if folder in seen:
                 raise ValueError(f"{folder!r} is a file and, for {path!r}, a folder; one of them needs another path")
@@ -164,6 +171,11 @@ def _file_in(values: Any, number: int) -> File:
     if not _is_digest(sha256):
         raise ValueError(f"{where}, {path!r}: sha256 is {sha256!r:.80}; expected 64 hexadecimal digits")
     return File(path, size, sha256, chunks, values.get("is_executable") is True)
+
+
+def _folder_in(path: Any, number: int) -> str:
+    _check_entry(path, f"folders[{number}]")
+    return str(path)
 
 
 def _chunk_in(values: Any, where: str) -> Chunk:

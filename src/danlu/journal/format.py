@@ -28,6 +28,10 @@ LENGTH_AND_KIND = struct.Struct("<IB")
 FRAME_HEADER = struct.Struct("<IIB")  # crc, length, kind
 FRAME_HEADER_BYTES = FRAME_HEADER.size
 MAX_PAYLOAD_BYTES = 1 << 20
+SET_HEAD_BYTES = 1000
+"""Room for what a frame that sets values says beside them."""
+
+KEYS_AT_ONCE = 100
 POINTS_HEADER = struct.Struct("<II")  # layout, number of rows
 OUTPUT_HEADER = struct.Struct("<B7xd")  # stream, time
 MEDIA_HEADER = struct.Struct("<I")  # length of the JSON; the bytes follow it
@@ -125,6 +129,31 @@ def encode_run(values: Mapping[str, Any]) -> bytes:
 def encode_set(field: str, values: Mapping[str, Any], *, remove: Sequence[str] = (), time: float) -> bytes:
     """Set and remove keys of a mapping of the run: `hparams` or `summary`."""
     return _json_frame(Kind.SET, {"field": field, "set": values, "remove": list(remove), "time": time})
+
+
+def encode_sets(
+    field: str, values: Mapping[str, Any], *, remove: Sequence[str] = (), time: float
+) -> tuple[list[bytes], list[str]]:
+    """As `encode_set`, in as many frames as are needed; and the keys whose values are too large for any."""
+    frames: list[bytes] = []
+    lost: list[str] = []
+    part: dict[str, Any] = {}
+    num_bytes = 0
+    for key, value in values.items():
+        length = len(_json({key: value}))
+        if length > MAX_PAYLOAD_BYTES - SET_HEAD_BYTES:
+            lost.append(key)
+            continue
+        if part and num_bytes + length > MAX_PAYLOAD_BYTES - SET_HEAD_BYTES:
+            frames.append(encode_set(field, part, time=time))
+            part, num_bytes = {}, 0
+        part[key] = value
+        num_bytes += length
+    if part:
+        frames.append(encode_set(field, part, time=time))
+    for first in range(0, len(remove), KEYS_AT_ONCE):
+        frames.append(encode_set(field, {}, remove=remove[first : first + KEYS_AT_ONCE], time=time))
+    return frames, lost
 
 
 def encode_value(field: str, value: Any, *, time: float) -> bytes:

@@ -24,7 +24,9 @@ from danlu.spec.job import JobSpec, LaunchMode, Processes
 from danlu.spec.roles import PS, WORKER, Member, members
 
 POD_ENV = "/pod.env"
-SHARED = "/data"
+SHARED = ("/data", "/dlwsdata/storage")
+"""The same folder by both names: that of jobs, and that of the machines, which the FAQ of the guide has."""
+
 MASTER = "master"
 NOT_IN_POD_ENV = ("HOME", "INTERACTIVE", "LS_COLORS", "PATH", "PWD")
 """Apulis leaves these out as well: they belong to the shell that reads the file."""
@@ -102,7 +104,7 @@ def add(
                 prologue="\n".join(_prologue(layout, job_id=job_id, tables=list(own))),
                 mounts=(
                     Mount(kind="home", name=user, to=home),
-                    Mount(kind="shared", name=str(owner.project_id), to=SHARED),
+                    *(Mount(kind="shared", name=str(owner.project_id), to=place) for place in SHARED),
                 ),
                 user=user,
                 log_copy=f"{home}/jobs/{job_id}/logs/joblog-{attempt}-{place.rank}.txt",

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from danlu.launch import apulis, modelarts
+from danlu.launch import apulis, modelarts, tione
 from danlu.launch.additions import Additions
 from danlu.launch.owner import Owner
 from danlu.launch.placement import Placement
 from danlu.spec.job import Contract, JobSpec
 
-MODULES: dict[Contract, ModuleType] = {Contract.APULIS: apulis, Contract.MODELARTS: modelarts}
+MODULES: dict[Contract, ModuleType] = {
+    Contract.TIONE: tione,
+    Contract.APULIS: apulis,
+    Contract.MODELARTS: modelarts,
+}
 """Each has `add` (below), the tables `TOLD` and `FILES`, and the sentence `STARTS`."""
 
 Add = Callable[..., list[Additions]]

@@ -26,6 +26,7 @@ MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.PS_WORKER: ps_worker,
     LaunchMode.MPI: mpi,
     LaunchMode.HOROVOD: mpi,
+    LaunchMode.DEEPSPEED: mpi,
 }
 OWN = "env of the job file"
 ENGINE_ADDS = (

@@ -9,6 +9,10 @@ CHECKPOINTS = "checkpoints"
 """The folder of the output that one attempt leaves to the next."""
 
 
+EM = ".em"
+"""Where scripts for t9k.em keep runs and artifacts, in the folder that they are started in."""
+
+
 class Layout(NamedTuple):
     root: str
 

@@ -89,7 +89,7 @@ def _check(job: JobSpec) -> str:
         _refuse("roles", "ModelArts starts one boot file everywhere; leave roles out")
     if not isinstance(job.command, tuple):
         _refuse(
-            "command", "with contract: modelarts it is a list of words with the boot file, such as [python3, train.py]"
+            "command", "with contract: modelarts expected the words that start the boot file, such as python3 train.py"
         )
     boot_file = next((word for word in job.command if word.endswith(".py")), None)
     if boot_file is None:

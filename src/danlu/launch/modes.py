@@ -25,6 +25,7 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.PS_WORKER: ps_worker.add,
     LaunchMode.MPI: mpi.add,
     LaunchMode.HOROVOD: mpi.add,
+    LaunchMode.DEEPSPEED: mpi.add,
 }
 
 

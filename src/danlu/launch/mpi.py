@@ -1,4 +1,4 @@
-"""`mpi` and `horovod`: the command runs once, on the launcher, and its mpirun reaches the other tasks.
+"""`mpi`, `horovod` and `deepspeed`: the command runs once, on the launcher, and its mpirun reaches the other tasks.
 
 Without roles the launcher is the first node and has slots like every other; with the roles `launcher` and `worker` only
 workers have slots. In every task an agent of Danlu's own (`node/mpi/rsh.py`) takes commands from the others, instead of
@@ -22,6 +22,13 @@ from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.roles import LAUNCHER, Member, members
 
 PROGRAMS = ("rsh.py", "rsh_agent.py", "rsh_wire.py")
+PDSH = "pdsh.py"
+NAMES = {LaunchMode.MPI: (), LaunchMode.HOROVOD: ("ssh",), LaunchMode.DEEPSPEED: ("ssh", "pdsh")}
+"""What launchers call to reach other tasks, beside mpirun, which is told."""
+
+HOSTFILES = ("/job/hostfile", "/t9k/hostfile")
+"""Where DeepSpeed looks by itself, and where TensorStack puts it."""
+
 CLIENT = "danlu-rsh"
 DAEMONS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", CLIENT)
 """Told to end, each of them kills its ranks a second later. Ranks are told themselves, and have the job's grace."""
@@ -55,6 +62,7 @@ FILES = {
     "hostfile": "every task with its slots, as mpirun reads it",
     "rsh.json": "where the agents of the tasks listen; who may call them is decided by the attempt's token",
     "rsh.py": "Danlu's agent and its client, which mpirun calls in place of ssh",
+    PDSH: "runs a command in several tasks at once through that agent, for launchers that call pdsh",
     "rsh_agent.py": "the part of it that takes commands",
     "rsh_wire.py": "the part of it that carries input, output and signals",
 }
@@ -156,16 +164,19 @@ def _files(job: JobSpec, node: Node, nodes: list[Node], hosts: dict[str, list[ob
     config = {
         "token": layout.token,
         "listen": [node.place.address, node.place.port],
-        "names": [CLIENT, "ssh"] if job.launch is LaunchMode.HOROVOD else [CLIENT],
+        "names": [CLIENT, *NAMES[job.launch]],
     }
     lines = ",\n".join(f"  {json.dumps(host)}: {json.dumps(where)}" for host, where in hosts.items())
     text = (
         f'{json.dumps(config)[:-1]}, "hosts": {{\n{lines}\n}}}}\n'  # one host per line, so that a plan shows them well
     )
+    hostfile = "".join(f"{one.address} slots={one.slots}\n" for one in nodes if one.slots)
+    is_deepspeed = job.launch is LaunchMode.DEEPSPEED
+    more = HOSTFILES if is_deepspeed and layout.root == SANDBOX_ROOT else ()
     return {
-        _hostfile(layout): "".join(f"{one.address} slots={one.slots}\n" for one in nodes if one.slots),
+        **dict.fromkeys((_hostfile(layout), *more), hostfile),
         f"{_folder(layout)}/rsh.json": text,
-        **{_program(layout, name): _text(name) for name in PROGRAMS},
+        **{_program(layout, name): _text(name) for name in (*PROGRAMS, *((PDSH,) if is_deepspeed else ()))},
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from danlu.launch.additions import Additions
 from danlu.launch.documented import DANLU, TIONE, Told
-from danlu.launch.layout import CHECKPOINTS, Layout
+from danlu.launch.layout import CHECKPOINTS, EM, Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
 from danlu.spec.devices import DeviceRequest
@@ -144,6 +144,8 @@ def task_plan(
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
+            # what scripts for t9k.em leave, whether they upload it or not
+            Send(path=f"{layout.code}/{EM}", to=f"{output.rstrip('/')}/{EM}/", while_running=False),
         ),
         cpus=asked.cpus,
         memory_bytes=asked.memory,

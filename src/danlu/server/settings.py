@@ -48,7 +48,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Addresses of proxies, separated by commas, whose X-Forwarded-For is believed; nobody's when left out."""
 
     registration: Literal["open", "approval", "closed"] = "approval"
-    """Whether those who register are let in at once, wait for an admin, or are refused."""
+    """Whether registered users are active at once, wait for approval by an admin, or are rejected."""
 
     join_project: str = ""
     """Project that users join when no admin approves them (open registration, OIDC)."""
@@ -66,7 +66,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """What the button on the sign-in page says."""
 
     oidc_people: Literal["active", "approval"] = "approval"
-    """Whether those who come from the provider for the first time are let in at once or wait for an admin."""
+    """Whether users who come from the provider for the first time are active at once or wait for an admin."""
 
     database_url: str = ""
     """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
@@ -47,6 +48,9 @@ from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
 
 MAX_NODES = 4096
+_SHELL = re.compile(r"[][|&;<>()$`\\*?~#!{}\n'\"]")
+"""What makes a line more than words."""
+
 _TREE = re.compile(r"[0-9a-f]{64}")
 
 
@@ -59,6 +63,7 @@ class LaunchMode(Word):
     PS_WORKER = "ps_worker"
     MPI = "mpi"
     HOROVOD = "horovod"
+    DEEPSPEED = "deepspeed"
 
 
 class Processes(Word):
@@ -71,6 +76,7 @@ class Processes(Word):
 class Contract(Word):
     """Another platform whose scripts run unchanged."""
 
+    TIONE = "tione"
     APULIS = "apulis"
     MODELARTS = "modelarts"
 
@@ -175,8 +181,8 @@ class JobSpec(_Frozen):
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
-    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi` and `horovod` the command runs
-    once, and mpirun reaches the other nodes."""
+    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod` and `deepspeed`
+    the command runs once, and reaches the other nodes itself."""
 
     success: Optional[SuccessRule] = None
     """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task
@@ -296,6 +302,13 @@ class JobSpec(_Frozen):
                 raise ValueError(f"expected at most {MAX_NODES} nodes in all roles together, got {total}")
             # derived, so that code that counts nodes need not know about roles
             object.__setattr__(self, "nodes", total)
+        return self
+
+    @model_validator(mode="after")
+    def _words_of_boot_file(self) -> JobSpec:
+        if self.contract is Contract.MODELARTS and isinstance(self.command, str) and not _SHELL.search(self.command):
+            # the arguments of ModelArts come after these words
+            object.__setattr__(self, "command", tuple(shlex.split(self.command)))
         return self
 
     @field_validator("data")

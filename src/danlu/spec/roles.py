@@ -14,11 +14,10 @@ LAUNCHER, CHIEF, WORKER, PS, EVALUATOR = "launcher", "chief", "worker", "ps", "e
 ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)
 """Order of ranks by role, whatever the order in the job file; other roles follow."""
 
-MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD)
+MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD, LaunchMode.DEEPSPEED)
 _ROLES_OF = {
     LaunchMode.PS_WORKER: (CHIEF, WORKER, PS, EVALUATOR),
-    LaunchMode.MPI: (LAUNCHER, WORKER),
-    LaunchMode.HOROVOD: (LAUNCHER, WORKER),
+    **dict.fromkeys(MPI_MODES, (LAUNCHER, WORKER)),
 }
 _WITHOUT_ROLES = (LaunchMode.DDP, LaunchMode.ASCEND)
 

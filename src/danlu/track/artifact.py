@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from danlu.content import drafts
+from danlu.content.listing import list_folder
 from danlu.content.manifest import Reference, check_path, check_uri
 from danlu.track import ending
 from danlu.track.warn import warn_once
@@ -24,8 +25,8 @@ UPLOAD_SECONDS = 3600.0
 class Artifact:
     """What `track.artifact` and `track.load_artifact` return."""
 
-    def __init__(self, header: Mapping[str, Any], folder: Optional[str]) -> None:
-        """Without a folder it is silent: nothing is written."""
+    def __init__(self, header: Mapping[str, Any], folder: Optional[str], *, lost: str = "") -> None:
+        """Without a folder it is silent: nothing is written. `lost` says why, if it should not be."""
         self.id = str(header["artifact"])
         self.name = str(header["name"])
         self.path = folder or os.devnull
@@ -39,6 +40,10 @@ class Artifact:
         self._is_sealed = False
         self._files: set[str] = set()
         self._references: set[str] = set()
+        self._failed: dict[str, str] = {}
+        """Call -> why it did not work. While there is one, the artifact is incomplete and is not sent."""
+
+        self._lost = lost
         self._lock = threading.Lock()
         self._links_folder: Optional[str] = None
 
@@ -47,23 +52,33 @@ class Artifact:
     def add_file(self, file: PathText, path: Optional[str] = None) -> Artifact:
         """Add a file as it is now: what is written to it later does not change the artifact.
 
-        `path` is what it is called in the artifact; one that ends in `/` is a folder. A problem is one warning.
+        `path` is what it is called in the artifact; one that ends in `/` is a folder. A problem is one warning, and
+        the artifact is not sent until the same call has worked.
         """
         local = os.fspath(file)
-        self._quietly(f"add_file({local!r})", lambda: self._add(local, place(local, path)))
+        self._quietly(_call("add_file", local, path), lambda: self._add(local, place(local, path)))
         return self
 
-    def add_dir(self, folder: PathText, path: Optional[str] = None) -> Artifact:
-        """Add all files below a folder, under its own name or `path`. Links to folders are not followed."""
+    def add_dir(self, folder: PathText, path: Optional[str] = None, *, ignore: Sequence[str] = ()) -> Artifact:
+        """Add all that is below a folder, under its own name or `path`. Links are followed, empty folders are kept.
+
+        `ignore` has patterns such as `*.tmp`. What cannot be kept (a broken link, a fifo) is one warning, and the
+        artifact is not sent: it would be a part of the folder.
+        """
         top = os.path.abspath(os.fspath(folder))
 
         def add() -> None:
+            if self._folder is None:
+                return
             if not os.path.isdir(top):
                 raise FileNotFoundError(2, "no such folder", top)
-            for local in files_below(top):
-                self._add(local, f"{place(top, path)}/{os.path.relpath(local, top).replace(os.sep, '/')}".lstrip("/"))
+            found = list_folder(top, place(top, path), ignore=[ignore] if isinstance(ignore, str) else ignore)
+            for one in found.files:
+                self._add(one.local, one.path)
+            for empty in found.folders:
+                self._write({"folder": empty})
 
-        self._quietly(f"add_dir({os.fspath(folder)!r})", add)
+        self._quietly(_call("add_dir", os.fspath(folder), path), add)
         return self
 
     def add_reference(
@@ -85,7 +100,7 @@ class Artifact:
             self._write({"reference": Reference(where, uri, size, checksum)._asdict()})
             self._references.add(where)
 
-        self._quietly(f"add_reference({uri!r})", add)
+        self._quietly(_call("add_reference", uri, path), add)
         return self
 
     # what is said of it
@@ -118,12 +133,21 @@ class Artifact:
     # its way
 
     def finish(self) -> None:
-        """Say that nothing will be added: from now on it is uploaded by whoever syncs. A second call does nothing."""
+        """Say that nothing will be added: from now on it is uploaded by whoever syncs. A second call does nothing.
+
+        An artifact of which something could not be added stays unfinished: it is kept here, and never sent as if it
+        were whole. One warning tells that.
+        """
         if self._is_sealed:
+            return
+        ending.forget_artifact(self)
+        if self._failed:
+            self._quietly("finish()", lambda: self._write({"incomplete": self._failed}))
+            told = f"artifact {self.name!r} is incomplete and is not sent; what there is of it is in {self.path}"
+            warn_once(f"artifact {self.id} incomplete", told)
             return
         self._quietly("finish()", lambda: self._write({"sealed": time.time()}))
         self._is_sealed = True
-        ending.forget_artifact(self)
 
     def upload(self, timeout_seconds: float = UPLOAD_SECONDS) -> bool:
         """Finish it, bring it to the server now, and wait. Say whether it is there; if not, one warning tells why."""
@@ -131,7 +155,9 @@ class Artifact:
 
         self.finish()
         if self._folder is None:
-            return True
+            return not self._lost
+        if self._failed:
+            return False
         done = order({"do": "send", "artifact": self._folder}, timeout_seconds)
         if done.get("is_there"):
             self.version = done.get("version")
@@ -165,6 +191,7 @@ class Artifact:
     def go_on(self, draft: drafts.Draft) -> None:
         """Take over what an earlier process has written; nothing is written."""
         self._files, self._references = set(draft.files), set(draft.references)
+        self._failed = dict(draft.incomplete)
         self._is_sealed = draft.is_sealed
 
     def loaded(self, folder: str) -> None:
@@ -219,7 +246,11 @@ class Artifact:
         try:
             do()
         except Exception as error:
+            if not self._is_sealed:
+                self._failed[what] = _brief(error)
             warn_once(f"artifact {self.id} {what}", f"artifact {self.name!r}: {what} did not work: {_brief(error)}")
+        else:
+            self._failed.pop(what, None)
 
 
 def place(local: str, path: Optional[str]) -> str:
@@ -230,13 +261,8 @@ def place(local: str, path: Optional[str]) -> str:
     return (f"{path}{own}" if path.endswith("/") else path).strip("/")
 
 
-def files_below(folder: str) -> Iterator[str]:
-    for parent, inner, names in os.walk(folder):
-        inner.sort()
-        for name in sorted(names):
-            local = os.path.join(parent, name)
-            if os.path.isfile(local):
-                yield local
+def _call(method: str, what: str, path: Optional[str]) -> str:
+    return f"{method}({what!r})" if path is None else f"{method}({what!r}, {path!r})"
 
 
 def _brief(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from danlu.track.address import Address, connected
 from danlu.transfer.api import Api
-from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.artifact_folders import send_folder
 from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
 
@@ -49,4 +49,5 @@ def _find(api: Api, order: dict[str, Any]) -> dict[str, Any]:
 def _fetch(api: Api, order: dict[str, Any]) -> dict[str, Any]:
     version = api.get(f"/artifacts/versions/{order['artifact']}")
     manifest = fetch_manifest(api, version["id"], version["manifest"])
+    make_folders(manifest, order["to"])
     return {"paths": fetch_files(api, version["id"], manifest.files, order["to"])}

@@ -30,7 +30,7 @@ _counts: dict[str, int] = {}
 
 def start(
     name: str,
-    hparams: Optional[Mapping[str, Any]] = None,
+    hparams: Any = None,
     *,
     folder: Optional[str] = None,
     labels: Sequence[str] = (),
@@ -41,6 +41,7 @@ def start(
 ) -> Run:
     """Begin a run and return it. Never raises: what does not work is one warning, and the run is silent.
 
+    `hparams` is a mapping, an `argparse.Namespace`, a data class, or any other object with attributes.
     `folder` and `project` are where the server puts it, `dir` where its files lie here (`.danlu/runs`). Ranks other
     than 0 get a silent run; with `all_ranks` each has a run of its own, called `NAME-rank3`. Inside a job, an attempt
     that follows another goes on with the same run, as a newer branch.

@@ -52,7 +52,7 @@ def artifact(
         return made
     except Exception as error:
         warn_once("artifact", f"artifact {name!r} could not be begun, nothing is kept of it: {error!s:.300}")
-        return Artifact(header, None)
+        return Artifact(header, None, lost=str(error))
 
 
 def load_artifact(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -13,6 +14,9 @@ from typing import Any
 from danlu.track.processes import this_process
 
 MAX_DIFF_BYTES = 256 << 10
+MAX_RECORD_BYTES = 512 << 10
+"""Of the diff as JSON; a frame of the journal has 1 MiB, and packages are in it too."""
+
 MAX_PACKAGES = 1000
 GIT_SECONDS = 20.0
 
@@ -57,15 +61,24 @@ def git(folder: str) -> dict[str, Any]:
     if not commit:
         return {}
     diff = _git(folder, "diff", "HEAD", "--no-color", "--no-ext-diff")
+    shown = _fitting(diff)
     return {
         "commit": commit,
         "branch": _git(folder, "rev-parse", "--abbrev-ref", "HEAD").strip(),
         "remote": without_password(_git(folder, "config", "--get", "remote.origin.url").strip()),
         "root": _git(folder, "rev-parse", "--show-toplevel").strip(),
         "is_dirty": bool(_git(folder, "status", "--porcelain", "--untracked-files=no").strip()),
-        "diff": diff[:MAX_DIFF_BYTES],
-        "is_diff_cut": len(diff) > MAX_DIFF_BYTES,
+        "diff": shown,
+        "is_diff_cut": len(shown) < len(diff),
     }
+
+
+def _fitting(text: str) -> str:
+    """As much of it as fits into a record: there, a letter beyond ASCII has six bytes."""
+    shown = text[:MAX_DIFF_BYTES]
+    while len(json.dumps(shown)) > MAX_RECORD_BYTES:
+        shown = shown[: len(shown) // 2]
+    return shown
 
 
 def without_password(url: str) -> str:

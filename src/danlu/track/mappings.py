@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, Callable, Optional
 
+from danlu.track.values import as_mapping
+from danlu.track.warn import warn_once
+
 Note = Callable[[dict[str, Any], list[str]], None]
 """Called with what was set and what was removed."""
 
@@ -49,3 +52,11 @@ class Noted(MutableMapping[str, Any]):
         gone = [name for name in self._values if name not in new]
         self._values = new
         self._note(new, gone)
+
+
+def taken(field: str, values: Any) -> dict[str, Any]:
+    """The values of whatever a user keeps them in; what has none is one warning."""
+    found = as_mapping(values)
+    if found is None:
+        warn_once(field, f"{field} takes a mapping, a Namespace or a data class, not {values!r:.80}")
+    return found or {}

@@ -15,7 +15,7 @@ from danlu import journal
 from danlu.journal import Layout
 from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
-from danlu.track.mappings import Noted
+from danlu.track.mappings import Noted, taken
 from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
@@ -139,8 +139,8 @@ class Run:
         return self._hparams
 
     @hparams.setter
-    def hparams(self, values: Mapping[str, Any]) -> None:
-        self._hparams.replace(_mapping("hparams", values))
+    def hparams(self, values: Any) -> None:
+        self._hparams.replace(taken("hparams", values))
 
     @property
     def summary(self) -> Noted:
@@ -148,7 +148,7 @@ class Run:
 
     @summary.setter
     def summary(self, values: Mapping[str, Any]) -> None:
-        self._summary.replace(_mapping("summary", values))
+        self._summary.replace(taken("summary", values))
 
     @property
     def labels(self) -> list[str]:
@@ -250,10 +250,10 @@ class Run:
 
     # below: for this package
 
-    def begin(self, hparams: Optional[Mapping[str, Any]], *, has_output: bool = True) -> None:
+    def begin(self, hparams: Any, *, has_output: bool = True) -> None:
         """Write down the first values, and begin to look after the end. Called once."""
-        if hparams:
-            self._hparams.update(hparams)
+        if hparams is not None:
+            self._hparams.update(taken("hparams", hparams))
         if has_output:
             output.listen(self._output)
         ending.remember(self)
@@ -364,7 +364,11 @@ class Run:
 
     def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None:
         try:
-            self._add(journal.encode_set(field, to_plain(new), remove=gone, time=_now()))
+            frames, lost = journal.encode_sets(field, to_plain(new), remove=gone, time=_now())
+            for frame in frames:
+                self._add(frame)
+            for key in lost:
+                warn_once(f"{field} {key}", f"{field}[{key!r:.80}] is left out: a value has at most 1 MiB")
         except Exception as error:
             warn_once(field, f"{field} could not be kept: {error!r:.300}")
 
@@ -401,13 +405,3 @@ def _without_type(first: Any, second: Any, step: Any) -> tuple[str, Any, Any]:
     if not isinstance(first, Mapping):
         return str(first), second, step
     return "train", first, second if step is None else step
-
-
-def _mapping(field: str, values: Any) -> Mapping[str, Any]:
-    if isinstance(values, Mapping):
-        return values
-    try:
-        return dict(vars(values))  # an argparse.Namespace, a data class
-    except TypeError:
-        warn_once(field, f"{field} takes a mapping, not {values!r:.80}")
-        return {}

@@ -1,4 +1,4 @@
-"""Reads TensorBoard event files into a run: scalars, texts, images and histograms, with their own times and steps.
+"""Reads TensorBoard event files into runs: scalars, texts, images, histograms and hyperparameters.
 
 An event file is a sequence of TFRecords (length u64, its checksum u32, data, checksum u32), each a protobuf message
 `Event`. The few fields that matter are read here, so that neither TensorFlow nor protobuf is needed.
@@ -7,6 +7,7 @@ An event file is a sequence of TFRecords (length u64, its checksum u32, data, ch
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from danlu.track.run import Run
 
 MAX_EVENT_BYTES = 64 << 20
+_OF_HPARAMS = re.compile(r"\d{9,11}\.\d+")
+"""Folders that SummaryWriter.add_hparams makes beside the run's own file: the time."""
+
 _DT_FLOAT, _DT_DOUBLE, _DT_STRING = 1, 2, 7
 
 
 class Value(NamedTuple):
-    """One value of one tag. `what` is a float, or ("text" | "image" | "histogram", data)."""
+    """One value of one tag. `what` is a float, or ("text" | "image" | "histogram" | "hparams", data)."""
 
     tag: str
     step: int
@@ -35,20 +39,53 @@ class Imported(NamedTuple):
     num_points: int
     num_media: int
     num_files: int
+    runs: tuple[Run, ...] = ()
 
 
 def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, name: Optional[str] = None) -> Imported:
-    """Read an event file, or all below a folder, into a run; without one, into a new run that is then finished.
+    """Read an event file, or all below a folder, into a run; without one, into new runs that are then finished.
 
-    The type is the first part of a tag (`val/loss`) or the folder (`validation/events...`) when it is one of ours, else
-    `train`. Raises FileNotFoundError when there is no event file. A file that is cut off gives what is whole.
+    Every folder with event files is a run of its own, but for folders that are called like a type (`validation`) and
+    those that `add_hparams` makes: these belong to the folder around them. The type is the first part of a tag
+    (`val/loss`) or that folder when it is one of ours, else `train`. Raises FileNotFoundError when there is no event
+    file. A file that is cut off gives what is whole.
     """
-    files = find_event_files(os.fspath(path))
+    top = os.path.abspath(os.fspath(path))
+    files = find_event_files(top)
     if not files:
         raise FileNotFoundError(2, "no TensorBoard event file (events.out.tfevents...)", os.fspath(path))
+    if run is not None:
+        return _import(files, run)
     from danlu.track.begin import start
 
-    into = run or start(name or os.path.basename(os.path.abspath(path)))
+    called, parts = name or os.path.basename(top), []
+    for folder, inside in group_by_run(top, files).items():
+        into = start(f"{called}/{folder}" if folder else called, {})
+        parts.append(_import(inside, into))
+        into.finish()
+    return Imported(
+        sum(one.num_points for one in parts),
+        sum(one.num_media for one in parts),
+        len(files),
+        tuple(run for one in parts for run in one.runs),
+    )
+
+
+def group_by_run(top: str, files: list[str]) -> dict[str, list[str]]:
+    """Folder below the top (empty for the top itself) -> its event files."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        folder = os.path.dirname(file)
+        while folder != top and (
+            os.path.basename(folder).lower() in TYPES or _OF_HPARAMS.fullmatch(os.path.basename(folder))
+        ):
+            folder = os.path.dirname(folder)
+        inner = os.path.relpath(folder, top) if len(folder) > len(top) else "."
+        found.setdefault("" if inner == "." else inner.replace(os.sep, "/"), []).append(file)
+    return found
+
+
+def _import(files: list[str], into: Run) -> Imported:
     num_points = num_media = 0
     for file in files:
         folder_type = TYPES.get(os.path.basename(os.path.dirname(os.path.abspath(file))).lower(), "train")
@@ -57,12 +94,12 @@ def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, nam
             if isinstance(value.what, float):
                 into.log_past(kind, {metric: value.what}, step=value.step, time=value.time)
                 num_points += 1
+            elif value.what[0] == "hparams":
+                into.hparams.update(value.what[1])
             else:
                 _log_media(into, kind, metric, value)
                 num_media += 1
-    if run is None:
-        into.finish()
-    return Imported(num_points, num_media, len(files))
+    return Imported(num_points, num_media, len(files), (into,))
 
 
 def find_event_files(path: str) -> list[str]:
@@ -115,7 +152,7 @@ def _event(data: bytes) -> Iterator[Value]:
 
 
 def _value(data: bytes, step: int, time: float) -> Iterator[Value]:
-    tag, plugin = "", ""
+    tag, plugin, content = "", "", b""
     found: Union[float, tuple[str, Any], None] = None
     for field, value in _fields(data):
         if field == 1:
@@ -130,10 +167,33 @@ def _value(data: bytes, step: int, time: float) -> Iterator[Value]:
             found = ("tensor", value)
         elif field == 9:
             plugin = (_sub(_sub(value, 1), 1) or b"").decode()
+            content = _sub(_sub(value, 1), 2) or b""
+    if plugin == "hparams":
+        hparams = _hparams(content)
+        if hparams:
+            yield Value(tag, step, time, ("hparams", hparams))
+        return
     if isinstance(found, tuple) and found[0] == "tensor":
         found = _tensor(found[1], plugin)
     if found is not None and tag:
         yield Value(tag, step, time, found)
+
+
+def _hparams(content: bytes) -> dict[str, Any]:
+    """The values that a session of the hparams plugin began with."""
+    found: dict[str, Any] = {}
+    for field, entry in _fields(_sub(content, 3)):
+        if field == 1:
+            name, value = _sub(entry, 1), _sub(entry, 2)
+            for kind, data in _fields(value):
+                if kind == 2:
+                    (number,) = struct.unpack("<d", data)
+                    found[name.decode()] = int(number) if number.is_integer() and abs(number) < 1 << 53 else number
+                elif kind == 3:
+                    found[name.decode()] = data.decode()
+                elif kind == 4:
+                    found[name.decode()] = bool(data)
+    return found
 
 
 def _tensor(data: bytes, plugin: str) -> Union[float, tuple[str, Any], None]:
@@ -187,8 +247,9 @@ def _log_media(run: Run, kind: str, metric: str, value: Value) -> None:
         run.add_media("text", metric, value.step, kind, data, time=value.time)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+def _fields(data: Optional[bytes]) -> Iterator[tuple[int, Any]]:
     """The fields of a protobuf message: numbers as int, everything else as bytes."""
+    data = data or b""
     at, end = 0, len(data)
     while at < end:
         key, at = _varint(data, at)

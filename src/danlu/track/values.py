@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any, Optional, Union
@@ -21,7 +22,8 @@ TYPES = {
 }
 MAX_NAME = 200
 MAX_TEXT = 16_384
-MAX_DEPTH = 8
+MAX_KEY = 1000
+MAX_DEPTH = 32
 
 
 def type_word(text: object) -> str:
@@ -44,6 +46,39 @@ def to_number(value: Any) -> Optional[float]:
         return None
 
 
+def as_mapping(value: Any) -> Optional[dict[str, Any]]:
+    """Fields and values of what people keep hyperparameters in; None when it has none.
+
+    Mappings, `argparse.Namespace`, data classes, named tuples, pydantic models, absl's flags, any object with
+    attributes.
+    """
+    try:
+        if isinstance(value, Mapping):
+            return dict(value)
+        for name in ("model_dump", "flag_values_dict", "_asdict"):
+            method = getattr(value, name, None)
+            if callable(method) and not isinstance(value, type):
+                return dict(method())
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if hasattr(value, "items") and hasattr(value, "keys"):
+            return dict(value.items())
+        return None if isinstance(value, type) else {k: v for k, v in vars(value).items() if not k.startswith("_")}
+    except Exception:  # somebody else's object may do anything
+        return None
+
+
+def _has_fields(value: Any) -> bool:
+    """Whether fields are what it is about; any other object is better shown as its text."""
+    return (
+        isinstance(value, Mapping)
+        or type(value).__module__ == "argparse"
+        or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+        or callable(getattr(type(value), "model_dump", None))
+        or (isinstance(value, tuple) and hasattr(value, "_asdict"))
+    )
+
+
 def to_step(value: Any) -> Optional[int]:
     number = value if isinstance(value, int) else to_number(value)
     if number is None or not math.isfinite(number):
@@ -57,11 +92,12 @@ def to_plain(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return value[:MAX_TEXT]
+        return str(value)
     if isinstance(value, (int, float)):
         return _finite(value)
-    if depth < MAX_DEPTH and isinstance(value, Mapping):
-        return {str(key)[:MAX_NAME]: to_plain(inner, depth + 1) for key, inner in value.items()}
+    mapping = as_mapping(value) if depth < MAX_DEPTH and _has_fields(value) else None
+    if mapping is not None:
+        return {str(key)[:MAX_KEY]: to_plain(inner, depth + 1) for key, inner in mapping.items()}
     if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
         return [to_plain(inner, depth + 1) for inner in value]
     number = _scalar(value)

@@ -99,6 +99,12 @@ def fetch_manifest(api: Api, version_id: str, digest: str) -> Manifest:
     return read_manifest(data)
 
 
+def make_folders(manifest: Manifest, folder: str) -> None:
+    """Make the empty folders of a version."""
+    for path in manifest.folders:
+        make_folder(os.path.join(folder, *path.split("/")))
+
+
 def fetch_files(
     api: Api,
     version_id: str,

@@ -61,7 +61,7 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
         return None
     sent = SentArtifact(folder, draft.id, str(draft.header.get("name")), _version(draft), 0, "")
     if not draft.is_sealed:
-        return sent._replace(problem="it was begun and not finished; its files are kept here")
+        return sent._replace(problem=f"{draft.why_unfinished}; its files are kept here")
     if draft.is_done:
         return sent
     with _alone(folder) as is_alone:
@@ -127,8 +127,8 @@ def send_draft(api: Api, draft: Draft, *, folder: DraftFolder, told: Told = quie
 def _upload_of(draft: Draft, folder: str) -> ArtifactUpload:
     begin = {"artifact": draft.id, "name": draft.header.get("name"), "project": draft.header.get("project")}
     about = {**draft.about, "created_at": draft.header.get("created_at")}
-    sources = [Source(path, os.path.join(folder, FILES, *path.split("/"))) for path in draft.files]
-    return ArtifactUpload(begin, about, sources, list(draft.references.values()))
+    sources = [Source(path, os.path.join(folder, FILES, *path.split("/")), size) for path, size in draft.files.items()]
+    return ArtifactUpload(begin, about, sources, list(draft.references.values()), draft.folders)
 
 
 def _link(api: Api, artifact_id: str, link: Link, folder: DraftFolder) -> None:

@@ -19,7 +19,7 @@ from danlu.content.packs import pack
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Block, Body
 from danlu.transfer.crew import Crew
-from danlu.transfer.errors import Changed
+from danlu.transfer.errors import Changed, Damaged
 from danlu.transfer.local_files import Opener, local_problems, open_file
 from danlu.transfer.progress import Told, quiet
 
@@ -36,6 +36,8 @@ class Source(NamedTuple):
     """In the artifact."""
 
     local: str
+    size: Optional[int] = None
+    """What it must have, where that is known: a copy that lost bytes is not sent as if it were whole."""
 
 
 class ArtifactUpload(NamedTuple):
@@ -49,6 +51,8 @@ class ArtifactUpload(NamedTuple):
 
     sources: Sequence[Source]
     references: Sequence[Reference] = ()
+    folders: Sequence[str] = ()
+    """Empty ones."""
 
 
 class Sent(NamedTuple):
@@ -84,7 +88,8 @@ def send_artifact(
     Raise ValueError when paths clash, Changed when a file changes meanwhile, LocalProblem, Refused, ServerAway, and
     what `opened` raises.
     """
-    check_paths([*(source.path for source in upload.sources), *(one.path for one in upload.references)])
+    paths = [*(source.path for source in upload.sources), *(one.path for one in upload.references)]
+    check_paths(paths, upload.folders)
     answer = api.post("/artifacts/uploads", upload.begin)
     if answer.get("version") is not None or answer.get("is_skipped"):
         return Sent(answer.get("version"), 0, 0, bool(answer.get("is_skipped")))
@@ -94,7 +99,7 @@ def send_artifact(
         windows.crew = crew
         files = tuple(_cut(source, windows, hashers, opened) for source in upload.sources)
         windows.finish()
-    manifest = Manifest(files, tuple(upload.references))
+    manifest = Manifest(files, tuple(upload.references), tuple(upload.folders))
     body = {**upload.about, "manifest": json.loads(manifest.to_json())}
     version = api.post(f"{path}/commit", body, read_seconds=COMMIT_SECONDS)
     return Sent(version, manifest.size, windows.sent_bytes)
@@ -109,6 +114,8 @@ def _cut(source: Source, windows: _Windows, hashers: Hashers, opened: Opener) ->
             chunks.append(Chunk(piece.sha256, piece.size))
             windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
         whole = cutter.whole()
+    if source.size not in (None, whole.size):
+        raise Damaged(f"{source.local} has {whole.size} bytes; {source.size} were added: make the artifact again")
     return File(source.path, whole.size, whole.sha256, tuple(chunks), bool(mode & stat.S_IXUSR))
 
 

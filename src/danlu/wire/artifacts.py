@@ -50,6 +50,11 @@ class BeginArtifact(BaseModel):
     other_name: Optional[str] = Field(default=None, max_length=200)
     """The name to use instead, with `conflict` = new."""
 
+    folder: Optional[str] = Field(default=None, max_length=500)
+    """A folder of runs that has to be there, or is made: where the artifact is listed beside the runs."""
+
+    make_folder: bool = True
+
 
 class ArtifactOut(Answer):
     name: str

@@ -72,7 +72,7 @@ class HealthOut(Answer):
     status: str
     version: str
     registration: str = "approval"
-    """What becomes of those who register: `open` (let in at once), `approval` (wait for an admin) or `closed`."""
+    """Registration: `open` (active at once), `approval` (an admin approves) or `closed`."""
 
     oidc_name: Optional[str] = None
     """What the OpenID Connect provider is called that people can sign in with; None: there is none."""

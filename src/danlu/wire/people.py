@@ -1,4 +1,4 @@
-"""People, and those who ask to be let in, on the wire."""
+"""Users and account requests on the wire."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RoleName(Word):
 
 
 class Register(Body):
-    """Ask to be let in."""
+    """Request an account."""
 
     name: UserName
     password: Password
@@ -63,7 +63,7 @@ class Register(Body):
 
 class RegisteredOut(Answer):
     is_active: bool
-    """Whether you can sign in at once; otherwise an admin has to let you in first."""
+    """Whether you can sign in at once; otherwise an admin has to approve your account first."""
 
     message: str
 

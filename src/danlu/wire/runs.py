@@ -71,7 +71,10 @@ class MetricOut(Answer):
 
     epoch: Optional[float] = None
     last: Optional[float] = None
-    """None when it is not a finite number."""
+    """None when it is not a finite number; `odd` says what it is."""
+
+    odd: Optional[str] = None
+    """nan, inf or -inf, when that is the last value."""
 
     low: Optional[float] = None
     high: Optional[float] = None
@@ -133,6 +136,8 @@ class RunOut(RunSummary):
 
     description: str = ""
     environment: dict[str, Any] = {}
+    """Command, host, Python, git without its diff, number of packages; `GET /runs/{run}/environment` has all of it."""
+
     seen_at: Moment
     """When something was last heard of it."""
 
@@ -141,6 +146,22 @@ class RunOut(RunSummary):
 
     journals: list[JournalOut] = []
     branches: list[BranchOut] = []
+
+
+class EnvironmentOut(Answer):
+    """What was captured of a run's surroundings. Empty where nothing was."""
+
+    environment: dict[str, Any] = {}
+    """command, cwd, host, os, python, executable, cpus, user, ..."""
+
+    packages: dict[str, str] = {}
+    """Name -> version of what was installed."""
+
+    git: dict[str, Any] = {}
+    """commit, branch, remote, is_dirty, root, is_diff_cut"""
+
+    diff: str = ""
+    """What differed from the commit, in git's format."""
 
 
 class OffsetOut(Answer):

@@ -93,6 +93,23 @@ assert {type: len(found) for type, found in run.metrics.items()} == {"train": 2,
 assert run.metrics["val"][1]["sequence"]["step"] == 6 and run.metrics["val"][1]["sequence"]["epoch"] == 2
 assert run.hparams["optimizer"]["name"].lower() == "sgd" and run.hparams["lossType"] == "mse"
 """
+T9K_LIGHTNING = (
+    LIGHTNING.partition("with track.start")[0].replace("val/loss", "val_loss")
+    + """
+from t9k import em
+from t9k.em.lightning import EMCallback
+
+run = em.create_run(name="lightning")
+trainer = lightning.Trainer(max_epochs=2, callbacks=[EMCallback(run)], logger=False, accelerator="cpu",
+                            enable_progress_bar=False, enable_checkpointing=False, enable_model_summary=False)
+trainer.fit(Line(), loader, loader)
+trainer.test(trainer.lightning_module, loader, verbose=False)
+run.finish()
+assert {type: len(found) for type, found in run.metrics.items()} == {"train": 2, "val": 2, "test": 1}, run.metrics
+assert [one["sequence"]["epoch"] for one in run.metrics["train"]] == [1, 2]
+assert run.hparams["lr"] == 0.1 and run.status == "Complete"
+"""
+)
 TENSORBOARD = """
 import numpy, sys
 from tensorboardX import SummaryWriter
@@ -156,6 +173,10 @@ def test_hugging_face(tmp_path: Path) -> None:
 
 def test_old_keras_callbacks(tmp_path: Path) -> None:
     run_script(T9K_KERAS, tmp_path)
+
+
+def test_old_lightning_callback(tmp_path: Path) -> None:
+    run_script(T9K_LIGHTNING, tmp_path)
 
 
 def test_event_files_of_tensorboardx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

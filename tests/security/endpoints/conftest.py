@@ -67,7 +67,7 @@ def own_site(world: World) -> Iterator[Site]:
 
 @contextmanager
 def make_site(world: World) -> Iterator[Site]:
-    doors = listen(world.settings.model_copy(update={"port": 0, "endpoints_port": 0}))
+    doors = listen(world.settings.model_copy(update={"endpoints_port": 0, "ssh_port": 0}))
     object.__setattr__(world.state, "settings", doors.settings)
     made = Site(world, doors)
     for name, project, role in (
@@ -91,6 +91,8 @@ def make_site(world: World) -> Iterator[Site]:
         gateway.start()
         yield made
         gateway.stop()
+    for opened in (doors.endpoints, doors.ssh):
+        opened.close()
 
 
 @contextmanager

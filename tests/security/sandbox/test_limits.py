@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from pathlib import Path
@@ -12,6 +13,7 @@ from danlu.engines.local import LocalEngine
 from danlu.engines.settings import EngineSettings
 from danlu.node.measure.disk import LEAST_BYTES, MAX_DEPTH, Measure, TooDeep
 from danlu.node.probe import memory_bytes
+from danlu.node.supervise.stager_process import MAX_MEMORY_BYTES
 from danlu.node.task import read_task
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import TaskState
@@ -50,6 +52,17 @@ print('nested', flush=True)
 def _has_capability(number: int) -> bool:
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff"))
     return bool(int(line.split()[1], 16) >> number & 1)
+
+
+def _processes_with(*words: str) -> list[Path]:
+    """Those that were started with all of these words, or with words that end so."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            given = path.read_text().split("\0")
+            if all(any(one.endswith(word) for one in given) for word in words):
+                found.append(path.parent)
+    return found
 
 
 def limited(settings: EngineSettings, starter: Starter, **limits: object) -> Starter:
@@ -91,6 +104,16 @@ class TestMemory:
         found = [line for line in job.log().splitlines() if line.isdigit()]
         held = "500" if _has_capability(CAP_SYS_RESOURCE) else "0"
         assert found == ["500", "500", held], job.log()
+
+    def test_the_stager_is_limited_too(self, starter: Starter) -> None:
+        """It reads what the job wrote, such as a record of 256 MiB with a line for every three bytes."""
+        job = starter.start("echo x > $DANLU_OUTPUT_DIR/x; while :; do sleep 0.1; done", output="store://results/x/")
+        folder = str(Path(starter.engine.nodes()[0].work_dir, job.plan.job_id, "1", "0"))
+        wait_until(lambda: _processes_with("stager.py", "out", folder))
+        (process, *_) = _processes_with("stager.py", "out", folder)
+        (line,) = (line for line in (process / "limits").read_text().splitlines() if line.startswith("Max data size"))
+        assert line.split()[3:5] == [str(MAX_MEMORY_BYTES)] * 2
+        assert (process / "oom_score_adj").read_text().strip() == "500"
 
 
 class TestProcesses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -40,6 +41,46 @@ class TestArriving:
             "value": [0.1, 0.5, 0.4],
             "hidden": [],
         }
+
+    def test_git_and_packages_of_the_companion_are_kept(self, world: World, api: Api) -> None:
+        made = JournalMaker(environment={"host": "h", "python": "3.12.1"})
+        git = {"commit": "a" * 40, "branch": "main", "is_dirty": True, "diff": "--- a\n+++ b\n", "is_diff_cut": False}
+        found = {"packages": {"numpy": "2.1.0", "torch": "2.13.0"}, "git": git}
+        beside = JournalMaker(made.run, writer="companion").add(journal.encode_set("environment", found, time=BEGAN))
+        send(world, api, made)
+        run = send(world, api, beside)
+        diff = git.pop("diff")
+        assert run["environment"] == {"host": "h", "python": "3.12.1", "git": git, "num_packages": 2}
+        assert api.json("GET", f"/runs/{made.run}/environment") == {
+            "environment": {"host": "h", "python": "3.12.1"},
+            "packages": found["packages"],
+            "git": git,
+            "diff": diff,
+        }
+
+    def test_an_environment_that_makes_no_sense_is_shown_without_harm(self, world: World, api: Api) -> None:
+        made = JournalMaker(environment={"git": "none", "packages": [1]})
+        for number in range(4):  # no journal of ours has so much
+            large = {f"large-{number}": "x" * 900_000}
+            made.add(journal.encode_set("environment", large, time=BEGAN + number))
+        send(world, api, made)
+        shown = api.json("GET", f"/runs/{made.run}/environment")
+        assert (shown["git"], shown["packages"], shown["diff"]) == ({}, {}, "")
+        assert sorted(shown["environment"]) == ["large-0", "large-1"]
+
+    @pytest.mark.parametrize(("value", "odd"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
+    def test_a_last_value_that_is_no_number_is_shown_and_found(
+        self, world: World, api: Api, value: float, odd: str
+    ) -> None:
+        made = JournalMaker().log("train", {"loss": [1.0, value]}, [1, 2])
+        (metric,) = send(world, api, made)["metrics"]
+        assert (metric["last"], metric["odd"], metric["high"]) == (None, odd, 1.0)
+        found = api.json("GET", "/runs", params={"filter": f"metrics.train.loss = '{odd}'"})["items"]
+        assert [run["id"] for run in found] == [made.run]
+        made.log("train", {"loss": [3.0]}, [3])
+        (metric,) = send(world, api, made)["metrics"]
+        assert (metric["last"], metric["odd"]) == (3.0, None)
+        assert api.json("GET", "/runs", params={"filter": f"metrics.train.loss = '{odd}'"})["items"] == []
 
     def test_bytes_sent_twice_or_too_early_change_nothing(self, world: World, api: Api) -> None:
         made = JournalMaker().log("train", {"loss": [1.0, 2.0]}, [1, 2])

@@ -22,6 +22,7 @@ export const DEFAULTS = [
   ".DS_Store",
   "node_modules/",
   "*.egg-info/",
+  ".em/",
   ".danlu.yml", // may hold an API key
 ];
 

@@ -8,25 +8,29 @@ exchange = comm.attach(model)
 print(exchange.explain())
 """
 
+from danlu_accel.comm.all_reduce import AllReduce, Sum
 from danlu_accel.comm.attach import attach
 from danlu_accel.comm.attachment import Attachment
 from danlu_accel.comm.errors import AlreadyAttachedError, CommError, PeerLostError, SharedMemoryError, TopologyError
 from danlu_accel.comm.hook import hook
 from danlu_accel.comm.launcher import Launch, read_launch, rendezvous_variables
-from danlu_accel.comm.settings import Algorithm, Options, WireFormat
+from danlu_accel.comm.settings import Algorithm, Options, Settings, WireFormat
 from danlu_accel.comm.stats import StepStats
 from danlu_accel.comm.topology import Topology
 
 __all__ = [
     "Algorithm",
+    "AllReduce",
     "AlreadyAttachedError",
     "Attachment",
     "CommError",
     "Launch",
     "Options",
     "PeerLostError",
+    "Settings",
     "SharedMemoryError",
     "StepStats",
+    "Sum",
     "Topology",
     "TopologyError",
     "WireFormat",

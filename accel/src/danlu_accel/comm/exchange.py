@@ -30,7 +30,7 @@ class Exchange(ABC):
 
     @abstractmethod
     def run(self, stage: int, piece: Piece, slot: int, counter: StepCounter) -> None:
-        """Run one stage; after the last one every segment of the piece holds the average."""
+        """Run one stage; after the last one every segment of the piece holds the average, or the sum."""
 
     @abstractmethod
     def give_up(self, reason: str) -> None:
@@ -61,7 +61,8 @@ class Flat(Exchange):
 
     def _begin(self, piece: Piece, slot: int, counter: StepCounter) -> None:
         (segment,) = piece.segments
-        segment.values.div_(self._topology.world_size)
+        if not segment.bucket.is_sum:
+            segment.values.div_(self._topology.world_size)
         with reaching_peers("the all-reduce over all ranks"):
             work = dist.all_reduce(segment.values, group=self._group, async_op=True)
         assert work is not None

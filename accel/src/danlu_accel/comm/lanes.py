@@ -84,7 +84,10 @@ class LaneExchange(Exchange):
         start = 0
         for segment in piece.segments:
             stop = start + segment.values.numel()
-            torch.div(segment.values, self._topology.world_size, out=mine[start:stop])
+            if segment.bucket.is_sum:
+                mine[start:stop].copy_(segment.values)
+            else:
+                torch.div(segment.values, self._topology.world_size, out=mine[start:stop])
             start = stop
         counter.bytes_inside += mine.numel() * mine.element_size()
         self._local.barrier()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,13 @@ VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
 }
 
 
+FIRST_PORT, NUM_PORTS = 20000, 10000
+"""Below those that systems hand out by themselves."""
+
+JOB_FAMILY = 1 << 16
+"""Numbers of Open MPI have the number of the mpirun in the upper half."""
+
+
 def read_launch(environ: Mapping[str, str]) -> Launch | None:
     """Return what the launcher said, or None when ranks were started by hand.
 
@@ -51,7 +59,7 @@ def read_launch(environ: Mapping[str, str]) -> Launch | None:
 def rendezvous_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that `env://` reads and torchrun would have set, where they are missing.
 
-    MASTER_ADDR cannot be derived: OpenMPI tells no rank the address of rank 0.
+    Under mpirun of Open MPI 4 MASTER_ADDR is the address of mpirun itself, which is started on the first of its hosts.
     """
     launch = read_launch(environ)
     if launch is None:
@@ -61,8 +69,20 @@ def rendezvous_variables(environ: Mapping[str, str]) -> dict[str, str]:
         "WORLD_SIZE": launch.world_size,
         "LOCAL_RANK": launch.local_rank,
         "LOCAL_WORLD_SIZE": launch.local_size,
+        **_meeting_point(environ),
     }
     return {name: str(value) for name, value in found.items() if value is not None and name not in environ}
+
+
+def _meeting_point(environ: Mapping[str, str]) -> dict[str, str]:
+    """Where mpirun is, and a port that all ranks of this job make out of its number.
+
+    Both stay away when one of them is given: half a meeting point of ours would not be the script's.
+    """
+    found = re.match(r"(\d+)\.\d+;tcp://([0-9.]+)", environ.get("OMPI_MCA_orte_hnp_uri", ""))
+    if found is None or "MASTER_ADDR" in environ or "MASTER_PORT" in environ:
+        return {}
+    return {"MASTER_ADDR": found[2], "MASTER_PORT": str(FIRST_PORT + int(found[1]) // JOB_FAMILY % NUM_PORTS)}
 
 
 def _number(text: str | None) -> int | None:

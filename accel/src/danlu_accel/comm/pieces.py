@@ -20,6 +20,8 @@ class Bucket:
     done: Future[Tensor]
     parameters: tuple[int, ...] = ()
     """Who is in the bucket, by identity; known only when a format carries errors over."""
+    is_sum: bool = False
+    """Whether the answer is the sum over all ranks, and not their average."""
     num_pieces_open: int = 0
     is_cut: bool = False
     handed_over_at: float = field(default_factory=time.perf_counter)

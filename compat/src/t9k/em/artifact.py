@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
+from danlu.content.listing import list_folder
 from t9k.em import files
 
 REFERENCES = "references.yaml"
+PARTIAL = ".partial."
+ADDING = f"{PARTIAL}add_dir-"
 KEPT = {files.METADATA, REFERENCES}
 """Names that no object may have: the original would overwrite its own files."""
 
@@ -55,15 +58,18 @@ class Artifact:
 
     def add_dir(self, dir_path: str, obj_path: Optional[str] = None) -> None:
         """Copy a folder with all that is in it; what is there already stays, or is replaced file by file."""
+        assert self._folder is not None
         top = os.path.abspath(dir_path)
         if not os.path.isdir(top):
             raise RuntimeError(f"Directory does not exist: {dir_path}")
-        below = _place(top, obj_path)
-        for parent, _, names in os.walk(top):
-            for name in names:
-                source = os.path.join(parent, name)
-                if os.path.isfile(source):
-                    self._copy(source, f"{below}/{os.path.relpath(source, top)}")
+        found = list_folder(top, _place(top, obj_path))
+        mark = self._folder / f"{ADDING}{hashlib.sha256(top.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+        mark.write_text(dir_path)  # stays when the rest does not work: a part of a folder is not uploaded
+        for one in found.files:
+            self._copy(one.local, one.path)
+        for path in found.folders:
+            self._folder.joinpath(*path.split("/")).mkdir(parents=True, exist_ok=True)
+        mark.unlink()
 
     def add_reference(self, uri: str, obj_path: Optional[str] = None) -> None:
         """Note a URI; nothing is fetched."""
@@ -162,9 +168,19 @@ def objects_in(folder: Path) -> dict[str, Path]:
     found = {}
     for local in sorted(folder.rglob("*")):
         path = local.relative_to(folder).as_posix()
-        if local.is_file() and path not in KEPT and not path.startswith(".partial."):
+        if local.is_file() and path not in KEPT and not path.startswith(PARTIAL):
             found[path] = local
     return found
+
+
+def empty_folders_in(folder: Path) -> list[str]:
+    below = sorted(local for local in folder.rglob("*") if local.is_dir() and not any(local.iterdir()))
+    return [local.relative_to(folder).as_posix() for local in below]
+
+
+def incomplete_in(folder: Path) -> Optional[str]:
+    """A folder of which only a part was copied; it is added again by the same call."""
+    return next((mark.read_text() for mark in sorted(folder.glob(f"{ADDING}*"))), None)
 
 
 def references_in(folder: Path) -> dict[str, str]:

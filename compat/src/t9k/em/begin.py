@@ -77,15 +77,15 @@ def load_run(
     make_folder: bool = False,
     conflict_strategy: str = "new",
 ) -> Run:
-    """Go on with a run of this machine: its status is `Running` again.
-
-    Runs that are only on the server cannot be loaded: `danlu runs` shows them.
-    """
+    """Go on with a run of this machine, else with the newest `/<user>/<folder>/<name>` on the server that `login` has
+    found: its status is `Running` again, and an upload continues the same run."""
     place = Path(path)
     if not place.is_dir():
         place = files.runs_folder() / path
     if not place.is_dir():
-        raise NotARun(f"Not a local directory: '{path}'")
+        from t9k.em.download_run import download_run
+
+        place = download_run(path)
     found = files.load(place)
     if found.metadata.get("kind") != "Run":
         raise NotARun(f"Not a Run: '{path}'")

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import re
@@ -19,7 +20,10 @@ from typing import Any, NamedTuple, Optional
 
 import yaml
 
+from t9k.em import plain_yaml
+
 NAME = re.compile(r"^[a-zA-Z0-9][a-zA-Z0-9_-]{0,38}[a-zA-Z0-9]$|^[a-zA-Z0-9]$")
+MAX_NAME_BYTES = 200
 FOLDER = re.compile(r"_\d{6}_\d{6}_[a-z0-9]{6}$")
 METADATA, INDEX, HPARAMS, PLATFORM, GIT, STDOUT = (
     "metadata.yaml",
@@ -39,6 +43,12 @@ class Loaded(NamedTuple):
     metrics: dict[str, list[dict[str, Any]]]
     platform: dict[str, Any]
     git: dict[str, Any]
+    problems: tuple[str, ...] = ()
+    """What could not be read."""
+
+
+class Unreadable(RuntimeError):
+    """A file that is no YAML, or not what it should be."""
 
 
 def runs_folder() -> Path:
@@ -73,25 +83,46 @@ def write(path: Path, value: Any) -> None:
     """Whole or not at all."""
     descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        yaml.safe_dump(value, file, sort_keys=False, allow_unicode=True)
+        file.write(plain_yaml.dump(value))
     os.chmod(partial, 0o644)
     os.replace(partial, path)
 
 
 def read(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Raise Unreadable that names the file."""
+    try:
+        return plain_yaml.load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise Unreadable(f"{path} cannot be read: {' '.join(str(error).split())[:300]}") from error
 
 
 def metrics_path(type: str) -> str:
-    """The file of a type, below the run's folder. What could lead out of it is replaced."""
-    return f"metrics/{re.sub(r'[^0-9A-Za-z_.-]', '_', type).lstrip('.') or '_'}.yaml"
+    """The file of a type, below the run's folder: its own name, as in the original, and another for every other type.
+
+    What could lead out of the folder is written as `%2F`.
+    """
+    name = re.sub(r"[/%\\\x00-\x1f]|^\.", lambda found: f"%{ord(found.group()):02X}", type) or "%"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        name = f"{name[:40]}%{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return f"metrics/{name}.yaml"
 
 
 def append_metrics(folder: Path, type: str, record: dict[str, Any]) -> None:
     path = folder / metrics_path(type)
     path.parent.mkdir(exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(yaml.safe_dump([record], sort_keys=False, allow_unicode=True))
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(plain_yaml.dump([record]))
+
+
+def settle_metrics(folder: Path) -> None:
+    """Make the folder for metrics, and give files the names that this version writes to."""
+    (folder / "metrics").mkdir(exist_ok=True)
+    if not (folder / INDEX).exists():
+        return
+    for type, path in ((read(folder / INDEX) or {}).get("metrics") or {}).items():
+        old, new = folder / str(path), folder / metrics_path(str(type))
+        if old != new and old.is_file() and not new.exists():
+            old.rename(new)
 
 
 def write_index(folder: Path, types: list[str]) -> None:
@@ -106,20 +137,65 @@ def write_index(folder: Path, types: list[str]) -> None:
 
 
 def load(folder: Path) -> Loaded:
-    """Read a run. Raise FileNotFoundError naming the file that is missing."""
+    """Read a run. Raise FileNotFoundError naming the file that is missing, and Unreadable."""
     index = read(folder / INDEX) or {}
-    metrics = {
-        str(type): read(folder / path) or []
-        for type, path in (index.get("metrics") or {}).items()
-        if (folder / path).exists()
-    }
+    metrics, problems = _metrics(folder, index.get("metrics") or {})
     return Loaded(
         read(folder / METADATA) or {},
         read(folder / str(index.get("hyperparameters") or HPARAMS)) or {},
         metrics,
         _optional(folder / str(index.get("platform") or PLATFORM)),
         _optional(folder / str(index.get("git") or GIT)),
+        tuple(problems),
     )
+
+
+def load_what_there_is(folder: Path) -> Loaded:
+    """Read a run as far as it can be read; `problems` names the rest. Raise Unreadable when its metadata cannot be."""
+    metadata = read(folder / METADATA)
+    if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("alternativeName"):
+        raise Unreadable(f"{folder / METADATA} has no name; it cannot be imported")
+    problems: list[str] = []
+
+    def part(name: str) -> dict[str, Any]:
+        try:
+            found = read(folder / name)
+        except (Unreadable, OSError) as error:
+            problems.append(str(error))
+            return {}
+        if found is not None and not isinstance(found, dict):
+            problems.append(f"{folder / name} is no mapping")
+        return found if isinstance(found, dict) else {}
+
+    index = part(INDEX)
+    listed = index.get("metrics") if isinstance(index.get("metrics"), dict) else None
+    if listed is None:  # the files are there all the same
+        listed = {path.stem: f"metrics/{path.name}" for path in sorted((folder / "metrics").glob("*.yaml"))}
+    metrics, lost = _metrics(folder, listed)
+    hparams, platform, git = (part(name) for name in (HPARAMS, PLATFORM, GIT))
+    return Loaded(metadata, hparams, metrics, platform, git, (*problems, *lost))
+
+
+def _metrics(folder: Path, listed: dict[Any, Any]) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    """Records by type, and what could not be read of them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    problems = []
+    for type, path in listed.items():
+        place = folder / str(path)
+        if not place.exists():
+            continue
+        if folder.resolve() not in place.resolve().parents:
+            problems.append(f"{place} is not in the run's folder")
+            continue
+        try:
+            records = plain_yaml.load_records(place.read_text(encoding="utf-8", errors="replace"))
+        except OSError as error:
+            problems.append(str(error))
+            continue
+        found[str(type)] = records.found
+        if records.num_lost:
+            problems.append(f"{place}: {records.num_lost} of its records cannot be read")
+    return found, problems
 
 
 def find(path: Path, kind: str = "Run") -> list[Path]:
@@ -133,9 +209,14 @@ def find(path: Path, kind: str = "Run") -> list[Path]:
 
 
 def is_kept(path: Path, kind: str) -> bool:
+    """Whether it is one; of what cannot be read, whether it lies where they lie: then it is named, not passed over."""
     if not FOLDER.search(path.absolute().name) or not (path / METADATA).is_file():
         return False
-    return (read(path / METADATA) or {}).get("kind") == kind
+    try:
+        found = read(path / METADATA)
+    except (Unreadable, OSError):
+        return ((path / INDEX).exists() or path.absolute().parent.name == "runs") == (kind == "Run")
+    return isinstance(found, dict) and found.get("kind") == kind
 
 
 def moment(value: Any) -> Optional[datetime]:
@@ -144,7 +225,10 @@ def moment(value: Any) -> Optional[datetime]:
         return value.astimezone()
     if not value:
         return None
-    return datetime.fromisoformat(str(value).replace("Z", "+00:00")).astimezone()
+    try:
+        return datetime.fromisoformat(str(value).replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _optional(path: Path) -> dict[str, Any]:

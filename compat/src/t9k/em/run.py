@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Optional
 
 from t9k.em import files
 from t9k.em.containers import Params
+from t9k.em.plain_yaml import plain
 
 UPLOAD_SECONDS = 5.0
 
@@ -31,6 +33,8 @@ class Run:
         self._git = dict(git or {})
         self._folder: Optional[Path] = None
         self._lock = threading.Lock()
+        self._uploading = threading.Lock()
+        self._printed: Optional[int] = None
         self._is_over = threading.Event()
         self._uploader: Optional[threading.Thread] = None
         self.hparams = Params(self._write_hparams, hparams)
@@ -54,7 +58,7 @@ class Run:
         """Append values to `metrics/<type>.yaml`. The type is stored as it is; the server knows the synonyms."""
         record = {
             "value": {str(name): float(value) for name, value in metrics.items()},
-            "sequence": {"epoch": epoch, "step": int(step), "timestamp": files.now()},
+            "sequence": {"epoch": plain(epoch), "step": int(step), "timestamp": files.now()},
         }
         with self._lock:
             if type not in self._metrics:
@@ -84,11 +88,13 @@ class Run:
         from t9k.em.upload import upload_run
 
         assert self._folder is not None
-        with self._lock:
-            done = upload_run(self._folder, folder, make_folder, conflict_strategy)
+        with self._uploading:
+            found = self._as_it_is()  # `log` goes on meanwhile
+            done = upload_run(self._folder, folder, make_folder, conflict_strategy, found)
             if done is not None:
-                self._metadata["remote"].append(done)
-                self._write_metadata()
+                with self._lock:
+                    self._metadata["remote"].append(done)
+                    self._write_metadata()
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self._metadata)
@@ -116,12 +122,13 @@ class Run:
 
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
+        files.settle_metrics(folder)
         files.write_index(folder, list(self._metrics))
         files.write(folder / files.PLATFORM, self._platform)
         files.write(folder / files.GIT, self._git)
         self._write_hparams(self.hparams.as_dict())
         self._write_metadata()
-        (folder / files.STDOUT).touch()
+        self._printed = os.open(folder / files.STDOUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         output.listen(self._print)
         atexit.register(self._end, "Error")
 
@@ -154,6 +161,10 @@ class Run:
         self._is_over.set()
         atexit.unregister(self._end)
         output.stop(self._print)
+        with self._lock:
+            if self._printed is not None:
+                os.close(self._printed)
+                self._printed = None
         self._metadata.update(status=status, endTimestamp=files.now())
         self._write_metadata()
         if self._uploader is not None:
@@ -161,12 +172,18 @@ class Run:
             self._upload_quietly(self._upload_folder)
 
     def _print(self, stream: int, text: str) -> None:
-        if stream == 1 and self._folder is not None:
+        printed = self._printed
+        if stream == 1 and printed is not None:
             try:
-                with (self._folder / files.STDOUT).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(text)
+                os.write(printed, text.encode("utf-8", "backslashreplace"))
             except OSError:
                 return  # a full disk takes the copy, not the print
+
+    def _as_it_is(self) -> files.Loaded:
+        """What is in the files, without reading them."""
+        with self._lock:
+            metrics = {type: list(records) for type, records in self._metrics.items()}
+            return files.Loaded(dict(self._metadata), plain(self.hparams.as_dict()), metrics, self._platform, self._git)
 
     def _write_hparams(self, values: dict[str, Any]) -> None:
         if self._folder is not None:

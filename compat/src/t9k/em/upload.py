@@ -7,20 +7,24 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from danlu import journal
 from danlu.track.folders import journals_in
 from danlu.track.values import to_plain, type_word
+from danlu.track.warn import warn_once
+from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.journals import announce, send_journal
 from t9k.em import files, remote
-from t9k.em.errors import cannot_connect
+from t9k.em.errors import CannotConnect, cannot_connect
 from t9k.em.upload_artifact import STRATEGIES, connect_artifacts, folder_in, upload_artifact
 
 STATES = {"Complete": "finished", "Error": "failed"}
 KEPT = ".danlu"
 MAX_ROWS = 5000
+MAX_OUTPUT_FRAMES = 1000
+"""Of half a megabyte, at a time; the next upload goes on there."""
 
 
 def upload(path: str, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
@@ -28,23 +32,47 @@ def upload(path: str, folder: str = "default", make_folder: bool = False, confli
     found, made = files.find(Path(path)), files.find(Path(path), "Artifact")
     if not found and not made:
         raise RuntimeError("No Run/Artifact is to be uploaded")
-    for one in made:  # first, so that they get the wanted folder and are not sent by a run
-        upload_artifact(one, folder, make_folder, conflict_strategy)
-    for one in found:
-        done = upload_run(one, folder, make_folder, conflict_strategy)
+    failed: list[str] = []
+
+    def attempt(one: Path, bring: Callable[[Path], None]) -> None:
+        """One that cannot be brought does not keep the others back; a server that is away does."""
+        try:
+            bring(one)
+        except CannotConnect:
+            raise
+        except (RuntimeError, OSError) as error:
+            failed.append(f"{one.name}: {error}")
+            if len(found) + len(made) == 1:
+                raise
+
+    def bring_run(one: Path) -> None:
+        read = files.load_what_there_is(one)
+        done = upload_run(one, folder, make_folder, conflict_strategy, read)
         if done is not None:
-            metadata = files.read(one / files.METADATA)
-            metadata["remote"] = [*(metadata.get("remote") or []), done]
-            files.write(one / files.METADATA, metadata)
+            noted = [*(read.metadata.get("remote") or []), done]
+            files.write(one / files.METADATA, {**read.metadata, "remote": noted})
+        failed.extend(f"{one.name} is there, but {problem}" for problem in read.problems)
+
+    def bring_artifact(one: Path) -> None:
+        upload_artifact(one, folder, make_folder, conflict_strategy)
+
+    for one in made:  # first, so that they get the wanted folder and are not sent by a run
+        attempt(one, bring_artifact)
+    for one in found:
+        attempt(one, bring_run)
+    if failed:
+        told = f"{len(failed)} problems with {len(found)} Runs and {len(made)} Artifacts; the others are uploaded"
+        raise RuntimeError("\n  ".join([told, *failed]))
 
 
-def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str) -> Optional[dict[str, Any]]:
+def upload_run(
+    run: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str, found: files.Loaded
+) -> Optional[dict[str, Any]]:
     """Bring one run to the server. Return what `remote` notes about it; None when it was skipped."""
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
     where = folder_in(folder)
     session = remote.session()
-    found = files.load(run)
     header = _header(found)
     _write_new(run, header, found)
     asked = {
@@ -53,7 +81,7 @@ def upload_run(run: Path, folder: Optional[str], make_folder: bool, conflict_str
         "conflict": conflict_strategy,
     }
     try:
-        known = announce(session.api, {**header, **asked})
+        known = _announce(session.api, {**header, **asked}, str(found.metadata["alternativeName"]))
         if known.get("id", header["run"]) != header["run"]:
             return None
         for path in journals_in(str(run / KEPT)):
@@ -73,7 +101,7 @@ def _header(found: files.Loaded) -> dict[str, Any]:
     metadata = found.metadata
     began = files.moment(metadata.get("startTimestamp"))
     return {
-        "run": _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
+        "run": _known_id(metadata) or _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
         "name": str(metadata["name"]),
         "created_at": began.timestamp() if began is not None else 0.0,
         "labels": [str(label) for label in metadata.get("labels") or ()],
@@ -83,6 +111,12 @@ def _header(found: files.Loaded) -> dict[str, Any]:
         "writer": "process",
         "environment": to_plain({"platform": found.platform, "git": found.git}),
     }
+
+
+def _known_id(metadata: dict[str, Any]) -> Optional[str]:
+    """The id of a run that was fetched: it goes on as the same one."""
+    notes = metadata.get("remote") or []
+    return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
 
 
 def _run_id(own_name: str, began: str) -> str:
@@ -105,16 +139,12 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
         new["metrics"][type] = len(records)
     if found.hparams != state.get("hparams"):
         gone = [name for name in state.get("hparams") or () if name not in found.hparams]
-        frames.append(journal.encode_set("hparams", to_plain(found.hparams), remove=gone, time=header["created_at"]))
-    printed = run / files.STDOUT
-    begin = int(state.get("stdout", 0))
-    if printed.exists():
-        with printed.open("rb") as file:
-            file.seek(begin)
-            data = file.read(journal.MAX_PAYLOAD_BYTES // 2)
-        if data:
-            frames.append(journal.encode_output(1, header["created_at"], data))
-        new["stdout"] = begin + len(data)
+        made, lost = journal.encode_sets("hparams", to_plain(found.hparams), remove=gone, time=header["created_at"])
+        frames += made
+        if lost:
+            warn_once(f"em {run.name} hparams", f"{run.name}: hyperparameters of more than 1 MiB are left out: {lost}")
+    printed, new["stdout"] = _printed(run / files.STDOUT, int(state.get("stdout", 0)), header["created_at"])
+    frames += printed
     if new["status"] in STATES and new["status"] != state.get("status"):
         ended = files.moment(found.metadata.get("endTimestamp"))
         time = ended.timestamp() if ended is not None else header["created_at"]
@@ -126,6 +156,31 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
     journal_id = hashlib.sha256(body).hexdigest()[:32]
     _put(kept / f"{journal_id}.journal", journal.file_header(journal_id) + body)
     _put(state_path, json.dumps(to_plain(new)).encode())
+
+
+def _printed(path: Path, begin: int, time: float) -> tuple[list[bytes], int]:
+    """Frames of what was printed from a byte on, and where that ends."""
+    frames: list[bytes] = []
+    if not path.exists():
+        return frames, begin
+    with path.open("rb") as file:
+        file.seek(begin)
+        while len(frames) < MAX_OUTPUT_FRAMES and (data := file.read(journal.MAX_PAYLOAD_BYTES // 2)):
+            frames.append(journal.encode_output(1, time, data))
+            begin += len(data)
+    return frames, begin
+
+
+def _announce(api: Api, header: dict[str, Any], own_name: str) -> dict[str, Any]:
+    """Tell the server of the run. With `new`, one whose name is taken in the folder gets its alternative name."""
+    if header["conflict"] != "new":
+        return announce(api, header)
+    try:
+        return announce(api, {**header, "conflict": "error"})
+    except Refused as refused:
+        if refused.error != "AlreadyExists":
+            raise
+        return announce(api, {**header, "name": own_name})
 
 
 def _points(first_layout: int, type: str, records: list[dict[str, Any]]) -> list[bytes]:

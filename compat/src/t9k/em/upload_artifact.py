@@ -14,11 +14,11 @@ from typing import Any, Optional
 
 from danlu.content.ids import artifact_id_of
 from danlu.content.manifest import Reference
-from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, ServerAway
 from t9k.em import files, remote
-from t9k.em.artifact import objects_in, references_in
+from t9k.em.artifact import empty_folders_in, incomplete_in, objects_in, references_in
 from t9k.em.errors import NotAnArtifact, cannot_connect
 from t9k.em.remote import Session
 
@@ -32,6 +32,9 @@ def upload_artifact(
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
     session = remote.session()
+    lost = incomplete_in(artifact)
+    if lost is not None:
+        raise RuntimeError(f"Artifact is incomplete, add_dir({lost!r}) did not end: '{artifact}'; add it again")
     where = folder_in(folder)
     metadata = files.read(artifact / files.METADATA)
     known = _earlier(metadata, session, where)
@@ -41,6 +44,8 @@ def upload_artifact(
         "name": name,
         "conflict": "version" if known else conflict_strategy,
         "other_name": f"{_clean(where)}/{metadata['alternativeName']}",
+        "folder": where,
+        "make_folder": make_folder or where == "default",
     }
     made = files.moment(metadata.get("createdTimestamp"))
     about = {
@@ -51,9 +56,11 @@ def upload_artifact(
     sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
-        _check_folder(session, where, make_folder or where == "default", folder)
-        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references))
+        folders = empty_folders_in(artifact)
+        sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references, folders))
     except Refused as refused:
+        if "folder" in refused.message and refused.status == 422:
+            raise ValueError(f"Folder does not exist: '{folder}'") from refused
         raise RuntimeError(refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:
         raise RuntimeError(str(error)) from error
@@ -108,6 +115,7 @@ def download_artifact(path: str) -> Path:
         own = _own_name(version)
         place = files.artifacts_folder() / own
         fetch_files(session.api, version["id"], manifest.files, str(place))
+        make_folders(manifest, str(place))
     except Refused as refused:
         raise NotAnArtifact(missing if refused.status in (404, 422) else refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:
@@ -148,15 +156,6 @@ def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
     return next((place for place in places if (place / files.METADATA).is_file()), None)
 
 
-def _check_folder(session: Session, where: str, may_make: bool, said: Optional[str]) -> None:
-    known = {one["path"] for one in session.api.get("/folders")["items"]}
-    if where in known:
-        return
-    if not may_make:
-        raise ValueError(f"Folder does not exist: '{said}'")
-    session.api.post("/folders", {"path": where})
-
-
 def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:
     """The name that this node has on the server already, in this folder."""
     for one in reversed(metadata.get("remote") or []):
@@ -175,6 +174,7 @@ def _id(artifact: Path, metadata: dict[str, Any]) -> str:
             while piece := file.read(1 << 20):
                 digest.update(piece)
         contents.append([path, digest.hexdigest()])
+    contents += [[f"{path}/", ""] for path in empty_folders_in(artifact)]
     made = str(metadata.get("createdTimestamp"))
     return artifact_id_of(metadata["alternativeName"], made, contents, sorted(references_in(artifact).items()))
 

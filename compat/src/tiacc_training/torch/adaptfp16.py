@@ -12,7 +12,10 @@ from danlu_accel.precision import LossAware, LrAware, Policy, TimeWindow, mean_o
 NUMBERS = {"TimeSchedulePolicy": 0}
 
 NAMES = ("start_time", "hold_time", "end_time", "interval_time", "interval_hold_time")
-"""The order in the guide's sample code. Its table of arguments has end_time before hold_time."""
+"""The order in the guide's sample code."""
+
+NAMES_OF_TABLE = ("start_time", "end_time", "hold_time", "interval_time", "interval_hold_time")
+"""The order in its table of arguments."""
 
 # the names in the sample code -> the names in the table of arguments
 ALIASES = {
@@ -27,17 +30,15 @@ ALIASES = {
 class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library's
     """Policy 0: a window of epochs; 1: a window, with care when the learning rate jumps; 2: by how the loss falls.
 
-    Arguments may be given by position in the order of NAMES, by these names, or by those of ALIASES; one argument given
-    twice is a TypeError.
+    Arguments may be given by position in the order of NAMES or of NAMES_OF_TABLE, whichever makes sense, by these
+    names, or by those of ALIASES; one argument given twice is a TypeError.
     """
 
     def __init__(self, policy: int | str, *by_position: int | None, **by_name: int | None) -> None:
         number = NUMBERS.get(policy, policy) if isinstance(policy, str) else policy
         if len(by_position) > len(NAMES):
             raise TypeError(f"expected at most {1 + len(NAMES)} arguments by position, got {1 + len(by_position)}")
-        given = dict(zip(NAMES, by_position))
-        _require_order_of_sample(number, given)
-        self._policy = _build(number, _merge(given, by_name))
+        self._policy = _build(number, _merge(_in_order(number, by_position), by_name))
         self._was_on = False
         self._first_scale: float | None = None
 
@@ -77,21 +78,26 @@ class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library
         self._first_scale = state["first_scale"]
 
 
-def _require_order_of_sample(number: int | str, given: Mapping[str, int | None]) -> None:
-    """Refuse what makes no sense in the order of the sample: it was written by the table, and means something else."""
-    hold, end = given.get("hold_time"), given.get("end_time")
-    if number not in (0, 1) or hold is None or (end is None and number == 1):
-        return
-    start = given.get("start_time")
-    start = 10 if start is None else start
-    if end is not None and hold <= end - start + 1:
-        return
-    meant = f"end_time={hold}" if end is None else f"end_time={hold}, hold_time={end}"
-    problem = "policy 0 has no hold" if end is None else f"longer than the window from epoch {start} to {end}"
+def _in_order(number: int | str, by_position: tuple[int | None, ...]) -> dict[str, int | None]:
+    """Name the arguments. The guide has two orders: a hold is a part of its window, which tells them apart."""
+    sample, table = dict(zip(NAMES, by_position)), dict(zip(NAMES_OF_TABLE, by_position))
+    if number not in (0, 1) or _makes_sense(number, sample):
+        return sample
+    if _makes_sense(number, table):
+        return table
     raise ValueError(
-        f"hold_time: expected a part of the window, got {hold}, {problem}; by position it comes before end_time, "
-        f"as in the guide's sample; its table has them the other way round: for that, write {meant}"
+        f"by position: expected start, hold, end or start, end, hold with a hold that fits between start and end, "
+        f"got {', '.join(map(str, by_position))}; write start_time=, end_time= and hold_time="
     )
+
+
+def _makes_sense(number: int | str, given: Mapping[str, int | None]) -> bool:
+    hold, end, start = given.get("hold_time"), given.get("end_time"), given.get("start_time")
+    if hold is None:
+        return number == 0 or end is None  # policy 1 needs a hold; what was not given at all may come by name
+    if end is None:
+        return number == 1  # policy 0 has no hold, so what is said in its place is something else
+    return hold <= end - (10 if start is None else start) + 1
 
 
 def _merge(given: Mapping[str, int | None], by_name: Mapping[str, int | None]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Optional
@@ -12,7 +13,8 @@ from danlu.cli.options import JobName
 from danlu.cli.terminal import echo_json_lines, fail
 
 if TYPE_CHECKING:
-    from danlu.client import LogLine
+    from danlu.client import Client, LogLine
+    from danlu.client.jobs.job import Job
 
 
 def logs(
@@ -28,6 +30,7 @@ def logs(
 ) -> None:
     """Print or follow the logs of a job.
 
+    With `*` and `?` in the name: the newest job whose id or name fits.
     With several ranks every line starts with its rank. An interrupted connection is resumed.
     On a terminal, control characters other than colours are shown escaped; into a pipe or a file go the bytes
     of the log.
@@ -39,6 +42,7 @@ def logs(
     Examples:
       danlu logs train-12
       danlu logs -f mnist --rank 0
+      danlu logs 'train-12*'
       danlu logs mnist --tail 100 --rank 0,2-3
       danlu logs mnist --since 10m --grep 'loss=nan'
     """
@@ -50,7 +54,7 @@ def logs(
     ranks = parse_ranks(rank)
     with Client() as client:
         try:
-            found = client.jobs.get(job)
+            found = _find(client, job)
         except NotFound as error:
             fail(error.message, code=NOT_FOUND)
         batches = found.log_batches(
@@ -71,6 +75,18 @@ def logs(
         if found.is_over:
             say_end(found)
         raise typer.Exit(exit_code(found.state))
+
+
+def _find(client: Client, job: str) -> Job:
+    """The job of an id or a name; with `*`, `?` or `[`, the newest one that fits. Raises NotFound."""
+    from danlu.errors import NotFound
+
+    if not any(letter in job for letter in "*?["):
+        return client.jobs.get(job)
+    for one in client.jobs.list():
+        if fnmatch.fnmatchcase(one.id, job) or fnmatch.fnmatchcase(one.row.name, job):
+            return one
+    raise NotFound(f"no job fits {job!r}; `danlu ps -a` lists them")
 
 
 def parse_ranks(text: Optional[str]) -> Optional[list[int]]:

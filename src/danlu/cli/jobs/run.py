@@ -12,14 +12,22 @@ import typer
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson, Detach
 
+_PRESET = typer.Option(None, help="Settings for scripts of another platform: tione, apulis or modelarts.")
+_LAUNCH = typer.Option(
+    None, help="How the command is started: plain, ddp, ascend, mpi, horovod or deepspeed.", show_default="plain"
+)
+_PROCESSES = typer.Option(None, help="Start the command per_node or per_device (with ascend).", show_default="per_node")
+_CONTRACT = typer.Option(None, help="Platform whose scripts run unchanged: tione, apulis or modelarts.")
+
 
 def run(
     command: list[str] = typer.Argument(..., metavar="COMMAND", help="Command to run on every node."),
     nodes: int = typer.Option(1, "--nodes", "-N", min=1, help="Number of nodes."),
     name: Optional[str] = typer.Option(None, help="Job name; default: from the command."),
-    launch: str = typer.Option("plain", help="How the command is started: plain, ddp, ascend, mpi or horovod."),
+    preset: Optional[str] = _PRESET,
+    launch: Optional[str] = _LAUNCH,
     success: Optional[str] = typer.Option(None, help="Which tasks must succeed: all, any, chief or worker-0."),
-    processes: str = typer.Option("per_node", help="Start the command per_node or per_device (with ascend)."),
+    processes: Optional[str] = _PROCESSES,
     flavor: Optional[str] = typer.Option(None, help="Machine shape with a price; see `danlu flavors`."),
     device: Optional[str] = typer.Option(None, help="Devices per node, TYPE[:MODEL][:COUNT], such as gpu:2."),
     cpus: Optional[float] = typer.Option(None, help="Cores reserved on every node."),
@@ -27,7 +35,7 @@ def run(
     code: Optional[str] = typer.Option(None, help="Local folder to upload, or store://... path."),
     framework: Optional[str] = typer.Option(None, help="Named environment; see `danlu frameworks`."),
     image: Optional[str] = typer.Option(None, help="Container image for the command."),
-    contract: Optional[str] = typer.Option(None, help="Platform whose scripts run unchanged: apulis or modelarts."),
+    contract: Optional[str] = _CONTRACT,
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
     data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and its path in the job; repeatable."),
     output: Optional[str] = typer.Option(None, help="Store folder for results."),
@@ -53,23 +61,22 @@ def run(
 
     \b
     Examples:
-      danlu run -- nvidia-smi
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
       danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
-      danlu run --flavor npu-910b-8 --framework pytorch-2.13 -- python train.py
-      danlu run --device npu:910b:8 --data store://main/mnist/=mnist -d -- python train.py
+      danlu run -N 2 --preset tione --code . -- sh start_cloud.sh
+      danlu run --flavor npu-910b-8 --framework pytorch-2.13 --code . -- python train.py
+      danlu run --device npu:910b:8 --code . --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.jobs.send import send
 
-    resources = _given(device=device, cpus=cpus, memory=memory)
-    values = _given(
+    values = _chosen(preset, device) | _given(
         name=name or name_of(command),
         command=command_of(command),
         nodes=nodes,
         launch=launch,
         processes=processes,
         success=success,
-        resources=resources or None,
+        resources=_given(device=device, cpus=cpus, memory=memory) or None,
         flavor=flavor,
         framework=framework,
         code=code,
@@ -93,6 +100,12 @@ def run(
 
 # options after the first word belong to the command
 run.context_settings = {**CONTEXT, "allow_interspersed_args": False}  # type: ignore[attr-defined]
+
+
+def _chosen(platform: Optional[str], device: Optional[str]) -> dict[str, Any]:
+    from danlu.spec.presets import preset
+
+    return dict(preset(platform, device)) if platform is not None else {}
 
 
 def command_of(words: list[str]) -> Union[str, list[str]]:

@@ -90,8 +90,8 @@ def migrate_store(
 
     \b
     Examples:
-      danlu admin migrate-store --objects-only    while the server runs
-      danlu admin migrate-store                   when it is stopped
+      danlu admin migrate-store --objects-only    # while the server runs
+      danlu admin migrate-store                   # when it is stopped
     """
     for told in _tools().migrate_store(data_dir, objects_only=objects_only, said=counter("objects")):
         echo(told)

@@ -98,6 +98,9 @@ def upload(
     reference: list[str] = typer.Option(
         [], "--reference", "-r", metavar="PATH=URI", help="Reference to external data; repeatable."
     ),
+    ignore: list[str] = typer.Option(
+        [], "--ignore", metavar="PATTERN", help="Leave out names or paths such as *.tmp; repeatable."
+    ),
     label: list[str] = typer.Option([], "--label", "-l", help="Repeatable."),
     alias: list[str] = typer.Option([], "--alias", "-a", help="Such as best; repeatable."),
     description: str = typer.Option("", "--description", "-d"),
@@ -107,7 +110,8 @@ def upload(
     """Upload files as the next version of an artifact.
 
     Large files are split by content, and only chunks that the server lacks are sent. A version appears when it is
-    complete; run the command again to resume.
+    complete; run the command again to resume. Links in folders are followed; a broken link, a fifo, a socket or a name
+    with a backslash is an error.
 
     \b
     Examples:
@@ -120,11 +124,11 @@ def upload(
     from danlu.spec.units import show_size
 
     draft = Draft(name, _references(reference), label, description, alias, project)
-    sources = plan(paths or [])
-    if not sources and not draft.references:
+    contents = plan(paths or [], ignore=ignore)
+    if not any(contents) and not draft.references:
         raise typer.BadParameter("expected files, folders or a --reference, got none")
     with Client() as client, progress_bar() as progress:
-        done = client.artifacts.send(draft, sources, progress=None if as_json else progress)
+        done = client.artifacts.send(draft, contents, progress=None if as_json else progress)
     if as_json:
         echo_json({**done.version.model_dump(mode="json"), "sent_bytes": done.sent_bytes})
         return
@@ -241,7 +245,8 @@ def _references(texts: Sequence[str]) -> dict[str, str]:
 
 def _contents(found: Manifest) -> dict[str, Any]:
     files = [{"path": one.path, "size": one.size, "sha256": one.sha256} for one in found.files]
-    return {"files": files, "references": [one._asdict() for one in found.references]}
+    references = [one._asdict() for one in found.references]
+    return {"files": files, "references": references, "empty_folders": list(found.folders)}
 
 
 def _artifacts_text(rows: Sequence[ArtifactOut]) -> str:
@@ -299,6 +304,7 @@ def _version_text(version: VersionOut, found: Manifest) -> str:
     lines = [facts(f"{version.name}:{version.version}", about, width=12)]
     lines.append(f"{len(found.files)} files, {show_size(version.size)}")
     lines += [f"  {show_size(one.size):>10}  {one_line(one.path)}" for one in found.files]
+    lines += [f"              {one_line(path)}/" for path in found.folders]
     if found.references:
         lines.append(f"{len(found.references)} references")
         lines += [one_line(f"  {one.path} -> {one.uri}") for one in found.references]

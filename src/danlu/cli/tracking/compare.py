@@ -7,7 +7,7 @@ from typing import Any
 
 from danlu.cli.output import bold, table
 from danlu.cli.sparkline import sparkline
-from danlu.cli.tracking.runs import number, state_text
+from danlu.cli.tracking.runs import last_text, number, state_text
 from danlu.spec.runs import flatten
 from danlu.wire.runs import RunOut, SeriesPoints
 
@@ -22,11 +22,11 @@ def as_text(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence[Seri
     shown = [key for key in keys if with_same or len({repr(one.get(key)) for one in values}) > 1]
     if shown:
         rows = [[f"  {key}", *(str(one.get(key, "-")) for one in values)] for key in shown]
-        parts.append(table(["  HPARAM", *_names(runs)], rows))
+        parts.append(table(["  HPARAM", *names_of(runs)], rows))
     elif keys:
         parts.append(f"  the {len(keys)} hyperparameters are the same; --all shows them")
     if metrics:
-        parts.append(table(["  METRIC", "", *_names(runs)], _metric_rows(runs, metrics, lines)))
+        parts.append(table(["  METRIC", "", *names_of(runs)], _metric_rows(runs, metrics, lines)))
     return "\n\n".join(parts)
 
 
@@ -36,7 +36,13 @@ def as_data(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence[Seri
         "runs": [{"id": run.id, "name": run.name, "state": str(run.state), "hparams": run.hparams} for run in runs],
         "metrics": {
             metric: {
-                run.id: {"last": one.last, "min": one.low, "max": one.high, "num_points": one.num_points}
+                run.id: {
+                    "last": one.last,
+                    "odd": one.odd,
+                    "min": one.low,
+                    "max": one.high,
+                    "num_points": one.num_points,
+                }
                 for run in runs
                 for one in run.metrics
                 if f"{one.type}/{one.name}" == metric
@@ -58,7 +64,11 @@ def _metric_rows(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence
     for metric in metrics:
         rolled = [{f"{one.type}/{one.name}": one for one in run.metrics}.get(metric) for run in runs]
         for title, field in (("last", "last"), ("min", "low"), ("max", "high")):
-            cells = ["-" if one is None else number(getattr(one, field)) for one in rolled]
+            shown = [
+                None if one is None else last_text(one) if title == "last" else number(getattr(one, field))
+                for one in rolled
+            ]
+            cells = ["-" if text is None else text for text in shown]
             rows.append([f"  {metric}" if title == "last" else "", title, *_with_best(cells, title)])
         course = [by_key.get((run.id, metric)) for run in runs]
         rows.append(["", "course", *("" if one is None else sparkline(one.value, _WIDTH) for one in course)])
@@ -74,6 +84,6 @@ def _with_best(cells: list[str], title: str) -> list[str]:
     return [bold(cell) if cell != "-" and float(cell) == best else cell for cell in cells]
 
 
-def _names(runs: Sequence[RunOut]) -> list[str]:
+def names_of(runs: Sequence[RunOut]) -> list[str]:
     names = [run.name for run in runs]
     return names if len(set(names)) == len(names) else [run.id[:12] for run in runs]

@@ -44,10 +44,10 @@ def flow(
     \b
     Examples:
       danlu flow train-074123456789012345
-      danlu flow model:mnist:champion --up             back to its data and code
-      danlu flow store://main/data/images/ --down      what was made from it
+      danlu flow model:mnist:champion --up             # back to its data and code
+      danlu flow store://main/data/images/ --down      # what was made from it
       danlu flow job:mnist --depth 10 --format dot | dot -Tsvg > mnist.svg
-      danlu flow job:mnist --format mermaid            paste it into a Markdown page
+      danlu flow job:mnist --format mermaid            # paste it into a Markdown page
       danlu flow run:lucky --json | jq '.edges'
     """
     from danlu.cli.tracking.flow_formats import to_dot, to_mermaid, to_tree

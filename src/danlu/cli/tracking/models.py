@@ -138,7 +138,7 @@ def show(model: Version, as_json: AsJson = False) -> None:
 
     \b
     Examples:
-      danlu models show mnist              the newest version
+      danlu models show mnist              # the newest version
       danlu models show mnist:champion
       danlu models show mnist:3 --json | jq .metrics
     """

@@ -62,22 +62,33 @@ def ls(
 
 
 @app.command(context_settings=CONTEXT)
-def show(run: RunName, as_json: AsJson = False) -> None:
-    """Show a run: metrics with sparklines, hyperparameters and environment.
+def show(
+    run: RunName,
+    environment: bool = typer.Option(False, "--environment", "-e", help="Packages, git state and diff, machine."),
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: metrics with sparklines, hyperparameters, git commit; its environment with -e.
 
     \b
     Examples:
       danlu runs show mnist
+      danlu runs show mnist --environment
+      danlu runs show mnist -e --json | jq -r .diff | git apply
       danlu runs show run-abcdefghijklmnopqrstuvwxyz --json | jq .hparams
     """
+    from danlu.cli.tracking.environment import environment_text
     from danlu.client import Client
 
     with Client() as client:
         found = client.runs.get(run)
-        if as_json:
-            echo_json(found.details)
-            return
-        echo_block(run_text(found, found.series()))
+        if environment:
+            captured = found.environment()
+            echo_json(captured) if as_json else echo_block(environment_text(found.details, captured))
+        elif as_json:
+            metrics = [one for one in found.series() if one.type != "system"]
+            echo_json(found.details.model_copy(update={"metrics": metrics}))
+        else:
+            echo_block(run_text(found, found.series()))
 
 
 @app.command(context_settings=CONTEXT)
@@ -87,14 +98,15 @@ def compare(
     all_: bool = typer.Option(False, "--all", "-a", help="Include equal hyperparameters."),
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs: differing hyperparameters, and metrics with sparklines.
+    """Compare runs: differing hyperparameters and environment (git, packages), and metrics with sparklines.
 
     \b
     Examples:
       danlu runs compare baseline wider
       danlu runs compare baseline wider deeper -m val/acc -m val/loss
     """
-    from danlu.cli.tracking.compare import as_data, as_text
+    from danlu.cli.tracking.compare import as_data, as_text, names_of
+    from danlu.cli.tracking.environment import differences, differences_text
     from danlu.client import Client
 
     if len(runs) < 2:
@@ -103,10 +115,12 @@ def compare(
         found = [client.runs.get(run).details for run in runs]
         wanted = metric or list(dict.fromkeys(f"{one.type}/{one.name}" for run in found for one in run.metrics))
         lines = client.runs.points([run.id for run in found], wanted, max_points=_SPARK_POINTS) if wanted else []
+        captured = [client.runs.get(run.id).environment() for run in found]
     if as_json:
-        echo_json(as_data(found, wanted, lines))
+        echo_json({**as_data(found, wanted, lines), "environment": differences(captured)})
         return
-    echo_block(as_text(found, wanted, lines, with_same=all_))
+    shown = as_text(found, wanted, lines, with_same=all_)
+    echo_block("\n\n".join(part for part in (shown, differences_text(names_of(found), captured)) if part))
 
 
 @app.command(context_settings=CONTEXT)
@@ -195,7 +209,7 @@ def rows_text(rows: list[RunSummary]) -> str:
     header = ["ID", "NAME", "STATE", "FOLDER", "STEP", *names, "AGE", "RAN"]
     lines = []
     for row in rows:
-        values = {f"{one.type}/{one.name}": number(one.last) for one in row.metrics}
+        values = {f"{one.type}/{one.name}": last_text(one) for one in row.metrics}
         step = "-" if row.step is None else str(row.step)
         if row.progress is not None:
             step += f" ({row.progress:.0%})"
@@ -208,6 +222,7 @@ def rows_text(rows: list[RunSummary]) -> str:
 def run_text(run: Run, series: Sequence[MetricOut]) -> str:
     from danlu.cli.output import age, bold, facts, lasted, table
     from danlu.cli.sparkline import sparkline
+    from danlu.cli.tracking.environment import git_text, python_text
 
     details = run.details
     lines = {
@@ -217,7 +232,7 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
     rows = [
         (
             f"  {one.type}/{one.name}",
-            number(one.last),
+            last_text(one),
             number(one.low),
             number(one.high),
             str(one.num_points),
@@ -238,6 +253,8 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
         "branches": _branches(details),
         "command": _text(details.environment.get("command")),
         "host": _text(details.environment.get("host")),
+        "git": git_text(details.environment.get("git")),
+        "python": python_text(details.environment),
         "trash": "restore it with danlu runs restore" if details.deleted_at else "",
     }
     parts = [facts(f"{details.id}  {details.name}", values)]
@@ -254,6 +271,10 @@ def state_text(run: RunSummary) -> str:
 
     colours = {"running": 36, "finished": 32, "failed": 31, "stopped": 35, "died": 31}
     return paint(str(run.state), colours.get(str(run.state), 37))
+
+
+def last_text(one: MetricOut) -> str:
+    return one.odd or number(one.last)
 
 
 def number(value: Optional[float]) -> str:

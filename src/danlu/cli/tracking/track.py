@@ -21,11 +21,12 @@ def _track() -> None:
 @app.command("import-tensorboard", context_settings=CONTEXT)
 def import_tensorboard(
     path: Path = typer.Argument(..., help="An event file, or a folder with event files."),
-    name: Optional[str] = typer.Option(None, help="Run name; default: the folder's name."),
+    name: Optional[str] = typer.Option(None, help="Run name, or the first part of their names; default: the folder's."),
 ) -> None:
-    """Import TensorBoard event files as a run: scalars, texts, images and histograms.
+    """Import TensorBoard event files as runs: scalars, texts, images, histograms and hyperparameters.
 
-    The run is written to .danlu/runs; upload it with `danlu sync`.
+    Every folder with event files becomes a run; folders named train, validation or test belong to the one around
+    them. The runs are written to .danlu/runs; upload it with `danlu sync`.
 
     \b
     Examples:
@@ -34,8 +35,9 @@ def import_tensorboard(
     """
     from danlu import track
 
-    called = name or path.resolve().name
-    with track.start(called, hparams={}) as run:
-        found = track.import_tensorboard(path, run)
-    echo(f"{run.id}  {called}  {found.num_points} points, {found.num_media} media of {found.num_files} files")
-    echo(f"in {run.path}; upload it with `danlu sync`")
+    found = track.import_tensorboard(path, name=name)
+    for run in found.runs:
+        echo(f"{run.id}  {run.name}  {run.path}")
+    echo(
+        f"{found.num_points} points, {found.num_media} media of {found.num_files} files; upload them with `danlu sync`"
+    )

@@ -31,6 +31,7 @@ DEFAULTS = (
     ".DS_Store",
     "node_modules/",
     "*.egg-info/",
+    ".em/",  # runs that scripts for t9k.em have left here
     ".danlu.yml",  # may hold an API key
 )
 

@@ -146,7 +146,7 @@ def _check_keys(node: Optional[Node], path: Path) -> None:
         mark = key.start_mark
         if text in seen and text != "<<":
             raise InvalidSpec(
-                f"{path}:{mark.line + 1}:{mark.column + 1}: {text!r} stands here again, first in line {seen[text]}"
+                f"{path}:{mark.line + 1}:{mark.column + 1}: duplicate field {text!r}, first in line {seen[text]}"
             )
         seen[text] = mark.line + 1
         _check_keys(value, path)

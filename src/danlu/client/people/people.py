@@ -1,4 +1,4 @@
-"""`client.people`: who is let in, and who is not any more."""
+"""`client.people`: users and account requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class People:
     def register(
         self, name: str, password: str, *, full_name: str = "", email: str = "", note: str = ""
     ) -> RegisteredOut:
-        """Ask to be let in. Needs no key."""
+        """Request an account. Needs no key."""
         made = body(Register, name=name, password=password, full_name=full_name, email=email, note=note)
         return self._http.post("/registrations", RegisteredOut, body=made)
 
@@ -43,7 +43,7 @@ class People:
         return self._http.get(_path(name), UserOut)
 
     def waiting(self) -> Iterator[RegistrationOut]:
-        """Those who ask to be let in; for admins."""
+        """Account requests; for admins."""
         return pages(self._http, "/registrations", RegistrationOut)
 
     def approve(
@@ -104,7 +104,7 @@ class People:
         found = [one for one in self.waiting() if who in (one.id, one.name)]
         exact = [one for one in found if one.id == who] or found
         if not exact:
-            raise NotFound(f"nobody called {who!r} asks to be let in; `danlu users ls` lists who waits")
+            raise NotFound(f"no account request for {who!r}; `danlu users ls` lists them")
         if len(exact) > 1:
             ids = ", ".join(one.id for one in exact)
             raise Conflict(f"{len(exact)} people ask for the name {who!r}; choose one by id: {ids}")

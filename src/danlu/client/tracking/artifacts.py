@@ -16,10 +16,11 @@ from danlu.client.files.progress import Meter, Progress
 from danlu.client.http import Http, Query
 from danlu.client.pages import pages
 from danlu.content.ids import new_artifact_id
+from danlu.content.listing import list_folder
 from danlu.content.manifest import Manifest, Reference, check_path
 from danlu.content.names import is_artifact_id
 from danlu.errors import InvalidInput, NotFound
-from danlu.transfer.artifact_download import fetch_files, fetch_manifest
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.artifact_upload import NUM_PARALLEL, ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import LocalProblem
 from danlu.wire.artifacts import (
@@ -52,6 +53,13 @@ class Draft:
     project: Optional[str] = None
     id: Optional[str] = None
     """The same id again is the same version: for who goes on in another process."""
+
+
+class Contents(NamedTuple):
+    """The files and empty folders that an artifact is made of."""
+
+    sources: List[Source]  # noqa: UP006
+    folders: List[str]  # noqa: UP006
 
 
 class Uploaded(NamedTuple):
@@ -98,8 +106,9 @@ class Artifacts:
         """Send files and folders as the next version of an artifact.
 
         `paths` is a file, a folder (what is in it is in the artifact), several of them, or path in the artifact ->
-        file or folder. `references` is path in the artifact -> URI of something that stays where it is. What the
-        server has is not sent again, also after a break; the version appears when it is whole.
+        file or folder. A folder is sent as a whole: links are followed, and what cannot be kept is an error.
+        `references` is path in the artifact -> URI of something that stays where it is. What the server has is not
+        sent again, also after a break; the version appears when it is whole.
         """
         draft = Draft(name, references or {}, labels, description, aliases, project)
         return self.send(draft, plan(paths), progress=progress).version
@@ -107,7 +116,7 @@ class Artifacts:
     def send(
         self,
         draft: Draft,
-        sources: Sequence[Source],
+        contents: Contents,
         *,
         progress: Optional[Listener] = None,
         num_parallel: int = NUM_PARALLEL,
@@ -121,8 +130,9 @@ class Artifacts:
             "created_at": time.time(),
         }
         references = [Reference(path, uri) for path, uri in draft.references.items()]
-        upload = ArtifactUpload(begin.model_dump(mode="json", exclude_none=True), about, sources, references)
-        meter = Meter(progress, total_bytes=_total(sources), num_files=len(sources))
+        start = begin.model_dump(mode="json", exclude_none=True)
+        upload = ArtifactUpload(start, about, contents.sources, references, contents.folders)
+        meter = Meter(progress, total_bytes=_total(contents.sources), num_files=len(contents.sources))
         with _plain_errors(self._http):
             sent = send_artifact(self._http.api, upload, told=meter.told, num_parallel=num_parallel)
         return Uploaded(VersionOut.model_validate(sent.version), sent.size, sent.sent_bytes)
@@ -154,6 +164,8 @@ class Artifacts:
             raise NotFound(f"{version.name}:{version.version} has nothing at {', '.join(only)}")
         meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
         with _plain_errors(self._http):
+            if not only:
+                make_folders(found, os.fspath(to))
             paths = fetch_files(
                 self._http.api,
                 version.id,
@@ -208,42 +220,33 @@ class Artifacts:
         return self._http.delete("/artifacts/named", DeletedArtifact, query=query).num_versions
 
 
-def plan(paths: Paths) -> List[Source]:  # noqa: UP006
-    """Which files are meant, and what they are called in the artifact. Raise InvalidInput when one is not there."""
+def plan(paths: Paths, *, ignore: Sequence[str] = ()) -> Contents:
+    """Which files are meant, and what they are called in the artifact. Raise InvalidInput when one cannot be kept."""
+    found = Contents([], [])
     if isinstance(paths, Mapping):
-        return [source for path, local in paths.items() for source in _below(Path(local), path)]
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    found: List[Source] = []  # noqa: UP006
-    for one in paths:
-        local = Path(one)
-        found.extend(_below(local, "" if local.is_dir() else local.name))
+        named = [(Path(local), path) for path, local in paths.items()]
+    else:
+        listed = [Path(one) for one in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+        named = [(local, "" if local.is_dir() else local.name) for local in listed]
+    for local, path in named:
+        try:
+            _add(found, local, path.strip("/"), ignore)
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
     return found
 
 
-def _below(local: Path, path: str) -> Iterator[Source]:
-    """A file, or all files below a folder. Links to files are followed, links to folders are not."""
-    path = path.strip("/")
-    if local.is_file():
-        yield Source(_checked(path or local.name), str(local))
-        return
-    if not local.is_dir():
+def _add(found: Contents, local: Path, path: str, ignore: Sequence[str]) -> None:
+    """Add a file, or all that is below a folder."""
+    if local.is_dir():
+        below = list_folder(str(local), path, ignore=ignore)
+        found.sources.extend(Source(one.path, one.local) for one in below.files)
+        found.folders.extend(below.folders)
+    elif local.is_file():
+        check_path(path or local.name)
+        found.sources.append(Source(path or local.name, str(local)))
+    else:
         raise InvalidInput(f"there is no file or folder {str(local)!r}")
-    for folder, inner, names in os.walk(local):
-        inner.sort()
-        for name in sorted(names):
-            file = Path(folder, name)
-            if file.is_file():
-                relative = file.relative_to(local).as_posix()
-                yield Source(_checked(f"{path}/{relative}" if path else relative), str(file))
-
-
-def _checked(path: str) -> str:
-    try:
-        check_path(path)
-    except ValueError as error:
-        raise InvalidInput(str(error)) from error
-    return path
 
 
 def _total(sources: Sequence[Source]) -> int:

@@ -13,6 +13,7 @@ from danlu.client.jobs.jobs import path_part
 from danlu.client.pages import pages
 from danlu.wire.runs import (
     ChangeRun,
+    EnvironmentOut,
     FolderOut,
     MakeFolder,
     MediaOut,
@@ -27,6 +28,7 @@ from danlu.wire.runs import (
 )
 
 EXPORT_SECONDS = 600.0
+SERIES_AT_ONCE = 100
 
 
 class Run:
@@ -66,9 +68,17 @@ class Run:
         )
 
     def all_points(self, series: Sequence[str], max_points: int = 1000) -> list[SeriesPoints]:
-        """Several series in one request."""
-        query: Query = {"run": self.id, "series": list(series), "max_points": max_points}
-        return self._http.get("/runs/points", PointsOut, query=query).items
+        """Any number of series, many in one request."""
+        found: list[SeriesPoints] = []
+        for at in range(0, len(series), SERIES_AT_ONCE):
+            wanted = list(series[at : at + SERIES_AT_ONCE])
+            query: Query = {"run": self.id, "series": wanted, "max_points": max_points}
+            found += self._http.get("/runs/points", PointsOut, query=query).items
+        return found
+
+    def environment(self) -> EnvironmentOut:
+        """What was captured of its surroundings: packages, git commit and diff, command, machine."""
+        return self._http.get(f"/runs/{self.id}/environment", EnvironmentOut)
 
     def media(self) -> Iterator[MediaOut]:
         """Images, texts and histograms."""

@@ -272,7 +272,7 @@ def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
         cpus=task.cpus,
         max_processes=settings.max_processes,
         max_disk_bytes=settings.max_disk_bytes,
-        kept_folders=tuple(str(kept_folder(settings.kept, mount)) for mount in task.mounts),
+        kept_folders=tuple(dict.fromkeys(str(kept_folder(settings.kept, mount)) for mount in task.mounts)),
         disk_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/disk.py")),
     )
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
+from weakref import WeakValueDictionary
 
 import h11
 
@@ -36,7 +37,9 @@ MAX_CONNECTIONS = 4000
 MAX_PER_PERSON = 400
 """Requests of one person that are under way, open WebSockets included."""
 
-NUM_THREADS = 16
+NUM_THREADS, NUM_CONNECTING = 8, 32
+CONNECTING_AT_ONCE = 4
+"""Connections to one job that are being made: a port that does not answer does not take the threads of others."""
 
 
 class _Held(NamedTuple):
@@ -55,7 +58,9 @@ class Proxy:
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="endpoints")
         self._memory = Memory(gate, self._threads)
         self._cookie = heads.cookie_name(is_secure=names.is_secure)
-        self._services = Starts(engines, self._threads)
+        self._connecting = ThreadPoolExecutor(NUM_CONNECTING, thread_name_prefix="endpoint-ports")
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._services = Starts(engines, self._connecting)
         self._upstreams = Upstreams(self._connect)
         self._num_connections = 0
         self._held: dict[asyncio.Task[None], _Held] = {}
@@ -74,7 +79,8 @@ class Proxy:
             for task in list(self._held):
                 task.cancel()
             self._upstreams.close()
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            for pool in (self._threads, self._connecting):
+                pool.shutdown(wait=False, cancel_futures=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._num_connections >= MAX_CONNECTIONS:
@@ -189,7 +195,10 @@ class Proxy:
     async def _connect(self, target: Target) -> socket.socket:
         if target.service:
             return await self._services.connect(target, SERVICES[target.service])
-        return await asyncio.get_running_loop().run_in_executor(self._threads, connect, self._engines, target)
+        turn = self._turns.setdefault(target.task.job_id, asyncio.Semaphore(CONNECTING_AT_ONCE))
+        async with turn:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._connecting, connect, self._engines, target)
 
 
 async def _refuse(browser: Browser, error: DanluError, *, is_page: bool) -> None:

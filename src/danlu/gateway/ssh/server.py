@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncssh
+from asyncssh.forward import SSHForwarder
 
 from danlu.errors import DanluError
 from danlu.gateway.ssh import process as processes
@@ -25,7 +27,11 @@ LOOK_SECONDS = 5.0
 
 MAX_CONNECTIONS = 500
 MAX_PER_PERSON = 50
-NUM_THREADS = 8
+MAX_SESSIONS, MAX_FORWARDS = 20, 200
+"""Commands, and connections to ports, that one connection has open: each is threads or files of the server's."""
+
+NUM_THREADS, NUM_CONNECTING = 8, 16
+CONNECTING_AT_ONCE = 4
 OWN_NAMES = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 """What a client may call the task when it asks for one of its ports."""
 
@@ -36,6 +42,8 @@ class SshGateway:
     def __init__(self, engines: Engines, gate: SshGate, *, host_key: Path) -> None:
         self._engines, self._gate, self._host_key = engines, gate, host_key
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="ssh")
+        # apart, so that a port that does not answer keeps nobody from being let in
+        self._connecting = ThreadPoolExecutor(NUM_CONNECTING, thread_name_prefix="ssh-ports")
         self.connections: set[_Connection] = set()
 
     async def serve(self, listener: socket.socket) -> None:
@@ -60,7 +68,8 @@ class SshGateway:
             server.close()
             for connection in list(self.connections):
                 connection.abort()
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            for pool in (self._threads, self._connecting):
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def may_begin(self, guest: Guest) -> bool:
         """Whether somebody may have one connection more."""
@@ -80,7 +89,7 @@ class SshGateway:
 
     async def connect(self, guest: Guest, port: int) -> socket.socket:
         target = Target(guest.engine, guest.task, port)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, connect, self._engines, target)
+        return await asyncio.get_running_loop().run_in_executor(self._connecting, connect, self._engines, target)
 
     def note(self, guest: Guest) -> None:
         asyncio.get_running_loop().run_in_executor(self._threads, self._gate.note, guest)
@@ -107,6 +116,8 @@ class _Connection(asyncssh.SSHServer):
         self._gateway = gateway
         self._connection: asyncssh.SSHServerConnection | None = None
         self.guest: Guest | None = None
+        self._num_sessions = self._num_forwards = 0
+        self._connecting = asyncio.Semaphore(CONNECTING_AT_ONCE)
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
@@ -148,9 +159,13 @@ class _Connection(asyncssh.SSHServer):
     # what they may do
 
     def session_requested(self) -> tuple[asyncssh.SSHServerChannel[bytes], asyncssh.SSHServerSession[bytes]]:
+        if self._num_sessions >= MAX_SESSIONS:
+            told = f"a connection has at most {MAX_SESSIONS} commands open"
+            raise asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, told)
+        self._num_sessions += 1
         assert self._connection is not None
         channel = self._connection.create_server_channel(encoding=None)
-        return channel, TaskProcess(self._gateway.run)
+        return channel, TaskProcess(self._run)
 
     def connection_requested(self, dest_host: str, dest_port: int, *_from: object) -> asyncssh.SSHTCPSession[bytes]:
         """A port of the task, under the names that a task has for itself; nothing else of any host."""
@@ -160,12 +175,37 @@ class _Connection(asyncssh.SSHServer):
         return self._forward(self.guest, dest_port)  # type: ignore[return-value]
 
     async def _forward(self, guest: Guest, port: int) -> object:
-        from asyncssh.forward import SSHForwarder
-
+        if self._num_forwards >= MAX_FORWARDS:
+            told = f"a connection has at most {MAX_FORWARDS} forwarded connections open"
+            raise asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, told)
+        self._num_forwards += 1
         try:
-            made = await self._gateway.connect(guest, port)
+            async with self._connecting:
+                made = await self._gateway.connect(guest, port)
         except DanluError as error:
+            self._num_forwards -= 1
             raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, str(error)) from error
         made.setblocking(False)
-        _, peer = await asyncio.get_running_loop().create_connection(SSHForwarder, sock=made)
+        _, peer = await asyncio.get_running_loop().create_connection(lambda: _Port(self._forward_ended), sock=made)
         return SSHForwarder(peer)
+
+    def _forward_ended(self) -> None:
+        self._num_forwards -= 1
+
+    async def _run(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
+        try:
+            await self._gateway.run(process)
+        finally:
+            self._num_sessions -= 1
+
+
+class _Port(SSHForwarder):
+    """The task's side of a forwarded connection."""
+
+    def __init__(self, ended: Callable[[], None]) -> None:
+        super().__init__()
+        self._ended = ended
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._ended()

@@ -168,9 +168,15 @@ def _install(folder: str, names: list[str]) -> None:
     for name in names:
         path = os.path.join(folder, name)
         with open(path, "w") as file:
-            file.write(f'#!/bin/sh\nexec python3 -I -S "{os.path.abspath(__file__)}" run "$@"\n')
+            file.write(f'#!/bin/sh\nexec python3 -I -S {_program(name)} "$@"\n')
         os.chmod(path, 0o755)
     os.environ["PATH"] = f"{folder}:{os.environ.get('PATH', os.defpath)}"
+
+
+def _program(name: str) -> str:
+    """What a name stands for: the client, or pdsh, which calls the client for each of its hosts."""
+    own = os.path.abspath(__file__)
+    return f'"{os.path.join(os.path.dirname(own), "pdsh.py")}"' if name == "pdsh" else f'"{own}" run'
 
 
 def _write(descriptor: int, body: bytes) -> None:

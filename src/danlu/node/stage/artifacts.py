@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Optional
 
-from danlu.content.drafts import FOLDER, MAX_RECORD_BYTES, RECORD, Draft, Link, parse
+from danlu.content.drafts import FOLDER, MAX_RECORD_BYTES, RECORD, Draft, Link, begun_at, parse
 from danlu.node.stage.job_files import open_regular
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_folders import send_draft
@@ -51,15 +51,26 @@ class ArtifactsSender:
         """Send every artifact that is finished. Raise ServerAway when the server does not come back."""
         if self._folder is None or os.path.islink(self._folder) or not os.path.isdir(self._folder):
             return
-        for name in sorted(os.listdir(self._folder)):
-            folder = os.path.join(self._folder, name)
-            if folder not in self._refused:
-                self._send(folder)
+        names = sorted(os.listdir(self._folder))
+        folders = [folder for name in names if (folder := os.path.join(self._folder, name)) not in self._refused]
+        drafts = {folder: draft for folder in folders if (draft := self._try_read(folder)) is not None}
+        for folder in sorted(drafts, key=lambda folder: begun_at(drafts[folder].header)):  # versions are numbered so
+            self._send(folder, drafts[folder])
 
-    def _send(self, folder: str) -> None:
+    def _try_read(self, folder: str) -> Optional[Draft]:
         try:
-            draft = self._read(folder)
-            if draft is not None and draft.is_sealed and not draft.is_done:
+            return self._read(folder)
+        except Removed:
+            return None
+        except (LocalProblem, ValueError, TypeError) as problem:
+            self._refuse(folder, str(problem))
+            return None
+
+    def _send(self, folder: str, draft: Draft) -> None:
+        try:
+            if draft.incomplete and not draft.is_sealed:
+                self._refuse(folder, draft.why_unfinished)
+            elif draft.is_sealed and not draft.is_done:
                 send_draft(self._api, draft, folder=_JobFolder(folder, partial(self._note, folder)))
         except Removed:
             return

@@ -1,4 +1,7 @@
-"""A network of its own for a gang: a namespace with one address per task on `lo`.
+"""A network of its own for a gang: a namespace with one address per task, on `lo` and on `eth0`.
+
+What the tasks say to each other passes `lo`, whichever interface they name. `eth0` is there for scripts that name it,
+as guides do (`btl_tcp_if_include eth0`); where the kernel has no veth, there is only `lo`.
 
 The namespace has no name and no mount. It lives as long as somebody holds a descriptor of it or runs inside it, so
 the kernel removes it with the gang's last shim, however that ends: there is nothing to clean up after a crash.
@@ -6,6 +9,7 @@ the kernel removes it with the gang's last shim, however that ends: there is not
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -15,8 +19,11 @@ from typing import NamedTuple, Optional
 from danlu.node.supervise import linux
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 20, 1, 4, 0x400
+_RTM_NEWLINK, _RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 16, 20, 1, 4, 0x400
 _NLMSG_ERROR, _IFA_ADDRESS, _IFA_LOCAL = 2, 1, 2
+_IFLA_IFNAME, _IFLA_LINKINFO, _IFLA_INFO_KIND, _IFLA_INFO_DATA, _VETH_INFO_PEER = 3, 18, 1, 2, 1
+OUTER, INNER = "eth0", "eth0-peer"
+"""The two ends of a pair, both in the namespace. The second only makes the first one run."""
 
 
 class Network(NamedTuple):
@@ -114,14 +121,36 @@ def _make_as_user(addresses: list[str]) -> Network:
 
 
 def _bring_up(addresses: list[str]) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        request = struct.pack("16sh14x", b"lo", 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
-    index = socket.if_nametoindex("lo")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
-        for address in addresses:
-            ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
+        names = ["lo", *([OUTER] if _make_pair(link) else [])]
+        for name in names:
+            _set_up(name)
+            index = socket.if_nametoindex(name)
+            for address in addresses:
+                ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
+
+
+def _make_pair(link: socket.socket) -> bool:
+    """Make `eth0`, running. Return False where the kernel cannot."""
+    peer = _attribute(_VETH_INFO_PEER, _LINK + _attribute(_IFLA_IFNAME, INNER.encode()))
+    kind = _attribute(_IFLA_INFO_KIND, b"veth") + _attribute(_IFLA_INFO_DATA, peer)
+    body = _LINK + _attribute(_IFLA_IFNAME, OUTER.encode()) + _attribute(_IFLA_LINKINFO, kind)
+    try:
+        ask(link, _RTM_NEWLINK, body, what=OUTER)
+    except OSError:
+        return False
+    for name in (OUTER, INNER):
+        with contextlib.suppress(OSError):  # else the two greet each other, and that is counted as the job's traffic
+            _write(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6", "1")
+    _set_up(INNER)
+    return True
+
+
+def _set_up(name: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        request = struct.pack("16sh14x", name.encode(), 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", name.encode(), flags | _IFF_UP))
 
 
 def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
@@ -138,6 +167,14 @@ def _address(address: str, *, index: int) -> bytes:
     packed = socket.inet_aton(address)
     attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
     return struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
+
+
+_LINK = struct.pack("BxHiII", socket.AF_UNSPEC, 0, 0, 0, 0)
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    size = 4 + len(value)
+    return struct.pack("HH", size, kind) + value + bytes(-size % 4)
 
 
 def _write(path: str, text: str) -> None:

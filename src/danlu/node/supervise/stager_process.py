@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,9 @@ from danlu.node.supervise.records import FETCHED, STAGER_LOG
 from danlu.node.task import Task, TaskImage, TaskInput
 
 MAX_FOLDERS = 200
+MAX_MEMORY_BYTES = 4 << 30
+"""Of a stager. It reads what the job wrote, outside of the control groups that hold the job."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -32,7 +36,7 @@ class StagerProcess:
     @classmethod
     def start(cls, folder: str, direction: str, task: Task) -> StagerProcess:
         """Start fetching (`in`) or uploading (`out`)."""
-        return cls._start(folder, direction, [*task.stager, direction, folder])
+        return cls._start(folder, direction, [*task.stager, direction, folder], max_memory_bytes=MAX_MEMORY_BYTES)
 
     @classmethod
     def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
@@ -44,12 +48,14 @@ class StagerProcess:
         return process
 
     @classmethod
-    def _start(cls, folder: str, direction: str, argv: list[str]) -> StagerProcess:
+    def _start(cls, folder: str, direction: str, argv: list[str], *, max_memory_bytes: int = 0) -> StagerProcess:
         read_orders, orders = os.pipe2(os.O_CLOEXEC)
         answers, write_answers = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            _become_stager(argv, folder=folder, orders=read_orders, answers=write_answers)
+            _become_stager(
+                argv, folder=folder, orders=read_orders, answers=write_answers, max_memory_bytes=max_memory_bytes
+            )
         os.close(read_orders)
         os.close(write_answers)
         return cls(pid, folder, direction, orders=orders, answers=answers)
@@ -153,9 +159,15 @@ def _has_files(waiting: list[int]) -> bool:
     return False
 
 
-def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int) -> NoReturn:
+def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int, max_memory_bytes: int) -> NoReturn:
+    """`max_memory_bytes`: 0 for any amount."""
     try:
         os.setsid()
+        linux.be_ended_first()
+        if max_memory_bytes:
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            allowed = max_memory_bytes if hard == resource.RLIM_INFINITY else min(max_memory_bytes, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (allowed, allowed))
         linux.die_with_parent(signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)

@@ -20,6 +20,7 @@ from danlu.server.artifacts.view import version_out
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
 from danlu.server.packs import check_digest
+from danlu.server.runs.folders import need_folder
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -53,6 +54,8 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
         find(session, who, body.artifact).seen_at = state.now()
         return ArtifactUploadOut(id=upload.id, name=upload.name)
     project_id, owner_id, job_id = _belongs(session, who, body.project)
+    if body.folder is not None:
+        need_folder(session, state, project_id, body.folder, may_make=body.make_folder)
     there = artifacts.find_artifact(session, project_id, name)
     if there is not None and body.conflict is OnName.ERROR:
         raise AlreadyExists(f"there is an artifact {name!r} already; give it another name, or make it a version of it")
@@ -147,7 +150,7 @@ def _add_version(session: Session, state: ServerState, upload: ArtifactUploadRow
     labels = clean(asked.labels)
     if artifact is None:
         artifact = ArtifactRow(
-            project_id=upload.project_id, name=upload.name, labels=[], description="", last_version=0, created_at=now
+            project_id=upload.project_id, name=upload.name, labels=[], description="", created_at=now
         )
         artifacts.add_artifact(session, artifact)
     # writers take turns, so that no two get the same number
@@ -203,7 +206,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
     missing = wanted.keys() - known.keys()
     if missing:
         raise Conflict(
-            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is lacking, "
+            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is missing, "
             "and send it"
         )
     for digest, size in wanted.items():

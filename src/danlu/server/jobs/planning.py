@@ -16,7 +16,7 @@ from danlu.scheduler.policy.placing import own_address
 from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.server.invalid import bad_spec
-from danlu.spec.job import JobSpec
+from danlu.spec.job import Contract, JobSpec
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import Member, members
@@ -61,7 +61,7 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
     """Absolute paths in a job need a sandbox: without one they would be paths of the machine."""
     if not infos or any(info.has_sandbox for info in infos):
         return
-    if spec.contract is not None:
+    if spec.contract not in (None, Contract.TIONE):
         problem = (
             f"'{spec.contract}' needs paths of its own in the job, and no node here has a sandbox that could provide "
             f"them; install bubblewrap"

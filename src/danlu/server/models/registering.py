@@ -125,7 +125,6 @@ def add(
             name=body.name,
             description="",
             tags={},
-            last_version=0,
             created_at=row.created_at,
         )
         models.add_model(session, model)

@@ -38,7 +38,7 @@ PURPOSE = "sign-in by OpenID Connect"
 """Told apart from what else is sealed with the same key."""
 
 CALLBACK = "/signin/oidc/callback"
-WAITS = "you have asked to be let in; once an admin has done so, sign in again"
+WAITS = "your account request waits for an admin; sign in again once it is approved"
 _BEGIN_AGAIN = "this sign-in was not begun in this browser, or it took too long; begin again"
 
 
@@ -102,7 +102,7 @@ def _open(state: ServerState, cookie: str) -> dict[str, str]:
 
 
 def arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
-    """Sign in who came back; None when they have to be let in first."""
+    """Sign in who came back; None when an admin has to approve them first."""
     user = registrations.user_of_subject(session, person.issuer, person.subject)
     if user is None and state.settings.oidc_people == "approval":
         _ask(session, state, person, origin)

@@ -18,7 +18,7 @@ from danlu.spec.units import show_duration
 from danlu.store.queries import failures, people
 from danlu.wire.auth import SessionOut
 
-WRONG = "the name or the password is wrong, or an admin has not let you in yet"
+WRONG = "the name or the password is wrong, or an admin has not approved your account yet"
 FAMILIAR_FOR = timedelta(days=90)
 
 

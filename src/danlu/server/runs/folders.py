@@ -60,6 +60,15 @@ def delete_folder(session: Session, state: ServerState, who: UserIdentity, path:
     record_action(session, who, Action.FOLDER_DELETE, f"folder/{folder}", at=state.now(), project_id=project_id)
 
 
+def need_folder(session: Session, state: ServerState, project_id: int, path: str, *, may_make: bool) -> str:
+    """Return the clean path of a folder that is there, or is made. Raise InvalidInput when it may not be made."""
+    folder = folder_in("folder", path)
+    if not may_make and not run_folders.exists(session, project_id, folder):
+        raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+    run_folders.make(session, project_id, folder, state.now())
+    return folder
+
+
 def folder_in(field: str, path: str) -> str:
     """The normal form of a path that a request gave in this field."""
     try:

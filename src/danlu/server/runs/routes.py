@@ -13,12 +13,12 @@ from danlu.server.identity import CurrentIdentity, CurrentUser
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.runs import operations, service
-from danlu.server.runs.view import run_out
+from danlu.server.runs.view import environment_out, run_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
 from danlu.wire.base import Page
-from danlu.wire.runs import ChangeRun, CreateRun, OffsetOut, RunOut, RunSummary
+from danlu.wire.runs import ChangeRun, CreateRun, EnvironmentOut, OffsetOut, RunOut, RunSummary
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -71,6 +71,13 @@ def restore(run: str, who: CurrentUser, state: State) -> RunOut:
     """Take a run out of the bin."""
     with state.database.writing() as session:
         return run_out(session, service.restore(session, state, who, run))
+
+
+@router.get("/{run}/environment")
+def environment(run: str, who: CurrentUser, state: State) -> EnvironmentOut:
+    """What was captured of a run's surroundings: packages, git commit and diff, command, machine."""
+    with state.database.reading() as session:
+        return environment_out(service.find(session, who, run))
 
 
 @router.get("/{run}/journals/{journal}")

@@ -13,7 +13,7 @@ from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
-from danlu.server.runs.folders import folder_in
+from danlu.server.runs.folders import folder_in, need_folder
 from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
@@ -46,6 +46,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
     if other is not None:
         return other
     now = state.now()
+    began = now if body.created_at is None else min(now, datetime.fromtimestamp(body.created_at, timezone.utc))
     row = RunRow(
         id=body.run,
         project_id=project_id,
@@ -61,8 +62,8 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
         summary={},
         info=clean(body.environment),
         set_at={},
-        created_at=now,
-        started_at=now if body.created_at is None else datetime.fromtimestamp(body.created_at, timezone.utc),
+        created_at=began,
+        started_at=began,
         seen_at=now,
     )
     runs.add_run(session, row)
@@ -125,11 +126,7 @@ def can_change(who: Identity, row: RunRow) -> bool:
 def change(session: Session, state: ServerState, who: Identity, run: str, body: ChangeRun) -> RunRow:
     row = find_to_change(session, who, run)
     if body.folder is not None:
-        folder = folder_in("folder", body.folder)
-        if not body.make_folder and not run_folders.exists(session, row.project_id, folder):
-            raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
-        run_folders.make(session, row.project_id, folder, state.now())
-        row.folder = folder
+        row.folder = need_folder(session, state, row.project_id, body.folder, may_make=body.make_folder)
     if body.name is not None:
         row.name = clean(body.name)
         flow.run_renamed(session, row)
@@ -172,7 +169,7 @@ def delete(session: Session, state: ServerState, who: Identity, run: str, *, pur
         _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
-        raise Conflict(f"{row.id} is not in the bin; delete it first, then for good")
+        raise Conflict(f"{row.id} is not in the trash; delete it first, then permanently")
     _record(session, state, who, Action.RUN_PURGE, row)
     runs.purge(session, row)
     return row.id
@@ -193,8 +190,8 @@ def _make_room(
         raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
-    for old in before:
-        put_into_bin(session, state, who, old)
+    if before:
+        put_into_bin(session, state, who, before[-1])  # the newest; `new` may have made others of that name
     run_folders.make(session, project_id, folder, state.now())
     return None
 

@@ -17,6 +17,7 @@ from danlu.store.queries import people, runs
 from danlu.store.sql.run_tables import MediaRow, RunRow, SeriesRow
 from danlu.wire.runs import (
     BranchOut,
+    EnvironmentOut,
     HiddenLine,
     JournalOut,
     Line,
@@ -55,7 +56,7 @@ def run_out(session: Session, row: RunRow) -> RunOut:
         **_common(row, projects, owners),
         metrics=[_rolled_up(one) for one in metrics],
         description=row.description,
-        environment=row.info,
+        environment=_brief_environment(row),
         seen_at=row.seen_at,
         reason=end.reason if end is not None and row.state == end.state.value else "",
         journals=[
@@ -74,6 +75,26 @@ def run_out(session: Session, row: RunRow) -> RunOut:
     )
 
 
+def environment_out(row: RunRow) -> EnvironmentOut:
+    """All that was captured. Whoever wrote the journal may have put anything there."""
+    git, packages = row.info.get("git"), row.info.get("packages")
+    git = dict(git) if isinstance(git, dict) else {}
+    diff = git.pop("diff", "")
+    return EnvironmentOut(
+        environment={key: value for key, value in row.info.items() if key not in ("git", "packages")},
+        packages={name: str(version) for name, version in packages.items()} if isinstance(packages, dict) else {},
+        git=git,
+        diff=diff if isinstance(diff, str) else "",
+    )
+
+
+def _brief_environment(row: RunRow) -> dict[str, Any]:
+    """What a page about the run shows at once: it is read again with every change."""
+    found = environment_out(row)
+    more = {"git": found.git, "num_packages": len(found.packages)}
+    return {**found.environment, **{key: value for key, value in more.items() if value}}
+
+
 def metric_out(row: SeriesRow) -> MetricOut:
     return MetricOut(
         type=row.type,
@@ -82,6 +103,7 @@ def metric_out(row: SeriesRow) -> MetricOut:
         step=row.step,
         epoch=row.epoch,
         last=row.last,
+        odd=row.odd,
         low=row.low,
         high=row.high,
     )

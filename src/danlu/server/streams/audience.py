@@ -16,12 +16,12 @@ Person = tuple[int, str]
 
 
 def identity_now(session: Session, person: Person, now: datetime) -> UserIdentity | None:
-    """Somebody with today's rights; None when they would not be let in any more."""
+    """Somebody with today's rights; None when they may not follow any more."""
     return identities_now(session, [person], now)[person]
 
 
 def identities_now(session: Session, people: Collection[Person], now: datetime) -> dict[Person, UserIdentity | None]:
-    """Everybody with today's rights; None for whoever would not be let in any more."""
+    """Everybody with today's rights; None for whoever may not follow any more."""
     user_ids = {user_id for user_id, _ in people}
     keys = {via.partition(" ")[2] for _, via in people if via.startswith("key ")}
     with_session = {user_id for user_id, via in people if via.startswith("session ")}

@@ -1,4 +1,4 @@
-"""The rules of those who ask to be let in. Who asks is told the same whether a name is taken or not."""
+"""The rules of account requests. The answer is the same whether a name is taken or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from danlu.wire.base import Page
 from danlu.wire.people import Approve, Register, RegisteredOut, RegistrationOut, RoleName, UserOut
 
 MAX_WAITING = 1000
-WAITS = "an admin has to let you in; after that `danlu login --name` works with your password"
+WAITS = "an admin has to approve your account; after that `danlu login --name` works with your password"
 
 
 def new_registration(state: ServerState, origin: Origin, **fields: str | None) -> RegistrationRow:
@@ -32,7 +32,7 @@ def new_registration(state: ServerState, origin: Origin, **fields: str | None) -
 
 def add_registration(session: Session, row: RegistrationRow, who: Stranger) -> None:
     if registrations.num_registrations(session) >= MAX_WAITING:
-        raise Unavailable(f"{MAX_WAITING} people wait to be let in already; ask an admin to look at them")
+        raise Unavailable(f"{MAX_WAITING} account requests wait already; ask an admin to decide about them")
     registrations.add_registration(session, row)
     record_action(session, who, Action.REGISTRATION_MAKE, f"registration/{row.id}", at=row.created_at, name=row.name)
 
@@ -45,7 +45,7 @@ def list_registrations(session: Session, who: UserIdentity, *, after: str, limit
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
     rights.check_admin(who)
-    rights.check_lasting(who, "letting somebody in")
+    rights.check_lasting(who, "approving an account request")
     row, now = _find(session, registration_id), state.now()
     if body.link is not None:
         return _link(session, state, who, row, body.link)

@@ -1,4 +1,4 @@
-"""People, and those who ask to be let in, over HTTP."""
+"""Users and account requests over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of people: who is let in, who is not any more."""
+"""The rules of users: adding, disabling, enabling."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +95,15 @@ class Stretch:
     output: OutputSeen | None = None
     finish: dict[str, Any] | None = None
     num_damaged: int = 0
+
+    @cached_property
+    def by_series(self) -> dict[SeriesKey, list[tuple[int, Points]]]:
+        """Branches and points of each series: who reads all series looks each of them up once."""
+        found: dict[SeriesKey, list[tuple[int, Points]]] = {}
+        for key, points in self.points.items():
+            if len(points):
+                found.setdefault(key.series, []).append((key.branch, points))
+        return found
 
 
 def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]], branch: int) -> Stretch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -23,6 +24,10 @@ MAX_KEYS = 2000
 """Maximum number of searchable values of one kind per run; others are only shown."""
 
 MAX_KEY_CHARS = 400
+MAX_ENVIRONMENT_BYTES = 2 << 20
+_MAPPINGS = {"hparams": "hparams", "summary": "summary", "environment": "info"}
+"""Field of a record -> column."""
+
 _TEXTS = {"name": 200, "description": 100_000}
 
 
@@ -117,6 +122,7 @@ def _roll_up(row: SeriesRow, branch: int, points: Points) -> None:
     if (branch, int(points.steps[-1])) >= (row.branch, row.step):
         row.branch, row.step = branch, int(points.steps[-1])
         row.at, row.last = _finite(points.times[-1]) or 0.0, _finite(points.values[-1])
+        row.odd = None if row.last is not None else str(float(points.values[-1]))
         row.epoch = _finite(points.epochs[-1])
     finite = points.values[np.isfinite(points.values)]
     if len(finite):
@@ -146,7 +152,7 @@ def _put_metrics(session: Session, run: int, rows: list[SeriesRow]) -> None:
             num_metrics += 1
             value = RunValueRow(run=run, key=key)
             session.add(value)
-        value.num, value.low, value.high = row.last, row.low, row.high
+        value.num, value.low, value.high, value.text = row.last, row.low, row.high, row.odd
 
 
 def _store_branches(session: Session, run: int, made: Stretch) -> None:
@@ -172,8 +178,8 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
     marks = dict(run.set_at)
     for seen in made.sets:
         at = [seen.branch, seen.at]
-        if seen.field in ("hparams", "summary"):
-            values = dict(getattr(run, seen.field))
+        if seen.field in _MAPPINGS:
+            values = dict(getattr(run, _MAPPINGS[seen.field]))
             for key in (*seen.changed, *seen.removed):
                 mark = f"{seen.field}.{key}"
                 if marks.get(mark, [0, 0.0]) > at:
@@ -183,8 +189,11 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
                     values[key] = seen.changed[key]
                 else:
                     values.pop(key, None)
-            setattr(run, seen.field, values)
-            changed.add(seen.field)
+            if seen.field != "environment":
+                changed.add(seen.field)
+            elif len(json.dumps(values)) > MAX_ENVIRONMENT_BYTES:
+                continue  # no journal of ours is so large
+            setattr(run, _MAPPINGS[seen.field], values)
         elif marks.get(seen.field, [0, 0.0]) <= at and _set_field(session, run, seen.field, seen.value):
             marks[seen.field] = at
     run.set_at = marks

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import SYSTEM
-from danlu.store.metrics.decode import BranchKey, SeriesKey, Stretch, decode
+from danlu.store.metrics.decode import SeriesKey, Stretch, decode
 from danlu.store.metrics.ingest import layouts_of
 from danlu.store.metrics.journals import Journals, journals_of
 from danlu.store.metrics.packs import Packs, Placed
@@ -110,10 +110,9 @@ class Reader:
         key = SeriesKey(series.type, series.name)
         for row in journals:
             for number, stretch in enumerate(self._tail(row, run.id)):
-                for branch_key, points in stretch.points.items():
-                    if branch_key.series == key and len(points):
-                        place = (branch_key.branch, order[row.name], row.built + number)
-                        found.append((place, _of_tail(branch_key, points)))
+                for branch, points in stretch.by_series.get(key, ()):
+                    place = (branch, order[row.name], row.built + number)
+                    found.append((place, _of_tail(branch, points)))
         return [piece for _, piece in sorted(found, key=lambda item: item[0])]
 
     def _read(self, run_id: str, piece: _Piece, *, is_thin: bool) -> Points:
@@ -167,6 +166,6 @@ def _of_chunk(chunk: ChunkRow) -> _Piece:
     return _Piece(chunk.branch, chunk.low_step, chunk.high_step, chunk.num_points, chunk.num_thin, None, chunk)
 
 
-def _of_tail(key: BranchKey, points: Points) -> _Piece:
+def _of_tail(branch: int, points: Points) -> _Piece:
     low, high = int(points.steps.min()), int(points.steps.max())
-    return _Piece(key.branch, low, high, len(points), len(points), points, None)
+    return _Piece(branch, low, high, len(points), len(points), points, None)

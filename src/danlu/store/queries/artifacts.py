@@ -10,6 +10,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, String, cast, delete, func, select
 from sqlalchemy.orm import Session
 
+from danlu.store.queries import used_names
+from danlu.store.queries.used_names import Versioned
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactUploadRow, ArtifactVersionRow
 
 
@@ -40,6 +42,8 @@ def get_artifact(session: Session, number: int) -> ArtifactRow | None:
 
 
 def add_artifact(session: Session, row: ArtifactRow) -> None:
+    """Add a name; its versions go on where those of an earlier artifact of that name ended."""
+    row.last_version = used_names.last_version(session, Versioned.ARTIFACT, project_id=row.project_id, name=row.name)
     session.add(row)
     session.flush()
 
@@ -118,7 +122,10 @@ def delete_version(session: Session, row: ArtifactVersionRow) -> None:
 
 
 def delete_artifact(session: Session, row: ArtifactRow) -> None:
-    """Delete a name that has no versions."""
+    """Delete a name that has no versions. Its numbers stay taken."""
+    used_names.remember_version(
+        session, Versioned.ARTIFACT, project_id=row.project_id, name=row.name, last_version=row.last_version
+    )
     session.delete(row)
     session.flush()
 

@@ -9,7 +9,9 @@ from sqlalchemy import ColumnElement, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from danlu.spec.paths import StorePath
+from danlu.store.queries import used_names
 from danlu.store.queries.flow_paths import above, forms
+from danlu.store.queries.used_names import Versioned
 from danlu.store.sql.model_tables import ModelAliasRow, ModelRow, ModelVersionRow
 
 
@@ -25,6 +27,8 @@ class ModelFilter:
 
 
 def add_model(session: Session, row: ModelRow) -> None:
+    """Add a name; its versions go on where those of an earlier model of that name ended."""
+    row.last_version = used_names.last_version(session, Versioned.MODEL, project_id=row.project_id, name=row.name)
     session.add(row)
     session.flush()
 
@@ -64,7 +68,10 @@ def num_in_project(session: Session, project_id: int) -> int:
 
 
 def delete_model(session: Session, row: ModelRow) -> None:
-    """Delete a name that has no versions."""
+    """Delete a name that has no versions. Its numbers stay taken."""
+    used_names.remember_version(
+        session, Versioned.MODEL, project_id=row.project_id, name=row.name, last_version=row.last_version
+    )
     session.execute(delete(ModelAliasRow).where(ModelAliasRow.model == row.number))
     session.delete(row)
     session.flush()

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from danlu.store.queries import used_names
 from danlu.store.sql.database import num_changed
+from danlu.store.sql.ssh_key_tables import SshKeyRow
 from danlu.store.sql.tables import (
     ApiKeyRow,
     MemberRow,
@@ -119,6 +120,7 @@ def delete_access(session: Session, user_id: int, *, keys: bool, but_session: st
     session.execute(delete(SignInLinkRow).where(SignInLinkRow.user_id == user_id))
     if keys:
         session.execute(delete(ApiKeyRow).where(ApiKeyRow.user_id == user_id))
+        session.execute(delete(SshKeyRow).where(SshKeyRow.user_id == user_id))
 
 
 def add_link(session: Session, user_id: int, *, digest: str, expires_at: datetime) -> None:

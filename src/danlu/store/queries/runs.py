@@ -154,6 +154,7 @@ class RolledUp(NamedTuple):
     step: int
     epoch: float | None
     last: float | None
+    odd: str | None
     low: float | None
     high: float | None
 

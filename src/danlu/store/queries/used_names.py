@@ -1,4 +1,4 @@
-"""Names that were used before, in SQL: what is known under one must not become somebody else's unseen."""
+"""Names and version numbers that were used before, in SQL: what is known under one must not become another thing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from enum import Enum
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from danlu.store.sql.rights_tables import UsedNameRow
+from danlu.store.sql.rights_tables import UsedNameRow, UsedVersionRow
 
 
 class UsedKind(str, Enum):
     PROJECT = "project"
     PLACE = "place"
     """Where the objects of a bucket lay."""
+
+
+class Versioned(str, Enum):
+    ARTIFACT = "artifact"
+    MODEL = "model"
 
 
 def remember(session: Session, kind: UsedKind, name: str, *, project_id: int | None, at: datetime) -> None:
@@ -30,3 +35,15 @@ def find(session: Session, kind: UsedKind, name: str) -> UsedNameRow | None:
 def largest_project_id(session: Session) -> int:
     """Of the projects that are gone or have had another name; 0 when there is none."""
     return session.scalar(select(func.max(UsedNameRow.project_id))) or 0
+
+
+def remember_version(session: Session, kind: Versioned, *, project_id: int, name: str, last_version: int) -> None:
+    """The last number of an artifact or a model that is deleted."""
+    session.merge(UsedVersionRow(kind=kind.value, project_id=project_id, name=name, last_version=last_version))
+    session.flush()
+
+
+def last_version(session: Session, kind: Versioned, *, project_id: int, name: str) -> int:
+    """The last number that the name had before; 0 for a new name."""
+    row = session.get(UsedVersionRow, (kind.value, project_id, name), populate_existing=True)
+    return 0 if row is None else row.last_version

@@ -53,3 +53,14 @@ class UsedNameRow(Base):
     """Whose it was. No foreign key: it outlives the project."""
 
     at: Mapped[datetime]
+
+
+class UsedVersionRow(Base):
+    """The last version number of an artifact or a model that was deleted: its name goes on counting from there."""
+
+    __tablename__ = "used_versions"
+
+    kind: Mapped[str] = mapped_column(String(12), primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    last_version: Mapped[int]

@@ -44,8 +44,8 @@ class RunRow(Base):
     description: Mapped[str] = mapped_column(Text, default="")
     hparams: Mapped[dict[str, Any]]
     summary: Mapped[dict[str, Any]]
-    info: Mapped[dict[str, Any]]
-    """Captured environment: command, commit, host, packages."""
+    info: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    """Captured environment: command, host, packages, git with its diff. Up to 2 MiB, so lists do not load it."""
 
     set_at: Mapped[dict[str, Any]]
     """Field or key -> [branch, time] of its record: journals may arrive in any order."""
@@ -168,8 +168,9 @@ class SeriesRow(Base):
     epoch: Mapped[float | None] = mapped_column(Float)
     at: Mapped[float] = mapped_column(Float, default=0.0)
     last: Mapped[float | None] = mapped_column(Float)
-    """None if it is not finite."""
+    """None if it is not finite; then `odd` is nan, inf or -inf."""
 
+    odd: Mapped[str | None] = mapped_column(String(4))
     low: Mapped[float | None] = mapped_column(Float)
     high: Mapped[float | None] = mapped_column(Float)
 

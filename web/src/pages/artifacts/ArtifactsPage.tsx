@@ -1,17 +1,16 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useDeferredValue } from "react";
-import { artifactsQuery, type Artifact } from "@/api/artifacts";
+import { artifactsQuery } from "@/api/artifacts";
 import { useProject } from "@/frame/ProjectPicker";
 import { Code } from "@/parts/Code";
-import { DataTable, type Column } from "@/parts/DataTable";
+import { DataTable } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { SearchField } from "@/parts/Field";
 import { Found, More } from "@/parts/Found";
-import { showBytes } from "@/parts/numbers";
 import { KEEP_ARTIFACT } from "@/parts/snippets";
-import { Ago } from "@/parts/time";
-import { useTexts, type Texts } from "@/texts/language";
+import { useTexts } from "@/texts/language";
+import { columnsOf } from "./columns";
 
 export function ArtifactsPage() {
   const all = useTexts();
@@ -65,73 +64,4 @@ export function ArtifactsPage() {
       <More of={found} />
     </div>
   );
-}
-
-function columnsOf({ artifacts: texts }: Texts): Column<Artifact>[] {
-  return [
-    {
-      id: "name",
-      title: texts.name,
-      isClipped: true,
-      cell: (row) =>
-        row.latest ? (
-          <Link
-            className="row-name"
-            to="/artifacts/$id"
-            params={{ id: row.latest.id }}
-            title={row.name}
-          >
-            {row.name}
-          </Link>
-        ) : (
-          <span className="faint">{row.name}</span>
-        ),
-    },
-    {
-      id: "version",
-      title: texts.latest,
-      cell: (row) => (
-        <>
-          {row.latest ? `v${String(row.latest.version)}` : "–"}{" "}
-          {row.latest?.aliases?.map((alias) => (
-            <span key={alias} className="tag">
-              {alias}
-            </span>
-          ))}
-        </>
-      ),
-    },
-    {
-      id: "files",
-      title: texts.files,
-      isEnd: true,
-      isWideOnly: true,
-      cell: (row) => row.latest?.num_files ?? "–",
-    },
-    {
-      id: "size",
-      title: texts.size,
-      isEnd: true,
-      cell: (row) => (row.latest ? showBytes(row.latest.size) : "–"),
-    },
-    {
-      id: "labels",
-      title: texts.labels,
-      isClipped: true,
-      isWideOnly: true,
-      cell: (row) =>
-        (row.labels ?? []).map((label) => (
-          <span key={label} className="tag">
-            {label}
-          </span>
-        )),
-    },
-    { id: "project", title: texts.project, isWideOnly: true, cell: (row) => row.project },
-    {
-      id: "made",
-      title: texts.made,
-      isWideOnly: true,
-      cell: (row) => <Ago at={row.latest?.created_at ?? row.created_at} />,
-    },
-  ];
 }

@@ -14,6 +14,7 @@ import { ColumnPicker } from "./ColumnPicker";
 import { ownColumns, usualColumns, valueColumn } from "./columns";
 import { FilterField, FilterProblem, isFilterProblem } from "./FilterField";
 import { wantedOf } from "./filter";
+import { FolderArtifacts } from "./FolderArtifacts";
 import { FolderTree } from "./FolderTree";
 import { RunActions } from "./RunActions";
 import styles from "./experiments.module.css";
@@ -131,6 +132,7 @@ export function ExperimentsPage() {
               }
             </Found>
           )}
+          {search.folder && !isBin && <FolderArtifacts folder={search.folder} project={project} />}
         </div>
       </div>
     </div>

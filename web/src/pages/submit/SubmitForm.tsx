@@ -12,6 +12,7 @@ import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
 import { EnvironmentField } from "./EnvironmentField";
+import { EndpointsSection } from "./EndpointsSection";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
 import { formOfSpec, specOf, wrongOf, type Form } from "./form";
 import { CodeField } from "./CodeField";
@@ -123,6 +124,7 @@ export function SubmitForm(props: {
           )}
           <WhatSection part={part} projects={props.projects} code={code} />
           <WhereSection part={part} />
+          <EndpointsSection part={part} />
           <FilesSection part={part} />
           <SettingsSection part={part} />
           <MoreSection part={part} />

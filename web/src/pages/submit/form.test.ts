@@ -37,6 +37,14 @@ test("a job that was submitted fills the form with itself", () => {
   expect(formOf(job)).toEqual(form);
 });
 
+test("endpoints go there and back", () => {
+  const form = { ...EMPTY, name: "a", command: "b", jupyter: true, ports: "8080, 9090" };
+  const spec = specOf(form);
+  expect(spec.endpoints).toEqual(["jupyter", "8080", "9090"]);
+  expect(formOfSpec(spec)).toMatchObject({ jupyter: true, tensorboard: false, ports: "8080 9090" });
+  expect(wrongOf({ "endpoints.1": "expected a port" }).fields.ports).toBe("1: expected a port");
+});
+
 test("names stand for the shape and the image, in a clone as well", () => {
   const form = {
     ...EMPTY,

@@ -31,6 +31,10 @@ export type Form = {
   processes: string;
   roles: RoleForm[];
   preemptible: boolean;
+  jupyter: boolean;
+  tensorboard: boolean;
+  /** Ports that open in a browser, with spaces or commas between them. */
+  ports: string;
   command: string;
   setup: string;
   /** Empty: an image, or the node's own Python. */
@@ -77,6 +81,9 @@ export const EMPTY: Form = {
   processes: "per_node",
   roles: [],
   preemptible: false,
+  jupyter: false,
+  tensorboard: false,
+  ports: "",
   command: "",
   setup: "",
   framework: "",
@@ -130,6 +137,8 @@ export function specOf(form: Form): Spec {
     spec.processes = form.processes;
   if (form.retries !== EMPTY.retries)
     spec.retry = { ...(form.rest.retry as Spec | undefined), max: number(form.retries) };
+  const endpoints = endpointsOf(form);
+  if (endpoints.length) spec.endpoints = endpoints;
   if (form.maxDuration) spec.max_duration = form.maxDuration;
   if (form.maxWait) spec.max_wait = form.maxWait;
   return spec;
@@ -160,6 +169,7 @@ export function formOfSpec(spec: Spec): Form {
     processes: text(spec.processes) || EMPTY.processes,
     roles: roles.map(([name, role]) => roleForm(name, role)),
     preemptible: Boolean(spec.preemptible),
+    ...endpointFields(spec.endpoints),
     command: commandText(spec.command),
     setup: text(spec.setup),
     framework: text(spec.framework),
@@ -283,6 +293,7 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["max_duration", "maxDuration"],
   ["max_wait", "maxWait"],
   ["preemptible", "preemptible"],
+  ["endpoints", "ports"],
 ];
 
 export type Wrong = {
@@ -306,6 +317,23 @@ export function wrongOf(told: Readonly<Record<string, string>>): Wrong {
     wrong.fields[field[1]] ??= inner ? `${inner}: ${problem}` : problem;
   }
   return wrong;
+}
+
+function endpointsOf(form: Form): string[] {
+  const services = [
+    ...(form.jupyter ? ["jupyter"] : []),
+    ...(form.tensorboard ? ["tensorboard"] : []),
+  ];
+  return [...services, ...form.ports.split(/[\s,]+/).filter(Boolean)];
+}
+
+function endpointFields(value: unknown): Pick<Form, "jupyter" | "tensorboard" | "ports"> {
+  const names = Array.isArray(value) ? value.map(String) : [];
+  return {
+    jupyter: names.includes("jupyter"),
+    tensorboard: names.includes("tensorboard"),
+    ports: names.filter((name) => name !== "jupyter" && name !== "tensorboard").join(" "),
+  };
 }
 
 function record(given: readonly Pair[]): Record<string, string> {

@@ -183,6 +183,7 @@ export function MoreSection(props: { part: Part }) {
           wrong={wrong.contract}
           choices={[
             ["", texts.noContract],
+            ["tione", "TI-ONE"],
             ["apulis", "Apulis"],
             ["modelarts", "ModelArts"],
           ]}

@@ -1,6 +1,6 @@
 import { EMPTY, type Form } from "./form";
 
-export type Template = "command" | "ddp" | "ascend" | "mpi";
+export type Template = "command" | "ddp" | "ascend" | "mpi" | "tione" | "apulis" | "modelarts";
 
 /** Places to begin. Each is a job that runs as it is, once its command is one that is there. */
 export const TEMPLATES: Record<Template, Partial<Form>> = {
@@ -26,6 +26,31 @@ export const TEMPLATES: Record<Template, Partial<Form>> = {
     nodes: "2",
     launch: "mpi",
     command: "mpirun hostname",
+  },
+  tione: {
+    name: "tione",
+    kind: "distributed",
+    nodes: "2",
+    launch: "ddp",
+    contract: "tione",
+    command: "sh start_cloud.sh",
+  },
+  apulis: {
+    name: "apulis",
+    device: "npu:910",
+    count: "2",
+    launch: "ascend",
+    contract: "apulis",
+    command: "sudo -E bash -c 'source /pod.env && env | grep DLWS_'",
+  },
+  modelarts: {
+    name: "modelarts",
+    device: "npu:910",
+    count: "8",
+    launch: "ascend",
+    processes: "per_device",
+    contract: "modelarts",
+    command: "python3 train.py",
   },
 };
 

@@ -14,6 +14,8 @@ export const endpoints = {
   port: "Port",
   openPort: "Open a port",
   portHint: "A port that a program in the job listens on, such as 8080.",
+  ports: "Ports",
+  portsHint: "Ports that programs in the job listen on, with spaces between them.",
   ssh: "Enter the job with SSH",
   sshText: "A shell, files and ports of this job with your own SSH key.",
   sshKeys: "Your SSH keys",

@@ -83,6 +83,7 @@ export const submit = {
     ascend: "ascend: NPUs with their rank table",
     mpi: "mpi: mpirun reaches the other nodes",
     horovod: "horovod: mpirun, for Horovod",
+    deepspeed: "deepspeed: DeepSpeed's own launcher",
     ps_worker: "ps_worker: parameter servers, TF_CONFIG",
   },
   preemptible: "Preemptible",
@@ -145,5 +146,8 @@ export const submit = {
     ddp: "PyTorch on several nodes",
     ascend: "Ascend NPUs",
     mpi: "MPI",
+    tione: "From TI-ONE",
+    apulis: "From Apulis",
+    modelarts: "From ModelArts",
   },
 };

@@ -17,6 +17,8 @@ export const endpoints: Same<typeof en> = {
   port: "端口",
   openPort: "打开端口",
   portHint: "任务内程序监听的端口，例如 8080。",
+  ports: "端口",
+  portsHint: "任务内程序监听的端口，用空格分隔。",
   ssh: "通过 SSH 进入任务",
   sshText: "使用您自己的 SSH 密钥访问此任务的终端、文件和端口。",
   sshKeys: "您的 SSH 密钥",

@@ -82,6 +82,7 @@ export const submit: Same<typeof en> = {
     ascend: "ascend：NPU 及其 rank table",
     mpi: "mpi：由 mpirun 连接其他节点",
     horovod: "horovod：由 mpirun 启动 Horovod",
+    deepspeed: "deepspeed：由 DeepSpeed 自己的启动器启动",
     ps_worker: "ps_worker：参数服务器，设置 TF_CONFIG",
   },
   preemptible: "可抢占",
@@ -141,5 +142,8 @@ export const submit: Same<typeof en> = {
     ddp: "多节点 PyTorch",
     ascend: "昇腾 NPU",
     mpi: "MPI 任务",
+    tione: "来自 TI-ONE",
+    apulis: "来自依瞳 Apulis",
+    modelarts: "来自 ModelArts",
   },
 };

@@ -1,4 +1,4 @@
-"""Patching DistributedDataParallel, and undoing it."""
+"""Patching DistributedDataParallel and `torch.distributed.all_reduce`, and undoing it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Callable
 from torch.nn.parallel import DistributedDataParallel
 
 from danlu_accel import comm
+from tiacc_training.torch.distributed import all_reduce
 from tiacc_training.torch.distributed.settings import OldSettings, read_settings
 
 _originals: dict[str, Callable[..., Any]] = {}
@@ -17,7 +18,9 @@ _added_variables: list[str] = []
 
 
 def init_tiacc_training() -> None:
-    """From here on, every DDP model takes Danlu's hook when it is made. A second call changes nothing.
+    """From here on, every DDP model takes Danlu's hook when it is made, and large sums by `all_reduce` go the same way.
+
+    A second call changes nothing.
 
     Call it before `init_process_group`: under mpirun it fills in what `env://` needs.
     """
@@ -29,6 +32,7 @@ def init_tiacc_training() -> None:
         _added_variables.append(name)
     _replace("__init__", _init_with(settings))
     _replace("register_comm_hook", _register_comm_hook)
+    all_reduce.patch(settings)
 
 
 def shutdown_tiacc_training() -> None:
@@ -36,6 +40,7 @@ def shutdown_tiacc_training() -> None:
     while _originals:
         name, original = _originals.popitem()
         setattr(DistributedDataParallel, name, original)
+    all_reduce.undo()
     while _added_variables:
         os.environ.pop(_added_variables.pop(), None)
 
@@ -63,7 +68,7 @@ BUCKET_CAP_PLACE = DistributedDataParallel.__init__.__code__.co_varnames.index("
 
 
 def _attach(model: DistributedDataParallel, settings: OldSettings) -> comm.Attachment | None:
-    options = comm.Options(local_size=settings.local_size)
+    options = all_reduce.options_of(settings)
     try:
         return comm.attach(model, algorithm=settings.algorithm, num_streams=settings.num_streams, options=options)
     except comm.CommError as error:

@@ -1,0 +1,120 @@
+"""YAML of the old layout. Written: plain values only. Read: whatever the original may have written, as plain values.
+
+The original dumps Python objects (tuples, NumPy scalars); here a tag never makes an object, it is read as its values.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+_PYTHON = "tag:yaml.org,2002:python/"
+_NUMPY_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
+_KINDS = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
+_KINDS.update({"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "b1": "?"})
+
+
+class Records(NamedTuple):
+    """A list that was read as far as it can be."""
+
+    found: list[Any]
+    num_lost: int
+
+
+def dump(value: Any) -> str:
+    return str(yaml.safe_dump(plain(value), sort_keys=False, allow_unicode=True))
+
+
+def load(text: str) -> Any:
+    """Raise yaml.YAMLError when it is no YAML."""
+    return yaml.load(text, _Loader)  # a SafeLoader: tags never make objects
+
+
+def load_records(text: str) -> Records:
+    """A list of mappings, as metrics are kept. What a crash has cut, or something else has overwritten, is counted."""
+    is_cut = bool(text) and not text.endswith("\n")  # then its last number may be a part of one
+    try:
+        every = load(text) or []
+    except (yaml.YAMLError, ValueError, RecursionError):
+        every = [_one(f"- {piece}\n") for piece in ("\n" + text).split("\n- ")[1:]]
+    if not isinstance(every, list):
+        return Records([], 1)
+    found = [one for one in (every[:-1] if is_cut else every) if _is_record(one)]
+    return Records(found, max(len(every), 1 if text.strip() else 0) - len(found))
+
+
+def _one(text: str) -> Any:
+    try:
+        found = load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return found[0] if isinstance(found, list) and len(found) == 1 else None
+
+
+def _is_record(one: Any) -> bool:
+    if not isinstance(one, dict) or not isinstance(one.get("value"), dict) or not isinstance(one.get("sequence"), dict):
+        return False
+    numbers = [*one["value"].values(), one["sequence"].get("step")]
+    return all(isinstance(number, (int, float)) for number in numbers)
+
+
+def plain(value: Any) -> Any:
+    """The value without subclasses: NumPy scalars, enums and ordered dictionaries are what they stand for."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, enum.Enum):
+        return plain(value.value)
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return {plain(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    item = getattr(value, "item", None)
+    return plain(item()) if callable(item) else value
+
+
+class _Loader(yaml.SafeLoader):
+    """Python's tags are read as the values below them."""
+
+
+def _values(loader: _Loader, suffix: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.ScalarNode):
+        return loader.construct_scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        found = loader.construct_sequence(node, deep=True)
+        made = suffix.partition(":")[2]
+        if made in _NUMPY_SCALARS:
+            return _numpy_scalar(found)
+        if made == "collections.OrderedDict":
+            return _pairs(found)
+        return found[0] if suffix.startswith("object/apply:") and len(found) == 1 else found  # an enum's value
+    return loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else None
+
+
+def _pairs(found: list[Any]) -> Any:
+    try:
+        return dict(found[0]) if found else {}
+    except (TypeError, ValueError):
+        return found
+
+
+def _numpy_scalar(found: list[Any]) -> Any:
+    """Its arguments are the type, such as `{args: [f8, ...]}`, and the bytes; anything else stays as it is."""
+    if len(found) != 2 or not isinstance(found[0], dict) or not isinstance(found[1], bytes):
+        return found
+    kind = (found[0].get("args") or [None])[0]
+    state: list[Any] = found[0].get("state") or []
+    order = ">" if len(state) > 1 and state[1] == ">" else "<"
+    try:
+        return struct.unpack(f"{order}{_KINDS[str(kind)]}", found[1])[0]
+    except (KeyError, struct.error):
+        return found
+
+
+_Loader.add_multi_constructor(_PYTHON, _values)

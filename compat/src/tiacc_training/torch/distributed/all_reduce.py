@@ -1,0 +1,86 @@
+"""`torch.distributed.all_reduce` by Danlu's exchange, for what is large enough to gain from it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+from danlu_accel import comm
+from tiacc_training.torch.distributed.settings import OldSettings
+
+LEAST_BYTES = 1 << 20
+"""Below this a sum is over before the exchange has begun."""
+
+MODULES = (dist, distributed_c10d)
+_originals: list[Callable[..., Any]] = []
+_open: list[comm.AllReduce] = []
+
+
+def patch(settings: OldSettings) -> None:
+    """Replace it wherever scripts find it."""
+    original = dist.all_reduce
+    _originals.append(original)
+    chosen = comm.Settings(settings.algorithm, num_streams=settings.num_streams, options=options_of(settings))
+
+    @functools.wraps(original)
+    def all_reduce(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+        reducer = _reducer(chosen, tensor) if _is_ours(tensor, op, group) else None
+        if reducer is None:
+            return original(tensor, op, group, async_op)
+        begun = comm.Sum(reducer, tensor)
+        if async_op:
+            return begun
+        begun.wait()
+        return None
+
+    _put(all_reduce)
+
+
+def undo() -> None:
+    """Quiet when there is nothing to undo."""
+    while _originals:
+        _put(_originals.pop())
+    while _open:
+        _open.pop().close()
+
+
+def options_of(settings: OldSettings) -> comm.Options:
+    return comm.Options(local_size=settings.local_size)
+
+
+def _is_ours(tensor: Any, op: Any, group: Any) -> bool:
+    """Whether it is a large sum of numbers on CPUs over everybody. All of it is the same on every rank."""
+    return (
+        isinstance(tensor, torch.Tensor)
+        and tensor.device.type == "cpu"
+        and tensor.layout is torch.strided
+        and tensor.is_floating_point()
+        and tensor.numel() * tensor.element_size() >= LEAST_BYTES
+        and op == dist.ReduceOp.SUM
+        and group in (None, dist.group.WORLD)
+        and dist.get_world_size() > 1
+    )
+
+
+def _reducer(settings: comm.Settings, like: torch.Tensor) -> comm.AllReduce | None:
+    """The open exchange; the first large sum opens it, and measures. None where it cannot be had."""
+    if _open and _open[0].group is not dist.group.WORLD:  # the script has begun anew
+        _open.pop().close()
+    if not _open and _originals:
+        try:
+            _open.append(comm.AllReduce(settings, like.detach()))
+        except comm.CommError as error:
+            # Every rank meets the same error, so every rank goes on with torch's own.
+            warnings.warn(f"all_reduce is torch's own: {error}", stacklevel=3)
+            _put(_originals[-1])
+    return _open[0] if _open else None
+
+
+def _put(function: Callable[..., Any]) -> None:
+    for module in MODULES:
+        setattr(module, "all_reduce", function)  # noqa: B010 - the modules do not declare it for assignment

@@ -1,0 +1,125 @@
+"""What the commands of the documentation find when they are executed: a script before each block of a page."""
+
+from __future__ import annotations
+
+LONG = {
+    "docs/guide/examples.md",
+    "docs/guide/images.md",
+    "examples/em_ddp/README.md",
+    "examples/track_ddp/README.md",
+}
+"""Pages that train something real, or make images: `make test-long` executes them."""
+
+
+def _first(command: str, field: str, among: str = "True") -> str:
+    """A field of the first of a list that a command prints as JSON."""
+    choose = f"[one for one in json.load(sys.stdin) if {among}][0]['{field}']"
+    return f'$({command} --json | python3 -c "import json, sys; print({choose})")'
+
+
+SUBSTITUTIONS = {
+    "gpu:2": "cpu:2",  # there is none where tests run
+    "gpu-7": _first("danlu nodes", "name"),
+    "1f0c2b7de5a94c38": _first("danlu keys ls", "id", "one['name'] == 'ci'"),
+    "run-...": _first("danlu runs ls --deleted", "id"),
+    "results/train-12/": "results/",
+    "/shared/runs": ".danlu/runs",
+}
+"""What cannot be the same everywhere: text of a page -> what is executed in its place."""
+
+_TRAIN = "printf 'print(\"trained\")\\n' > train.py"
+_PROJECT = """
+danlu projects new vision 2> /dev/null || true
+"""
+_MNIST = f"""
+{_TRAIN}
+printf 'name: mnist\\ncommand: python3 train.py\\nnodes: 2\\ncode: .\\n' > job.yml
+"""
+_RUNS = """
+python3 - <<'EOF'
+from danlu import track
+for name, lr in (("mnist", 0.1), ("baseline", 0.001), ("wider", 0.002)):
+    run = track.start(name, {"lr": lr})
+    run.log("val", {"acc": 0.95}, step=1)
+    run.finish()
+EOF
+danlu sync
+"""
+
+SETUPS: dict[str, list[str]] = {
+    "docs/guide/artifacts.md": [
+        """
+        for number in 1 2; do
+            echo $number > model.pt; echo '{}' > config.json
+            danlu artifacts upload mnist-model model.pt config.json
+        done
+        echo 3 > model.pt; mkdir models
+        """
+    ],
+    "docs/guide/ascend.md": [
+        "",
+        f"{_TRAIN}; export DEVICE_NUM=2 RANK_ID=0",
+        """
+        danlu plan examples/apulis/job.yml --rank 0 --json | python3 -c '
+import json, sys
+task = json.load(sys.stdin)["tasks"][0]
+open("hccl.json", "w").write(task["files"][task["env"]["RANK_TABLE_FILE"]])
+(old,) = [text for path, text in task["files"].items() if path.endswith("hccl_tf.json")]
+open("jobstart_hccl.json", "w").write(old)'
+        """,
+        "mkdir Resnet50_HC; echo echo hi > Resnet50_HC/run.sh",
+    ],
+    "docs/guide/debug.md": [_MNIST, "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/flavors.md": [
+        f"""
+        {_TRAIN}
+        danlu flavors add npu-910b-8 --device npu:910b:8 --price 1
+        danlu frameworks add pytorch-2.13 --title PyTorch --launch plain --launch ddp --env OMP_NUM_THREADS=1
+        """,
+        """
+        danlu flavors remove npu-910b-8
+        danlu frameworks remove pytorch-2.13
+        echo true > activate.sh
+        """,
+    ],
+    "docs/guide/flow.md": ["danlu run --name classify -- true"],
+    "docs/guide/jobs.md": [
+        "",
+        f"mkdir src; cd src; {_TRAIN}; cd ..; echo 1 > one; danlu store cp one store://main/mnist/",
+        "",
+        "danlu run --name mnist -d -- 'sleep 2'; danlu store cp one store://main/results/",
+        "danlu run --name mnist -d -- 'sleep 600'",
+    ],
+    "docs/guide/models.md": [
+        """
+        danlu run --name mnist --hp lr=0.01 -- 'echo weights > $DANLU_MODEL_DIR/model.pt'
+        for number in 1 2 3; do danlu models register mnist --job mnist; done
+        """,
+        "",
+        "danlu models alias mnist:4 champion",
+    ],
+    "docs/guide/people.md": ["", "", _PROJECT],
+    "docs/guide/records.md": [
+        """
+        python3 - <<'EOF'
+import os, numpy
+from PIL import Image
+for number in range(4):
+    folder = f"photos/{'cat' if number % 2 else 'dog'}"
+    os.makedirs(folder, exist_ok=True)
+    Image.fromarray(numpy.full((40, 50, 3), 40 * number, numpy.uint8)).save(f"{folder}/{number}.jpg")
+EOF
+        """
+    ],
+    "docs/guide/resources.md": ["danlu run --name mnist -- 'sleep 1'"],
+    "docs/guide/runs.md": [_RUNS],
+    "docs/guide/scheduling.md": [_PROJECT + "danlu users invite ann --project vision > /dev/null"],
+    "docs/guide/store.md": [
+        _PROJECT
+        + """
+        mkdir cifar10; echo 1 > cifar10/one
+        danlu store cp cifar10/one store://main/results/; danlu store cp cifar10/one store://main/old/
+        """
+    ],
+    "docs/guide/track.md": [_RUNS],
+}

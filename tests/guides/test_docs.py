@@ -1,0 +1,185 @@
+"""Every command of README.md, docs/ and examples/*/README.md, executed as it is written, in a world of its page.
+
+A command block is one in bash, sh or console, or one without a language in which a line begins with `danlu`. A page may
+say why a block is not executed, in a comment before it: `<!-- not executed: REASON -->`; the list of those is below.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.conftest import end_server
+from tests.guides.pages import LONG, SETUPS, SUBSTITUTIONS
+
+from danlu.testing.serving import RunningServer
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").glob("*/README.md")),
+]
+SHELLS = ("bash", "sh", "console")
+PROGRAMS = ("danlu ", "$ ", "pytest ", "pip ", "torchrun ", "em ")
+MAX_NOT_EXECUTED = 23
+"""Blocks that need another world. Make it smaller, not larger."""
+
+LINK = "http://127.0.0.1:8400/signin?token=..."
+_BLOCK = re.compile(
+    r"(?:<!-- not executed: (?P<reason>[^>]+) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_UP = re.compile(r"^danlu up(?P<options>[^#\n]*)(?:#.*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    page: str
+    line: int
+    language: str
+    text: str
+    reason: str
+
+    @property
+    def is_commands(self) -> bool:
+        if self.language in SHELLS:
+            return True
+        return self.language == "" and any(line.startswith(PROGRAMS) for line in self.text.splitlines())
+
+    @property
+    def script(self) -> str:
+        """What somebody would type; of a console only what follows the prompt."""
+        lines = self.text.splitlines()
+        if any(line.startswith("$ ") for line in lines):
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        return "\n".join(lines)
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for found in _BLOCK.finditer(text):
+        line = text[: found.start("text")].count("\n")
+        name = page.relative_to(ROOT).as_posix()
+        yield Block(name, line, found["language"], found["text"], (found["reason"] or "").strip())
+
+
+BLOCKS = [block for page in PAGES if "reference" not in page.parts for block in blocks_of(page) if block.is_commands]
+NAMES = sorted({block.page for block in BLOCKS if not block.reason})
+
+
+class World:
+    """A home folder, a working folder and a server for a page."""
+
+    def __init__(self, folder: Path, server: RunningServer) -> None:
+        self.folder = folder / "work"
+        self.home = folder / "home"
+        self.link = LINK
+        self.started: list[RunningServer] = []
+        for path in (self.folder, self.home / ".danlu"):
+            path.mkdir(parents=True)
+        shutil.copytree(ROOT / "examples", self.folder / "examples")
+        self.use(server)
+
+    def use(self, server: RunningServer) -> None:
+        self.server = server
+        config = self.home / ".danlu" / "config.yml"
+        config.write_text(f"url: {server.url}\napi_key: {server.api_key}\n")
+        config.chmod(0o600)
+
+    def run(self, script: str) -> None:
+        """Execute, and fail with what was said."""
+        for found in _UP.finditer(script):
+            self._start(found["options"].split(), is_first=LINK in script)
+        script = _UP.sub("", script)
+        script = substituted(script).replace(LINK, self.link)
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "PYTEST_"))}
+        own = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env.update(
+            HOME=str(self.home), PATH=own, LC_ALL="C.UTF-8", DANLU_CONFIG=str(self.home / ".danlu" / "config.yml")
+        )
+        words = ["bash", "-e", "-o", "pipefail", "-c", script]
+        done = subprocess.run(
+            words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (
+            f"{script}\n--- ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        )
+
+    def _start(self, options: list[str], *, is_first: bool) -> None:
+        """`danlu up`. Alone it is the server that is there, unless somebody is to sign in for the first time."""
+        if not options and not is_first:
+            return
+        server = RunningServer(self.home.parent / f"data{len(self.started)}", *options)
+        if is_first:
+            server.api_key = "nobody's yet"
+        self.started.append(server.start())
+        if not is_first:
+            self.use(server)
+            return
+        found = re.search(r"\S+/signin\?token=\S+", server.said())
+        assert found is not None
+        self.link = found[0]
+        (self.home / ".danlu" / "config.yml").unlink()
+
+    def close(self) -> None:
+        for server in self.started:
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def docs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    running = RunningServer(tmp_path_factory.mktemp("docs") / "data", "--simulate", "npu:910b:8").start()
+    yield running
+    end_server(running)
+
+
+def substituted(text: str) -> str:
+    for old, new in SUBSTITUTIONS.items():
+        text = text.replace(old, new)
+    return text
+
+
+def job_files(page: str) -> dict[str, str]:
+    """Files that the page itself shows: blocks in YAML that begin with their name."""
+    found = {}
+    for block in blocks_of(ROOT / page):
+        name = re.match(r"# (\w\S*\.ya?ml)\b", block.text)
+        if block.language == "yaml" and name is not None:
+            found[name[1]] = block.text
+    return found
+
+
+def cases() -> Iterator[object]:
+    for name in NAMES:
+        yield pytest.param(name, marks=[pytest.mark.long] if name in LONG else [])
+
+
+@pytest.mark.parametrize("page", list(cases()))
+def test_the_commands_of_a_page_work(page: str, docs_server: RunningServer, tmp_path: Path) -> None:
+    world = World(tmp_path, docs_server)
+    try:
+        for name, text in job_files(page).items():
+            (world.folder / name).write_text(substituted(text))
+        before = SETUPS.get(page, [])
+        for number, block in enumerate(block for block in BLOCKS if block.page == page and not block.reason):
+            world.run("\n".join([*before[number : number + 1], block.script]))
+    finally:
+        world.close()
+
+
+def test_few_blocks_are_left_out_and_each_says_why() -> None:
+    left_out = [f"{block.page}:{block.line}: {block.reason}" for block in BLOCKS if block.reason]
+    assert len(left_out) <= MAX_NOT_EXECUTED, "\n".join(left_out)
+
+
+def test_what_is_prepared_is_for_a_page() -> None:
+    assert sorted(set(SETUPS) - set(NAMES)) == []
+    assert sorted(LONG - set(NAMES)) == []
