@@ -102,7 +102,7 @@ def take_jobs(camera: Camera, scene: Scene) -> None:
     camera.shoot("resources", f"/jobs/{scene.live}/usage", seconds=3)
     camera.shoot("job-failed", f"/jobs/{scene.failed}", seconds=2)
     page = camera.go(f"/jobs/{scene.best}")
-    page.get_by_role("button", name="Register a model").click()
+    page.get_by_role("button", name="Register model").click()
     camera.shoot("register-model")
 
 

@@ -112,7 +112,7 @@ EOF
         """
     ],
     "docs/guide/resources.md": ["danlu run --name mnist -- 'sleep 1'"],
-    "docs/guide/runs.md": [_RUNS],
+    "docs/guide/runs.md": [_RUNS, "danlu runs rm wider"],
     "docs/guide/scheduling.md": [_PROJECT + "danlu users invite ann --project vision > /dev/null"],
     "docs/guide/store.md": [
         _PROJECT

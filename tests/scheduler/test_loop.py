@@ -86,6 +86,7 @@ class TestCrash:
         job_id = world.submit()
         world.tick()
         assert world.job(job_id).state is JobState.STARTING
+        assert world.job(job_id).reason.message == "the cluster is away"
         world.tick()
         world.engine.run(job_id)
         world.tick()

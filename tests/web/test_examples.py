@@ -74,7 +74,7 @@ def test_an_example_is_found_read_used_and_succeeds(console: RunningServer, admi
     page.get_by_role("link", name="job.yml").click()
     expect(page.get_by_role("region", name="job.yml")).to_contain_text("command: python3 -u train.py")
     page.get_by_role("link", name="Use this example").click()
-    expect(page.get_by_text("The server accepts this job.")).to_be_visible()
+    expect(page.get_by_text("Validation passed. Ready to submit.")).to_be_visible()
     admin.check("example-form")
     with console.client() as client:
         assert "y = 2.99 x -1.00" in said(client, submit(page))
@@ -85,7 +85,7 @@ def test_a_folder_travels_by_content_without_what_is_left_out(console: RunningSe
     page.get_by_label("Name", exact=True).fill("mine")
     page.get_by_label("Command").fill("./run.sh")
     assert len(choose(page, folder)) == 4
-    expect(page.get_by_text("3 left out")).to_be_visible()
+    expect(page.get_by_text("3 excluded")).to_be_visible()
     page.locator("summary", has_text="Files").click()
     page.get_by_role("button", name="lib/words.py").click()
     expect(page.get_by_role("dialog").get_by_text("hello from my folder")).to_be_visible()
@@ -96,7 +96,7 @@ def test_a_folder_travels_by_content_without_what_is_left_out(console: RunningSe
     # the same again: nothing travels, and what changed does
     page = admin.go("/submit")
     assert choose(page, folder) == []
-    page.get_by_role("button", name="Remove the code").click()
+    page.get_by_role("button", name="Remove code").click()
     (folder / "lib/words.py").write_text("HELLO = 'changed'\n")
     assert len(choose(page, folder)) == 1
 
@@ -107,15 +107,15 @@ def test_what_is_no_code_is_told_and_an_upload_is_cancelled(admin: Tab, tmp_path
     empty.mkdir(parents=True)
     (empty / "config").write_text("x")
     page.locator("input[type=file][webkitdirectory]").set_input_files(empty.parent)
-    expect(page.get_by_text("No file of this folder is code")).to_be_visible()
+    expect(page.get_by_text("All files in this folder are excluded")).to_be_visible()
     page.route("**/api/v1/blobs/*", lambda _route: None)  # never answers
     file = tmp_path / "never.py"
     file.write_text("print('never sent')")
     page.locator("input[type=file]:not([webkitdirectory])").set_input_files(file)
-    expect(page.get_by_text("Wait until the code is there")).to_be_visible()
+    expect(page.get_by_text("Uploading code")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("button", name="Choose a folder")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose folder")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_enabled()
 
 
@@ -131,7 +131,7 @@ def test_roles_are_filled_in_and_wrong_ones_told_at_their_fields(console: Runnin
     first.get_by_label("Nodes").fill("2")
     first.get_by_label("Command").fill("echo worker $DANLU_RANK")
     second.get_by_label("Command").fill("exec sleep 3600")
-    expect(page.get_by_text("The server accepts this job.")).to_be_visible()
+    expect(page.get_by_text("Validation passed. Ready to submit.")).to_be_visible()
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url(re.compile("/jobs/train-"))
     # its clone has the roles again

@@ -59,7 +59,7 @@ class TestJobs:
         page = admin.go("/jobs")
         expect(page.get_by_role("alert")).to_contain_text(re.compile(r"Only the newest \d+ are shown\."))
         expect(page.get_by_role("link", name=f"waits-{NUM_JOBS - 1}", exact=True)).to_be_visible()
-        expect(page.get_by_text("Loading the rest")).to_have_count(0)
+        expect(page.get_by_text("Loading more")).to_have_count(0)
         expect_retry(page, is_failing)
         expect(page.get_by_text(f"{NUM_JOBS} jobs")).to_be_visible()
 

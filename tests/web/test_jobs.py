@@ -52,18 +52,18 @@ class TestComingIn:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_label("Note to the admin").fill("vision team")
         page.get_by_role("button", name="Register").click()
-        expect(page.get_by_role("heading", name="Waiting for an admin")).to_be_visible()
+        expect(page.get_by_role("heading", name="Waiting for approval")).to_be_visible()
         tab.check("waiting")
-        page.get_by_role("link", name="Try to sign in").click()
+        page.get_by_role("link", name="Sign in").click()
         page.get_by_label("User name").fill("ada")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_text("an admin has not let you in yet")).to_be_visible()
+        expect(page.get_by_text("an admin has not approved your account yet")).to_be_visible()
         with console.client() as client:
             client.people.approve("ada", project="default")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        expect(page.get_by_text("Nothing of yours runs or waits")).to_be_visible()
+        expect(page.get_by_text("No active jobs")).to_be_visible()
         tab.check("overview-empty")
 
 
@@ -73,7 +73,7 @@ class TestSubmitting:
     ) -> None:
         page = admin.go("/submit")
         page.get_by_role("button", name="Submit", exact=True).click()
-        expect(page.get_by_text("fields need a look")).to_be_visible()
+        expect(page.get_by_text("invalid fields")).to_be_visible()
         fill_form(page, name="tf115_npu_2p", command=f"seq -f 'step %g' 1 3; {HOLD}; seq -f 'step %g' 4 8")
         page.get_by_label("Device type").select_option("npu:910b")
         page.get_by_label("Devices per node").fill("3")
@@ -81,7 +81,7 @@ class TestSubmitting:
         expect(wrong).to_contain_text("3")
         admin.check("submit-wrong")
         page.get_by_label("Devices per node").fill("2")
-        expect(page.get_by_text("The server accepts this job.")).to_be_visible()
+        expect(page.get_by_text("Validation passed. Ready to submit.")).to_be_visible()
         expect(page.get_by_text("RANK_TABLE_FILE")).to_be_visible()
         admin.check("submit")
         page.get_by_role("button", name="Submit", exact=True).click()
@@ -93,7 +93,7 @@ class TestSubmitting:
         expect(page.get_by_text("step 8", exact=True)).to_be_visible()
         expect(page.locator("header .badge").first).to_have_text("Succeeded")
         for tab in ("Overview", "Metrics", "Tasks", "Spec", "Events"):
-            page.get_by_role("navigation", name="Parts of the job").get_by_role("link", name=tab).click()
+            page.get_by_role("navigation", name="Job sections").get_by_role("link", name=tab).click()
             expect(page.locator("main .panel, main table").first).to_be_visible()
             admin.check(f"job-{tab.lower()}")
         page.get_by_role("link", name="Clone").click()
@@ -105,11 +105,11 @@ class TestSubmitting:
     ) -> None:
         page = admin.go("/submit")
         fill_form(page, name="kept", command="echo kept")
-        page.get_by_role("button", name="Save as a template").click()
-        page.get_by_label("Name of the template").fill("<b>two</b> NPUs")
-        page.get_by_label("Share it with everybody in default").check()
+        page.get_by_role("button", name="Save as template").click()
+        page.get_by_label("Template name").fill("<b>two</b> NPUs")
+        page.get_by_label("Share with all members of default").check()
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("is kept as a template")).to_be_visible()
+        expect(page.get_by_text("was saved")).to_be_visible()
         with console.client() as client:
             link = client.people.invite("tom", project="default").url
         colleague = open_tab().go(re.sub(r"^https?://[^/]+", "", link))
@@ -117,12 +117,12 @@ class TestSubmitting:
         expect(colleague.get_by_role("heading", name="Overview")).to_be_visible()
         colleague.goto(f"{console.url}/submit")
         colleague.get_by_role("button", name="Saved templates").click()
-        expect(colleague.get_by_role("button", name="Delete the template")).to_have_count(0)
+        expect(colleague.get_by_role("button", name="Delete template")).to_have_count(0)
         colleague.get_by_role("button", name="<b>two</b> NPUs by admin, in default").click()
         expect(colleague.get_by_label("Name", exact=True)).to_have_value("kept")
         page.get_by_role("button", name="Saved templates").click()
         admin.check("submit-templates")
-        page.get_by_role("button", name="Delete the template <b>two</b> NPUs").click()
+        page.get_by_role("button", name="Delete template <b>two</b> NPUs").click()
         page.get_by_role("button", name="Delete", exact=True).click()
         expect(page.get_by_role("button", name="Saved templates")).to_have_count(0)
 
@@ -131,7 +131,7 @@ class TestSubmitting:
             job = client.jobs.submit(name="makes-weights", command='echo weights > "$DANLU_OUTPUT_DIR/model.bin"')
             assert job.wait().state.value == "succeeded", [line.text for line in job.logs()]
         page = admin.go(f"/jobs/{job.id}")
-        page.get_by_role("button", name="Register a model").click()
+        page.get_by_role("button", name="Register model").click()
         expect(page.locator("dialog input[name=of]")).to_have_value(job.id)
         admin.check("register")
         page.locator("dialog button[type=submit]").click()
@@ -152,16 +152,16 @@ class TestFailing:
             assert job.wait().state is JobState.FAILED
         page = admin.go(f"/jobs/{job.id}")
         expect(page.get_by_text("The command ended with code 3", exact=False).first).to_be_visible()
-        expect(page.get_by_text("What to do")).to_be_visible()
+        expect(page.get_by_text("Suggested action")).to_be_visible()
         admin.check("job-failed")
-        page.get_by_role("link", name="Open the log").click()
+        page.get_by_role("link", name="Open log").click()
         page.get_by_role("button", name="First error").click()
         expect(page.get_by_text("Traceback (most recent call last):")).to_be_visible()
         # what a job prints is text, and stays text
         expect(page.get_by_text("<img src=x onerror=alert(1)><b>bold</b>")).to_be_visible()
-        page.get_by_label("Search the whole log").fill("2999")
+        page.get_by_label("Search the log").fill("2999")
         page.get_by_role("button", name="Find").click()
-        expect(page.get_by_text("2 lines match")).to_be_visible()
+        expect(page.get_by_text("2 matching lines")).to_be_visible()
         admin.check("logs-search")
         assert "q=2999" in page.url
         with page.expect_download() as download:
@@ -186,8 +186,8 @@ class TestTheTable:
         page.get_by_role("button", name="Stop").click()
         admin.check("jobs-stop")
         page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-        expect(page.get_by_text("No job is like that")).to_be_visible()
-        page.get_by_role("button", name="Clear the filters").click()
+        expect(page.get_by_text("No matching jobs")).to_be_visible()
+        page.get_by_role("button", name="Clear filters").click()
         row = page.get_by_role("row", name=re.compile("sleeper-1"))
         expect(row.get_by_text("Stopped", exact=True)).to_be_visible()
         admin.check("jobs")
@@ -224,7 +224,7 @@ class TestMakingRoom:
             expect(page.get_by_text(f"resources for {urgent.id}", exact=False).first).to_be_visible()
             page.get_by_role("link", name="Overview", exact=True).last.click()
             expect(page.locator("header .badge").first).to_have_text("Queued")
-            expect(page.get_by_text("What would help")).to_be_visible()
+            expect(page.get_by_text("Suggestions")).to_be_visible()
             admin.check("job-preempted")
             console.let_go(urgent.id)
             expect(page.locator("header .badge").first).to_have_text("Running")
@@ -237,9 +237,9 @@ class TestMakingRoom:
 class TestTheAccount:
     def test_a_key_is_shown_once_and_works(self, console: RunningServer, admin: Tab) -> None:
         page = admin.go("/profile")
-        page.get_by_role("button", name="Make a key").click()
-        page.get_by_label("What it is for").fill("laptop")
-        page.get_by_role("dialog").get_by_role("button", name="Make a key").click()
+        page.get_by_role("button", name="Create key").click()
+        page.get_by_label("Purpose").fill("laptop")
+        page.get_by_role("dialog").get_by_role("button", name="Create key").click()
         expect(page.get_by_role("heading", name="Your new API key")).to_be_visible()
         admin.check("profile-key")
         page.get_by_role("button", name="Close").click()
@@ -258,7 +258,7 @@ class TestTheAccount:
 
     def test_pages_that_are_not_there_say_so(self, admin: Tab) -> None:
         page = admin.go("/no/such/page")
-        expect(page.get_by_text("There is nothing here")).to_be_visible()
+        expect(page.get_by_text("Page not found")).to_be_visible()
         page = admin.go("/jobs/train-000000000000000001")
-        expect(page.get_by_text("There is nothing here")).to_be_visible()
+        expect(page.get_by_text("Page not found")).to_be_visible()
         admin.check("not-found")

@@ -133,7 +133,7 @@ def test_an_example_runs_from_a_shell(admin: Tab, shell: Shell) -> None:
 
 def test_a_new_key_works_where_it_is_exported(admin: Tab, shell: Shell) -> None:
     page = admin.go("/profile")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create key").click()
     page.locator("dialog input[name=name]").fill("laptop")
     page.get_by_role("dialog").locator("button[type=submit]").click()
     exported = page.get_by_role("dialog").locator("pre.code").nth(1).inner_text()

@@ -30,14 +30,6 @@ onSignedOut(() => {
   }
 });
 
-// after an update of the server the old pages are gone: load anew, once
-window.addEventListener("vite:preloadError", () => {
-  const key = "danlu.reloaded";
-  if (sessionStorage.getItem(key) !== null) return;
-  sessionStorage.setItem(key, "1");
-  location.reload();
-});
-
 const language = preferredLanguage();
 const texts = await loadTexts(language);
 const place = document.getElementById("root");

@@ -4,7 +4,6 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   Outlet,
   redirect,
   retainSearchParams,
@@ -12,11 +11,13 @@ import {
 import { jobsQuery } from "@/api/jobs";
 import { meQuery } from "@/api/session";
 import { Frame } from "@/frame/Frame";
-import { Loading, Problem } from "@/parts/Empty";
+import { Away, Problem } from "@/parts/Empty";
 import { ApiProblem } from "@/api/problem";
 import { moreRoutes } from "@/pages/routes";
+import { LEVEL_NAMES } from "@/pages/job/logs/levels";
 import { chartViewIn } from "@/parts/chart/view";
-import { addressPartOf, flagIn, numberIn, searchOf, textIn } from "@/search";
+import { page } from "@/loading";
+import { addressPartOf, choiceIn, flagIn, numberIn, searchOf, textIn } from "@/search";
 
 type Context = { client: QueryClient };
 
@@ -35,13 +36,13 @@ const signIn = createRoute({
     ...textIn(search, "token"),
     ...textIn(search, "next"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/entry/SignInPage"), "SignInPage"),
+  component: page(() => import("@/pages/entry/SignInPage"), "SignInPage"),
 });
 
 const register = createRoute({
   getParentRoute: () => root,
   path: "/register",
-  component: lazyRouteComponent(() => import("@/pages/entry/RegisterPage"), "RegisterPage"),
+  component: page(() => import("@/pages/entry/RegisterPage"), "RegisterPage"),
 });
 
 /** Everything inside is for those who are signed in. */
@@ -62,7 +63,7 @@ export const inside = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: "/",
-  component: lazyRouteComponent(() => import("@/pages/overview/OverviewPage"), "OverviewPage"),
+  component: page(() => import("@/pages/overview/OverviewPage"), "OverviewPage"),
 });
 
 const jobs = createRoute({
@@ -78,19 +79,19 @@ const jobs = createRoute({
   loader: ({ context }) => {
     void context.client.prefetchQuery(jobsQuery());
   },
-  component: lazyRouteComponent(() => import("@/pages/jobs/JobsPage"), "JobsPage"),
+  component: page(() => import("@/pages/jobs/JobsPage"), "JobsPage"),
 });
 
 const job = createRoute({
   getParentRoute: () => inside,
   path: "/jobs/$id",
-  component: lazyRouteComponent(() => import("@/pages/job/JobPage"), "JobPage"),
+  component: page(() => import("@/pages/job/JobPage"), "JobPage"),
 });
 
 const jobOverview = createRoute({
   getParentRoute: () => job,
   path: "/",
-  component: lazyRouteComponent(() => import("@/pages/job/OverviewTab"), "OverviewTab"),
+  component: page(() => import("@/pages/job/OverviewTab"), "OverviewTab"),
 });
 
 const jobLogs = createRoute({
@@ -101,53 +102,58 @@ const jobLogs = createRoute({
     ...numberIn(search, "rank"),
     ...textIn(search, "q"),
     ...flagIn(search, "regex"),
+    ...choiceIn(search, "level", LEVEL_NAMES),
+    ...flagIn(search, "wrap"),
+    ...flagIn(search, "times"),
+    ...flagIn(search, "all"),
+    ...numberIn(search, "line"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
+  component: page(() => import("@/pages/job/logs/LogsTab"), "LogsTab"),
 });
 
 const jobMetrics = createRoute({
   getParentRoute: () => job,
   path: "/metrics",
   validateSearch: (search: Record<string, unknown>) => chartViewIn(search),
-  component: lazyRouteComponent(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
+  component: page(() => import("@/pages/job/MetricsTab"), "MetricsTab"),
 });
 
 const jobResources = createRoute({
   getParentRoute: () => job,
   path: "/resources",
   validateSearch: (search: Record<string, unknown>) => numberIn(search, "attempt"),
-  component: lazyRouteComponent(() => import("@/pages/job/resources/ResourcesTab"), "ResourcesTab"),
+  component: page(() => import("@/pages/job/resources/ResourcesTab"), "ResourcesTab"),
 });
 
 const jobTasks = createRoute({
   getParentRoute: () => job,
   path: "/tasks",
   validateSearch: (search: Record<string, unknown>) => numberIn(search, "attempt"),
-  component: lazyRouteComponent(() => import("@/pages/job/TasksTab"), "TasksTab"),
+  component: page(() => import("@/pages/job/TasksTab"), "TasksTab"),
 });
 
 const jobFlow = createRoute({
   getParentRoute: () => job,
   path: "/flow",
-  component: lazyRouteComponent(() => import("@/pages/job/FlowTab"), "FlowTab"),
+  component: page(() => import("@/pages/job/FlowTab"), "FlowTab"),
 });
 
 const jobSpec = createRoute({
   getParentRoute: () => job,
   path: "/spec",
-  component: lazyRouteComponent(() => import("@/pages/job/SpecTab"), "SpecTab"),
+  component: page(() => import("@/pages/job/SpecTab"), "SpecTab"),
 });
 
 const jobEndpoints = createRoute({
   getParentRoute: () => job,
   path: "/endpoints",
-  component: lazyRouteComponent(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
+  component: page(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
 });
 
 const jobEvents = createRoute({
   getParentRoute: () => job,
   path: "/events",
-  component: lazyRouteComponent(() => import("@/pages/job/EventsTab"), "EventsTab"),
+  component: page(() => import("@/pages/job/EventsTab"), "EventsTab"),
 });
 
 const jobTabs = [
@@ -169,19 +175,34 @@ const submit = createRoute({
     ...textIn(search, "from"),
     ...textIn(search, "example"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/submit/SubmitPage"), "SubmitPage"),
+  component: page(() => import("@/pages/submit/SubmitPage"), "SubmitPage"),
 });
 
 const profile = createRoute({
   getParentRoute: () => inside,
   path: "/profile",
-  component: lazyRouteComponent(() => import("@/pages/profile/ProfilePage"), "ProfilePage"),
+  component: page(() => import("@/pages/profile/ProfilePage"), "ProfilePage"),
+});
+
+/** What no page has the address of keeps the navigation. */
+const unknown = createRoute({
+  getParentRoute: () => inside,
+  path: "$",
+  component: () => <Problem error={new ApiProblem(404, "NotFound", "", {})} />,
 });
 
 const tree = root.addChildren([
   signIn,
   register,
-  inside.addChildren([overview, jobs, job.addChildren(jobTabs), submit, profile, ...moreRoutes]),
+  inside.addChildren([
+    overview,
+    jobs,
+    job.addChildren(jobTabs),
+    submit,
+    profile,
+    ...moreRoutes,
+    unknown,
+  ]),
 ]);
 
 export function makeRouter(client: QueryClient) {
@@ -189,7 +210,7 @@ export function makeRouter(client: QueryClient) {
     routeTree: tree,
     context: { client },
     defaultPreload: "intent",
-    defaultPendingComponent: () => <Loading lines={6} />,
+    defaultPendingComponent: Away,
     defaultPendingMs: 250,
     defaultErrorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
     scrollRestoration: true,

@@ -175,6 +175,8 @@ class Engine(ABC):
     """Starts, watches and ends tasks. Holds no state that a restart would lose."""
 
     name: ClassVar[str]
+    is_remote: ClassVar[bool] = False
+    """Whether tasks run on other machines, which must reach the server by its address."""
 
     @classmethod
     @abstractmethod
@@ -225,6 +227,9 @@ class Engine(ABC):
 
         Quiet when a task is already gone. Called again with a shorter grace, the shorter one counts.
         """
+
+    def release(self, job_id: str, attempt: int) -> None:  # noqa: B027
+        """Give back what was reserved for an attempt that has ended; its files stay. Quiet when there is nothing."""
 
     @abstractmethod
     def forget(self, job_id: str, attempt: int) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 from danlu.engines.base import Engine
 from danlu.errors import MissingExtra, UnknownEngine
 
-BUILTIN = {"local": "danlu.engines.local:LocalEngine"}
+BUILTIN = {"local": "danlu.engines.local:LocalEngine", "ray": "danlu.engines.ray:RayEngine"}
 PLUGINS = "danlu.engines"
 
 

@@ -57,6 +57,19 @@ class EngineOptions(BaseModel):
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
 
+    ray_address: str = Field(default="", pattern=r"^([^/\s]+:\d+)?$")
+    """HOST:PORT of the head of the Ray cluster that jobs run on (engine `ray`). This machine must be a node of it."""
+
+    insecure_ray: bool = False
+    """Use a Ray cluster without token authentication: whoever reaches it runs any code on its nodes."""
+
+    lease_seconds: float = Field(default=300.0, ge=10.0, le=86400.0)
+    """How long a task on a Ray cluster runs on without word from the cluster's head. Then it stops, and only after that
+    it is started elsewhere. A head must be back within this time."""
+
+    node_dir: Path | None = None
+    """Folder for tasks on the nodes of a cluster; `~/.danlu/nodes` of whoever runs Ray there when left out."""
+
     @field_validator("simulate")
     @classmethod
     def _are_devices(cls, simulate: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,10 +112,17 @@ class EngineSettings(EngineOptions):
     own_uid: bool = True
     """Whether a server that is root gives each person's jobs a user id without rights. Needs the sandbox."""
 
+    task_lease_seconds: float = 0.0
+    """How long a task runs without its lease being renewed; 0: it has none. Set on the nodes of a cluster."""
+
     stage_in_patience_seconds: float = 600.0
     """How long a task waits for an unreachable server before its start is given up."""
 
     stage_out_patience_seconds: float = 3600.0
+
+    @property
+    def lease_file(self) -> Path:
+        return self.work_dir.absolute() / ".lease"
 
     @property
     def kept(self) -> Mapping[str, Path]:

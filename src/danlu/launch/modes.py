@@ -61,7 +61,13 @@ def make_plan(
     )
     for task in tasks:
         check_targets(task)
-    return Plan(job_id=job_id, attempt=attempt, grace_seconds=job.grace, tasks=tasks)
+    return Plan(
+        job_id=job_id,
+        attempt=attempt,
+        grace_seconds=job.grace,
+        has_own_network=placement.has_own_network,
+        tasks=tasks,
+    )
 
 
 def _check_processes(job: JobSpec) -> None:

@@ -17,6 +17,9 @@ class TaskPlacement(BaseModel):
     address: str
     """What the other tasks of the attempt reach it by."""
 
+    interface: str = ""
+    """The network interface of this address, when it is another one than that of the placement."""
+
     port: int = 0
     """A port on its address that is free for this task; 0 in placements of older versions."""
 
@@ -41,6 +44,9 @@ class Placement(BaseModel):
     tasks: tuple[TaskPlacement, ...]
     master_port: int
     """A port on task 0's address that is free for this attempt."""
+
+    has_own_network: bool = True
+    """Whether the addresses are those of a private network; otherwise they are those of the nodes."""
 
     interface: str = ""
     """The network interface that the tasks' addresses are on, when it is not for the framework to find."""

@@ -167,7 +167,7 @@ def own_environment(
     """The variables that Danlu sets in every mode, whatever the mode adds."""
     layout, device = Layout(place.root), member.group.resources.device
     return {
-        **_interface(placement),
+        **_interface(place.interface or placement.interface),
         **_visible_devices(device, place),
         "TI_INSTANCE_ID": f"{job_id}-{attempt}",
         "DANLU_JOB_ID": job_id,
@@ -195,10 +195,10 @@ def own_environment(
     }
 
 
-def _interface(placement: Placement) -> dict[str, str]:
-    if not placement.interface:
+def _interface(name: str) -> dict[str, str]:
+    if not name:
         return {}
-    return dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"), placement.interface)
+    return dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"), name)
 
 
 def _visible_devices(device: DeviceRequest, place: TaskPlacement) -> dict[str, str]:

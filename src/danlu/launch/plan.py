@@ -116,4 +116,7 @@ class Plan(_Frozen):
     job_id: str
     attempt: int
     grace_seconds: float
+    has_own_network: bool = True
+    """Whether its tasks get a private network where the node can make one."""
+
     tasks: tuple[TaskPlan, ...]

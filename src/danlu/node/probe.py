@@ -16,9 +16,10 @@ from typing import Any
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from danlu.node.devices import find_devices
-from danlu.node.supervise import cgroup, image_root, network
+from danlu.node.supervise import cgroup, image_root, network, overlay
 from danlu.node.supervise.seccomp import build_filter
 from danlu.node.supervise.way_out import PROGRAM, open_way_out
+from danlu.node.task import Overlay
 
 _TRY_BWRAP = (
     *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--hostname", "probe"),
@@ -39,6 +40,7 @@ def try_everything(cgroup_name: str) -> dict[str, Any]:
         "sandbox_problem": _try([bwrap, *_TRY_BWRAP], None) if bwrap else "bubblewrap is not installed",
         "filter_problem": _try_filter(bwrap),
         "network_problem": _try_network(bwrap),
+        "overlay_problem": _try_overlay(),
         "way_out": shutil.which(PROGRAM) or "",
         "way_out_problem": _try_way_out(),
         "cgroups": roots,
@@ -71,6 +73,23 @@ def _try_network(bwrap: str) -> str:
         return str(error)
     # entered as a task would: with a sandbox inside, when there is one
     return _try([bwrap, *_TRY_BWRAP] if bwrap else ["/bin/sh", "-c", ":"], net)
+
+
+def _try_overlay() -> str:
+    """Whether the networks of several nodes can be joined. The device goes with its namespace, at the end."""
+    if os.geteuid() != 0:
+        return "only root can join the networks of several machines"
+    try:
+        net = network.make_network([])
+        overlay.join(net, Overlay(_random_id(), "127.0.0.1", ("127.0.0.2",)), addresses=["10.88.0.1"])
+        os.close(net.net)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _random_id() -> int:
+    return int.from_bytes(os.urandom(3), "big") or 1
 
 
 def _try_way_out() -> str:

@@ -105,6 +105,15 @@ class TaskCache(NamedTuple):
     max_bytes: int
 
 
+class TaskLease(NamedTuple):
+    """How long the task may run without word from its cluster."""
+
+    file: str
+    """Written by whoever renews it, for all tasks of the node."""
+
+    seconds: float
+
+
 class TaskUsage(NamedTuple):
     """How it is measured what the task uses."""
 
@@ -191,6 +200,20 @@ class Task(NamedTuple):
 
     usage: TaskUsage = TaskUsage()
     cache: Optional[TaskCache] = None
+    lease: Optional[TaskLease] = None
+
+
+class Overlay(NamedTuple):
+    """How the part of a gang on one node reaches its other parts."""
+
+    id: int
+    """The VXLAN's number, 24 bits, the same in all parts."""
+
+    local: str
+    """This node's own address."""
+
+    peers: tuple[str, ...]
+    """The addresses of the other nodes."""
 
 
 class Gang(NamedTuple):
@@ -208,6 +231,12 @@ class Gang(NamedTuple):
 
     forwarder: tuple[str, ...] = ()
     """The command that carries the API into that network; none: tasks reach the server by its own address."""
+
+    overlay: Optional[Overlay] = None
+    """None: all of the gang is on this node."""
+
+    overlay_addresses: tuple[str, ...] = ()
+    """Addresses of that network that other nodes reach."""
 
 
 def to_json(task: Task) -> str:

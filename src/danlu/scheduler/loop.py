@@ -333,11 +333,12 @@ class Scheduler:
                 jobs.add_event(session, job.id, job.attempt, kind="failed", message=action.why.message, at=now)
 
     def _clean_up(self, item: LiveJob) -> None:
-        """Remove the attempt's files on its nodes, unless output was not uploaded."""
+        """Release what the attempt held, and remove its files on its nodes unless output was not uploaded."""
+        engine, job_id, number = self._context.engines[item.job.engine], item.job.id, item.attempt.number
         with self._context.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
-        if attempt is None or attempt.is_output_complete:
-            self._aside.do(partial(_forget, self._context.engines[item.job.engine], item.job.id, item.attempt.number))
+        is_complete = attempt is None or attempt.is_output_complete
+        self._aside.do(partial(_forget if is_complete else _release, engine, job_id, number))
 
 
 def _forget(engine: Engine, job_id: str, number: int) -> None:
@@ -345,6 +346,13 @@ def _forget(engine: Engine, job_id: str, number: int) -> None:
         engine.forget(job_id, number)
     except (DanluError, OSError) as error:
         log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
+
+
+def _release(engine: Engine, job_id: str, number: int) -> None:
+    try:
+        engine.release(job_id, number)
+    except DanluError as error:
+        log.warning("cannot release what %s attempt %s held: %s", job_id, number, error)
 
 
 def _is_new_reason(why: Reason, job: jobs.QueueRow) -> bool:

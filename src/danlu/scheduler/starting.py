@@ -104,6 +104,8 @@ def launch(context: Context, live: LiveJob) -> Reason | None:
         if (context.now() - attempt.started_at).total_seconds() > START_SECONDS:
             return reason("start_timeout", error.message)
         log.warning("%s attempt %s: %s; retrying", job.id, attempt.number, error)
+        with context.database.writing() as session:
+            jobs.set_reason(session, job.id, reason("starting", error.message), state=JobState.STARTING)
         return None
     except StorageFull as error:
         return reason("disk_full", error.message)

@@ -17,12 +17,13 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO
+from urllib.parse import urlsplit
 
 import uvicorn
 
 from danlu.auth.secrets import Sealer
 from danlu.engines.registry import load_engine
-from danlu.errors import Conflict, Unavailable
+from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.gateway.ssh.host_key import HOST_KEY, public_host_key
 from danlu.gateway.tasks import Engines
 from danlu.gateway.terminals import Terminals
@@ -155,7 +156,9 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     engine_settings = settings.for_engine(folder_id)
     for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
         log.warning("%s", sentence)
-    engine = load_engine(settings.engine).create(engine_settings)
+    kind = load_engine(settings.engine)
+    _check_reachable(settings, is_remote=kind.is_remote)
+    engine = kind.create(engine_settings)
     parts = Context(
         database=database,
         logs=logs,
@@ -185,6 +188,16 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         ),
     )
     return state, scheduler, parts.engines
+
+
+def _check_reachable(settings: ServerSettings, *, is_remote: bool) -> None:
+    """Refuse an address that other machines cannot use when tasks run there."""
+    host = urlsplit(settings.reached_at).hostname or ""
+    if is_remote and (host in ("localhost", "0.0.0.0", "::") or host.startswith("127.") or host == "::1"):
+        raise InvalidInput(
+            f"public_url: nodes fetch their inputs from {settings.reached_at}, which other machines do not reach; "
+            "expected an address of this machine as --host, or of a proxy in DANLU_SERVER_PUBLIC_URL"
+        )
 
 
 def shared_facts(settings: ServerSettings) -> dict[str, str]:

@@ -25,6 +25,15 @@ class NodeInfo(BaseModel):
     has_own_network: bool = False
     """Whether every attempt has a private network with an address for each task."""
 
+    joins_networks: bool = False
+    """Whether the private network of an attempt can span this node and others."""
+
+    address: str = ""
+    """What other nodes reach it by; empty where there are none."""
+
+    interface: str = ""
+    """The network interface that this address is on."""
+
     holds_many_tasks: bool = False
     """Whether several tasks of one attempt may run on this node."""
 

@@ -234,6 +234,12 @@ CATALOGUE: dict[str, Entry] = {
         "The machine may have been shut down. Start the job again, or give it a retry policy.",
         True,
     ),
+    "cut_off": Entry(
+        "A node had no contact with its cluster for too long, and stopped the task.",
+        Fault.TRANSIENT,
+        "Check the network of the node. Start the job again, or give it a retry policy.",
+        True,
+    ),
     "queue_timeout": Entry(
         "The job waited longer than its max_wait.",
         Fault.USER,

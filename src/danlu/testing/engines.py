@@ -44,8 +44,9 @@ class Started:
         return self.log(rank)
 
     def let_go(self, rank: int = 0) -> None:
-        """Let a task pass its HOLD. Engines whose nodes are not this machine need one of their own."""
-        let_go(Path(self.engine.nodes()[0].work_dir), self.plan.job_id, attempt=self.plan.attempt, rank=rank)
+        """Let a task pass its HOLD. The files of its node must be reachable from here."""
+        node = next(node for node in self.engine.nodes() if node.name == self.handles[rank].node)
+        let_go(Path(node.work_dir), self.plan.job_id, attempt=self.plan.attempt, rank=rank)
 
     def log(self, rank: int = 0) -> str:
         return self.log_bytes(rank).decode(errors="replace")

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from danlu.client import Client
@@ -23,8 +24,8 @@ _LINK = re.compile(r"(\S+/signin\?token=\S+)")
 class RunningServer:
     """`danlu up` on a free port with a data folder of its own. May be killed and started again."""
 
-    def __init__(self, data_dir: Path, *options: str, name: str = "") -> None:
-        """`name`: for one of several servers on a data folder."""
+    def __init__(self, data_dir: Path, *options: str, name: str = "", within: Sequence[str] = ()) -> None:
+        """`name`: for one of several servers on a data folder. `within`: what goes before the command."""
         self.data_dir = data_dir
         self.output = data_dir.parent / f"{data_dir.name}{name}.log"
         self.url = ""
@@ -33,6 +34,7 @@ class RunningServer:
         """Added to the environment of the next start."""
 
         self._options = (*options, "--name", name) if name else options
+        self._within = tuple(within)
         self._process: subprocess.Popen[bytes] | preloaded.Forked | None = None
 
     def start(self) -> RunningServer:
@@ -53,10 +55,10 @@ class RunningServer:
         env.update(self.env)
         self.output.touch()
         begun = self.output.stat().st_size
-        self._process = preloaded.fork(words, env, output=str(self.output))
+        self._process = None if self._within else preloaded.fork(words, env, output=str(self.output))
         if self._process is None:
             with self.output.open("ab") as output:
-                command = [sys.executable, "-m", "danlu", *words]
+                command = [*self._within, sys.executable, "-m", "danlu", *words]
                 self._process = subprocess.Popen(command, stdout=output, stderr=output, env=env)
         return begun
 

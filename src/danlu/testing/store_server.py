@@ -39,12 +39,13 @@ class StoreServer:
     refused: set[str] = field(default_factory=set)
     """`bucket/key` of objects that it does not take."""
 
+    host: str = "127.0.0.1"
     port: int = 0
     _server: ThreadingHTTPServer | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def add_tree(self, files: Mapping[str, bytes], *, executable: tuple[str, ...] = ()) -> str:
         """Store a folder by content and return its digest."""
@@ -70,7 +71,7 @@ class StoreServer:
         class Handler(_Handler):
             state = store
 
-        self._server = _Server(("127.0.0.1", self.port), Handler)
+        self._server = _Server((self.host, self.port), Handler)
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
@@ -83,8 +84,8 @@ class StoreServer:
 
 
 @contextmanager
-def running_store() -> Iterator[StoreServer]:
-    store = StoreServer()
+def running_store(host: str = "127.0.0.1") -> Iterator[StoreServer]:
+    store = StoreServer(host=host)
     store.come()
     try:
         yield store

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from danlu.spec.states import JobState
 from danlu.wire.base import Answer
 
@@ -35,3 +37,50 @@ class LogEnd(Answer):
 
     attempt: int
     state: JobState
+
+
+class LogLines(Answer):
+    """Where the lines of one rank's log are."""
+
+    piece_bytes: int
+    """The log is counted in pieces of this size."""
+
+    offset: int
+    """Where the first counted piece begins."""
+
+    next_offset: Optional[int] = None
+    """Where to go on; None at the end of what is stored."""
+
+    rows: list[int]
+    """Rows that the cursor of a terminal moves down in each piece; negative when it moves up."""
+
+    marks: list[tuple[int, float]]
+    """Offset and Unix time: when the log had this length. Samples."""
+
+
+class LogMatch(Answer):
+    offset: int
+    """Of its first byte."""
+
+    line: int
+    """Counted from 0."""
+
+    text: str
+    """Its end, when it is very long."""
+
+
+class LogMatches(Answer):
+    """Lines of one rank's log that match a pattern."""
+
+    items: list[LogMatch]
+    offset: int
+    """How far the log was searched."""
+
+    line: int
+    """The number of the line there."""
+
+    total: int
+    """Bytes that are stored."""
+
+    next_offset: Optional[int] = None
+    """Where to go on, with `line`; None at the end."""

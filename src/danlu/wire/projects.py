@@ -19,6 +19,9 @@ class MakeProject(Body):
     owner: Optional[str] = None
     """Who decides about it; whoever makes it when left out."""
 
+    bucket: Optional[str] = None
+    """Name of a bucket that is created with it, so that its jobs have a place for code and results."""
+
 
 class ChangeProject(Body):
     """Fields that are left out stay as they are."""

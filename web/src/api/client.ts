@@ -76,6 +76,16 @@ export async function fetched(
   return response;
 }
 
+/** Whether the server can be reached now. */
+export async function isAnswering(): Promise<boolean> {
+  try {
+    await fetch("/mark.svg", { method: "HEAD", cache: "no-store" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 type PathParams = Record<string, string | number>;
 type QueryValue = string | number | boolean | undefined | readonly (string | number)[];
 

@@ -1,6 +1,5 @@
-// Logs: raw bytes by range, lines as they come, and lines that match.
-import { addressOf, fetched, type Schemas } from "./client";
-import { eventsOf } from "./sse";
+// Logs: raw bytes by range, where lines are, lines as they come, and lines that match.
+import { addressOf, api, fetched, ok, type Schemas } from "./client";
 
 /** A piece of one rank's log, as streams tell it. */
 export type LogChunk = {
@@ -12,8 +11,13 @@ export type LogChunk = {
 };
 export type LogEnd = { attempt: number; state: Schemas["JobState"] };
 export type LogSource = { job: string; attempt: number; rank: number };
+export type LogLines = Schemas["LogLines"];
+export type LogMatch = Schemas["LogMatch"];
+export type LogMatches = Schemas["LogMatches"];
 
 const MOST_READS = 8;
+const MOST_PAGES = 1_000;
+const END_BYTES = 256 << 10;
 
 /** Bytes of a log from an offset, fewer at its end. */
 export async function readLog(
@@ -48,6 +52,71 @@ export async function readLog(
   return joined;
 }
 
+/** How many rows each piece of a log has, from the piece of an offset on; a long log in several answers. */
+export async function* countLines(
+  source: LogSource,
+  offset: number,
+  signal: AbortSignal,
+): AsyncGenerator<LogLines> {
+  let next: number | null | undefined = offset;
+  for (let page = 0; page < MOST_PAGES && next != null; page++) {
+    const found = await ok(
+      api.GET("/api/v1/jobs/{job}/logs/{rank}/lines", {
+        params: {
+          path: { job: source.job, rank: source.rank },
+          query: { attempt: source.attempt, offset: next },
+        },
+        signal,
+      }),
+    );
+    const lines = found as LogLines; // the client takes pairs for lists
+    yield lines;
+    next = lines.next_offset;
+  }
+}
+
+/** Lines that match a pattern (RE2), in the order of the log. */
+export async function* searchLog(
+  source: LogSource,
+  pattern: string,
+  signal: AbortSignal,
+): AsyncGenerator<LogMatches> {
+  let [offset, line] = [0, 0];
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const found = await ok(
+      api.GET("/api/v1/jobs/{job}/logs/{rank}/matches", {
+        params: {
+          path: { job: source.job, rank: source.rank },
+          query: { attempt: source.attempt, grep: pattern, offset, line },
+        },
+        signal,
+      }),
+    );
+    yield found;
+    if (found.next_offset == null) return;
+    [offset, line] = [found.next_offset, found.line];
+  }
+}
+
+/** The end of each rank's log, with the times of its lines. */
+export function logEnds(
+  job: string,
+  attempt: number,
+  ranks: readonly { rank: number; bytes: number }[],
+  signal: AbortSignal,
+) {
+  return Promise.all(
+    ranks.map(async ({ rank, bytes: length }) => {
+      const source = { job, attempt, rank };
+      const offset = Math.max(0, length - END_BYTES);
+      const bytes = length ? await readLog(source, offset, END_BYTES, signal) : new Uint8Array();
+      const { value } = await countLines(source, offset, signal).next();
+      const marks = (value as LogLines | undefined)?.marks ?? [];
+      return { rank, offset, bytes, marks };
+    }),
+  );
+}
+
 export function followAddress(source: LogSource, offset: number): string {
   return addressOf(
     "/api/v1/jobs/{job}/logs",
@@ -61,23 +130,31 @@ export function followAddress(source: LogSource, offset: number): string {
   );
 }
 
+export function followAllAddress(
+  job: string,
+  attempt: number,
+  offsets: ReadonlyMap<number, number>,
+): string {
+  const places = [...offsets];
+  return addressOf(
+    "/api/v1/jobs/{job}/logs",
+    { job },
+    {
+      attempt: attempt || undefined,
+      rank: places.map(([rank]) => rank),
+      from: places.map(([rank, offset]) => `${String(rank)}:${String(offset)}`),
+      follow: true,
+    },
+  );
+}
+
+/** The last lines, and those that come. A stream that breaks begins with the last lines again. */
+export function tailAddress(source: LogSource): string {
+  const query = { attempt: source.attempt, rank: source.rank, follow: true, tail: 200 };
+  return addressOf("/api/v1/jobs/{job}/logs", { job: source.job }, query);
+}
+
 export function downloadAddress(source: LogSource, offset: number, limit: number): string {
   const query = { attempt: source.attempt, offset, limit };
   return addressOf("/api/v1/jobs/{job}/logs/{rank}", { job: source.job, rank: source.rank }, query);
-}
-
-/** Ask the server for the lines that match a pattern (RE2). `onChunk` returns false when it has enough. */
-export async function searchLog(
-  source: LogSource,
-  pattern: string,
-  onChunk: (chunk: LogChunk) => boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  const query = { attempt: source.attempt, rank: source.rank, grep: pattern };
-  const address = addressOf("/api/v1/jobs/{job}/logs", { job: source.job }, query);
-  const { body } = await fetched(address, { signal });
-  if (!body) return;
-  for await (const { name, data } of eventsOf(body)) {
-    if (name === "log" && !onChunk(JSON.parse(data) as LogChunk)) return;
-  }
 }

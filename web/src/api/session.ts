@@ -1,6 +1,7 @@
 // Who is signed in. The session itself is a cookie that scripts cannot read.
 import { queryOptions, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { api, ok, setCsrf, type Schemas } from "./client";
+import { dropDrafts } from "@/parts/draft";
 import { ApiProblem } from "./problem";
 
 export type Me = Schemas["MeOut"];
@@ -45,6 +46,7 @@ export function useSignOut() {
   return useMutation({
     mutationFn: () => ok(api.DELETE("/api/v1/session")),
     onSettled: () => {
+      dropDrafts();
       setCsrf("");
       client.clear();
       client.setQueryData(meQuery.queryKey, null);

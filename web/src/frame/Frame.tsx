@@ -1,5 +1,5 @@
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useMe } from "@/api/session";
 import { Button, buttonClass } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
@@ -8,6 +8,9 @@ import { AccountMenu } from "./AccountMenu";
 import styles from "./Frame.module.css";
 import { NAV } from "./nav";
 import { ProjectPicker } from "./ProjectPicker";
+import { usePaletteKeys } from "./shortcuts";
+
+const Palette = lazy(async () => ({ default: (await import("./Palette")).Palette }));
 
 /** What is around every page of somebody who is signed in. */
 export function Frame() {
@@ -15,6 +18,10 @@ export function Frame() {
   const [isOpen, setIsOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
+  const [isSearching, setIsSearching] = useState(false);
+  usePaletteKeys(() => {
+    setIsSearching(true);
+  });
   useEffect(() => {
     setIsOpen(false);
   }, [path]);
@@ -45,6 +52,15 @@ export function Frame() {
       >
         <Brand />
         <ProjectPicker />
+        <Button
+          icon="search"
+          onClick={() => {
+            setIsSearching(true);
+          }}
+        >
+          {texts.frame.goTo}
+          <kbd className={styles.keys}>Ctrl K</kbd>
+        </Button>
         <Navigation />
         <div className={styles.foot}>
           <AccountMenu />
@@ -57,6 +73,15 @@ export function Frame() {
             setIsOpen(false);
           }}
         />
+      )}
+      {isSearching && (
+        <Suspense>
+          <Palette
+            onClose={() => {
+              setIsSearching(false);
+            }}
+          />
+        </Suspense>
       )}
       <main id="main" ref={main} className={styles.main} tabIndex={-1}>
         <Outlet />

@@ -1,10 +1,11 @@
 // Routes of what runs leave behind and of what they run on. Each page is loaded when it is first shown.
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { exampleQuery, examplesQuery } from "@/api/examples";
 import { DIRECTIONS } from "@/api/flow";
 import { nodesQuery } from "@/api/nodes";
 import { foldersQuery, runQuery, runsQuery } from "@/api/runs";
 import { chartViewIn } from "@/parts/chart/view";
+import { page } from "@/loading";
 import { inside } from "@/router";
 import { choiceIn, flagIn, listIn, numberIn, textIn } from "@/search";
 import { wantedOf } from "./experiments/filter";
@@ -12,7 +13,7 @@ import { wantedOf } from "./experiments/filter";
 type Search = Record<string, unknown>;
 
 export const RUN_TABS = ["charts", "details", "system", "output", "media", "flow"] as const;
-export const COMPARE_TABS = ["charts", "values", "parallel", "scatter"] as const;
+export const COMPARE_TABS = ["charts", "values", "environment", "parallel", "scatter"] as const;
 
 const experiments = createRoute({
   getParentRoute: () => inside,
@@ -23,16 +24,14 @@ const experiments = createRoute({
     ...textIn(search, "sort"),
     ...listIn(search, "columns"),
     ...flagIn(search, "bin"),
+    ...textIn(search, "selected"),
   }),
   loaderDeps: ({ search }) => wantedOf(search),
   loader: ({ context, deps }) => {
     void context.client.prefetchQuery(foldersQuery);
     void context.client.prefetchQuery(runsQuery(deps));
   },
-  component: lazyRouteComponent(
-    () => import("@/pages/experiments/ExperimentsPage"),
-    "ExperimentsPage",
-  ),
+  component: page(() => import("@/pages/experiments/ExperimentsPage"), "ExperimentsPage"),
 });
 
 const compare = createRoute({
@@ -40,6 +39,7 @@ const compare = createRoute({
   path: "/experiments/compare",
   validateSearch: (search: Search) => ({
     ...textIn(search, "runs"),
+    ...textIn(search, "baseline"),
     ...choiceIn(search, "tab", COMPARE_TABS),
     ...textIn(search, "x"),
     ...textIn(search, "y"),
@@ -47,7 +47,7 @@ const compare = createRoute({
     ...flagIn(search, "same"),
     ...chartViewIn(search),
   }),
-  component: lazyRouteComponent(() => import("@/pages/compare/ComparePage"), "ComparePage"),
+  component: page(() => import("@/pages/compare/ComparePage"), "ComparePage"),
 });
 
 const run = createRoute({
@@ -60,7 +60,7 @@ const run = createRoute({
   loader: ({ context, params }) => {
     void context.client.prefetchQuery(runQuery(params.id));
   },
-  component: lazyRouteComponent(() => import("@/pages/run/RunPage"), "RunPage"),
+  component: page(() => import("@/pages/run/RunPage"), "RunPage"),
 });
 
 const cluster = createRoute({
@@ -69,7 +69,7 @@ const cluster = createRoute({
   loader: ({ context }) => {
     void context.client.prefetchQuery(nodesQuery);
   },
-  component: lazyRouteComponent(() => import("@/pages/cluster/ClusterPage"), "ClusterPage"),
+  component: page(() => import("@/pages/cluster/ClusterPage"), "ClusterPage"),
 });
 
 const store = createRoute({
@@ -80,7 +80,7 @@ const store = createRoute({
     ...textIn(search, "path"),
     ...textIn(search, "file"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/store/StorePage"), "StorePage"),
+  component: page(() => import("@/pages/store/StorePage"), "StorePage"),
 });
 
 const auditIn = (search: Search) => ({
@@ -94,7 +94,7 @@ const auditIn = (search: Search) => ({
 const projects = createRoute({
   getParentRoute: () => inside,
   path: "/projects",
-  component: lazyRouteComponent(() => import("@/pages/projects/ProjectsPage"), "ProjectsPage"),
+  component: page(() => import("@/pages/projects/ProjectsPage"), "ProjectsPage"),
 });
 
 const project = createRoute({
@@ -104,7 +104,7 @@ const project = createRoute({
     ...choiceIn(search, "tab", ["members", "quotas", "audit"]),
     ...auditIn(search),
   }),
-  component: lazyRouteComponent(() => import("@/pages/projects/ProjectPage"), "ProjectPage"),
+  component: page(() => import("@/pages/projects/ProjectPage"), "ProjectPage"),
 });
 
 const admin = createRoute({
@@ -114,28 +114,28 @@ const admin = createRoute({
     ...choiceIn(search, "tab", ["people", "flavors", "frameworks", "audit"]),
     ...auditIn(search),
   }),
-  component: lazyRouteComponent(() => import("@/pages/admin/AdminPage"), "AdminPage"),
+  component: page(() => import("@/pages/admin/AdminPage"), "AdminPage"),
 });
 
 const artifacts = createRoute({
   getParentRoute: () => inside,
   path: "/artifacts",
   validateSearch: (search: Search) => textIn(search, "q"),
-  component: lazyRouteComponent(() => import("@/pages/artifacts/ArtifactsPage"), "ArtifactsPage"),
+  component: page(() => import("@/pages/artifacts/ArtifactsPage"), "ArtifactsPage"),
 });
 
 const artifact = createRoute({
   getParentRoute: () => inside,
   path: "/artifacts/$id",
   validateSearch: (search: Search) => choiceIn(search, "tab", ["files", "versions", "flow"]),
-  component: lazyRouteComponent(() => import("@/pages/artifacts/ArtifactPage"), "ArtifactPage"),
+  component: page(() => import("@/pages/artifacts/ArtifactPage"), "ArtifactPage"),
 });
 
 const models = createRoute({
   getParentRoute: () => inside,
   path: "/models",
   validateSearch: (search: Search) => textIn(search, "q"),
-  component: lazyRouteComponent(() => import("@/pages/models/ModelsPage"), "ModelsPage"),
+  component: page(() => import("@/pages/models/ModelsPage"), "ModelsPage"),
 });
 
 const model = createRoute({
@@ -146,7 +146,7 @@ const model = createRoute({
     ...textIn(search, "version"),
     ...textIn(search, "with"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/models/ModelPage"), "ModelPage"),
+  component: page(() => import("@/pages/models/ModelPage"), "ModelPage"),
 });
 
 const flow = createRoute({
@@ -157,7 +157,7 @@ const flow = createRoute({
     ...choiceIn(search, "direction", DIRECTIONS),
     ...numberIn(search, "depth"),
   }),
-  component: lazyRouteComponent(() => import("@/pages/flow/FlowPage"), "FlowPage"),
+  component: page(() => import("@/pages/flow/FlowPage"), "FlowPage"),
 });
 
 const examples = createRoute({
@@ -167,7 +167,7 @@ const examples = createRoute({
   loader: ({ context }) => {
     void context.client.prefetchQuery(examplesQuery);
   },
-  component: lazyRouteComponent(() => import("@/pages/examples/ExamplesPage"), "ExamplesPage"),
+  component: page(() => import("@/pages/examples/ExamplesPage"), "ExamplesPage"),
 });
 
 const example = createRoute({
@@ -177,7 +177,7 @@ const example = createRoute({
   loader: ({ context, params }) => {
     void context.client.prefetchQuery(exampleQuery(params.name));
   },
-  component: lazyRouteComponent(() => import("@/pages/examples/ExamplePage"), "ExamplePage"),
+  component: page(() => import("@/pages/examples/ExamplePage"), "ExamplePage"),
 });
 
 export const moreRoutes = [

@@ -1,9 +1,20 @@
-/** What people wrote about something, as long as they like: it scrolls, and pushes nothing away. */
-export function Description(props: { text: string | null | undefined }) {
+import { lazy, Suspense } from "react";
+
+const Markdown = lazy(async () => ({ default: (await import("./Markdown")).Markdown }));
+
+/** What people wrote about something, in Markdown, as long as they like: it scrolls, and pushes nothing away. */
+export function Description(props: { text: string | null | undefined; isPlain?: boolean }) {
   if (!props.text) return null;
+  const plain = <p>{props.text}</p>;
   return (
-    <p className="description" tabIndex={0}>
-      {props.text}
-    </p>
+    <div className="description" tabIndex={0}>
+      {props.isPlain ? (
+        plain
+      ) : (
+        <Suspense fallback={plain}>
+          <Markdown text={props.text} />
+        </Suspense>
+      )}
+    </div>
   );
 }

@@ -4,10 +4,14 @@ import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
 import { Notice } from "./Empty";
 
+const MOST_NAMES = 8;
+
 /** A window above the page. The browser keeps the focus inside and closes it with Escape. */
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
+  /** As large as the window. */
+  isLarge?: boolean;
   onClose: () => void;
   children: ReactNode;
 }) {
@@ -23,7 +27,7 @@ export function Dialog(props: {
   return (
     <dialog
       ref={ref}
-      className={props.isWide ? "dialog wide" : "dialog"}
+      className={props.isLarge ? "dialog large" : props.isWide ? "dialog wide" : "dialog"}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
@@ -44,6 +48,8 @@ export function Dialog(props: {
 /** Asks before something that cannot be taken back. */
 export function Confirm(props: {
   title: string;
+  /** What it is done to. Names that the title does not have are listed. */
+  names: readonly string[];
   text: ReactNode;
   action: string;
   isDanger?: boolean;
@@ -58,6 +64,7 @@ export function Confirm(props: {
   };
   return (
     <Dialog title={props.title} onClose={props.onClose}>
+      <Names names={props.names.filter((name) => !props.title.includes(name))} />
       <div className="muted">{props.text}</div>
       <form className="actions" onSubmit={submit}>
         <Button onClick={props.onClose}>{common.cancel}</Button>
@@ -66,6 +73,24 @@ export function Confirm(props: {
         </Button>
       </form>
     </Dialog>
+  );
+}
+
+function Names(props: { names: readonly string[] }) {
+  const { common } = useTexts();
+  const { names } = props;
+  if (!names.length) return null;
+  return (
+    <ul className="dialog-names">
+      {names.slice(0, MOST_NAMES).map((name) => (
+        <li key={name} className="wrap">
+          {name}
+        </li>
+      ))}
+      {names.length > MOST_NAMES && (
+        <li className="muted">{common.andMore(names.length - MOST_NAMES)}</li>
+      )}
+    </ul>
   );
 }
 

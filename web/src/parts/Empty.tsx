@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { asProblem } from "@/api/problem";
 import { useTexts } from "@/texts/language";
 import { Button, buttonClass } from "./Button";
@@ -86,6 +86,29 @@ export function Loading(props: { lines?: number }) {
       {Array.from({ length: props.lines ?? 4 }, (_, index) => (
         <span key={index} className="skeleton" style={{ width: widths[index % widths.length] }} />
       ))}
+    </div>
+  );
+}
+
+/** In the place of a page that is being loaded; says so when the server does not answer meanwhile. */
+export function Away() {
+  const { common } = useTexts();
+  const [isAway, setIsAway] = useState(false);
+  useEffect(() => {
+    const note = () => {
+      setIsAway(true);
+    };
+    window.addEventListener("danlu:away", note);
+    return () => {
+      window.removeEventListener("danlu:away", note);
+    };
+  }, []);
+  if (!isAway) return <Loading lines={6} />;
+  return (
+    <div role="alert">
+      <Empty icon="warning" title={common.unreachableTitle}>
+        <p>{common.unreachable}</p>
+      </Empty>
     </div>
   );
 }

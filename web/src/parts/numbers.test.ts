@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { flatten, showBytes, showNumber, showValue } from "./numbers";
+import { flatten, showAmountOfBytes, showBytes, showNumber, showValue } from "./numbers";
 
 it("shows numbers with four digits that count", () => {
   expect([0, 12, 0.123456, 1e-5, 123456.78, 1.5e9, null, NaN].map(showNumber)).toEqual([
@@ -18,9 +18,18 @@ it("shows sizes as the command line does", () => {
   expect([0, 1023, 1536, 5 * 2 ** 30, 300 * 2 ** 20].map(showBytes)).toEqual([
     "0 B",
     "1023 B",
-    "1.5 KB",
-    "5.0 GB",
-    "300 MB",
+    "1.5 KiB",
+    "5.0 GiB",
+    "300 MiB",
+  ]);
+});
+
+it("shows an amount as it was chosen", () => {
+  expect([512e9, 64 * 2 ** 30, 1e12, 1536].map(showAmountOfBytes)).toEqual([
+    "512 GB",
+    "64 GiB",
+    "1 TB",
+    "1.5 KiB",
   ]);
 });
 

@@ -8,10 +8,10 @@ export function showNumber(value: number | null | undefined): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** 0 B, 512 B, 1.5 KB, 64 GB: powers of 1024, as on the command line. */
+/** 0 B, 512 B, 1.5 KiB, 64 GiB: powers of 1024, as on the command line. */
 export function showBytes(bytes: number): string {
   if (bytes < 1024) return `${String(bytes)} B`;
-  const units = ["KB", "MB", "GB", "TB", "PB"];
+  const units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
   let value = bytes / 1024;
   let unit = 0;
   while (value >= 1024 && unit < units.length - 1) {
@@ -19,6 +19,23 @@ export function showBytes(bytes: number): string {
     unit++;
   }
   return `${value < 10 ? value.toFixed(1) : String(Math.round(value))} ${units[unit] ?? ""}`;
+}
+
+/** An amount that somebody chose, in the unit in which it is a round number: 512 GB stays 512 GB. */
+export function showAmountOfBytes(bytes: number): string {
+  const decimal = [
+    ["TB", 1e12],
+    ["GB", 1e9],
+    ["MB", 1e6],
+  ] as const;
+  const binary = [
+    ["TiB", 2 ** 40],
+    ["GiB", 2 ** 30],
+    ["MiB", 2 ** 20],
+  ] as const;
+  for (const [unit, size] of [...binary, ...decimal])
+    if (bytes >= size && bytes % size === 0) return `${String(bytes / size)} ${unit}`;
+  return showBytes(bytes);
 }
 
 /** Any value of a hyperparameter or a summary, in one line. */

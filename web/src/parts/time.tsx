@@ -32,10 +32,13 @@ export function Moment(props: { at: string }) {
 export function Duration(props: { from: string | null | undefined; to?: string | null }) {
   const isOver = Boolean(props.to);
   const now = useNow(isOver ? undefined : 1_000);
+  const locale = useLocale();
   if (!props.from) return <span className="faint">–</span>;
   const end = props.to ? new Date(props.to).getTime() : now;
   return (
-    <span className="number">{showSeconds((end - new Date(props.from).getTime()) / 1000)}</span>
+    <span className="number">
+      {showSeconds((end - new Date(props.from).getTime()) / 1000, locale)}
+    </span>
   );
 }
 
@@ -53,18 +56,36 @@ export function ago(then: number, now: number, locale: string): string {
   return format.format(Math.abs(seconds) < 10 ? 0 : Math.min(0, seconds), "second");
 }
 
-/** 4 s, 3 m 20 s, 5 h 10 m, 2 d 4 h: the same words as on the command line, in every language. */
-export function showSeconds(seconds: number): string {
+type Unit = "day" | "hour" | "minute" | "second";
+
+/** 4 s, 3 min 20 s, 5 h 10 min, 2 d 4 h, in the words of the reader's language. */
+export function showSeconds(seconds: number, locale: string): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${String(whole)} s`;
-  const [days, hours, minutes] = [
-    Math.floor(whole / 86_400),
-    Math.floor(whole / 3_600) % 24,
-    Math.floor(whole / 60) % 60,
-  ];
-  if (days) return `${String(days)} d ${String(hours)} h`;
-  if (hours) return `${String(hours)} h ${String(minutes)} m`;
-  return `${String(minutes)} m ${String(whole % 60)} s`;
+  const parts: [number, Unit][] =
+    whole < 60
+      ? [[whole, "second"]]
+      : whole < 3_600
+        ? [
+            [Math.floor(whole / 60), "minute"],
+            [whole % 60, "second"],
+          ]
+        : whole < 86_400
+          ? [
+              [Math.floor(whole / 3_600), "hour"],
+              [Math.floor(whole / 60) % 60, "minute"],
+            ]
+          : [
+              [Math.floor(whole / 86_400), "day"],
+              [Math.floor(whole / 3_600) % 24, "hour"],
+            ];
+  return parts.map(([count, unit]) => `${String(count)} ${unitName(unit, locale)}`).join(" ");
+}
+
+function unitName(unit: Unit, locale: string): string {
+  const names = locale.startsWith("zh")
+    ? { day: "天", hour: "小时", minute: "分", second: "秒" }
+    : { day: "d", hour: "h", minute: "m", second: "s" };
+  return names[unit];
 }
 
 const NEVER = () => () => undefined;

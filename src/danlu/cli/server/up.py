@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import typer
 
@@ -30,6 +30,9 @@ def up(
     max_tasks: Optional[int] = typer.Option(
         None, min=1, help="Maximum number of parallel tasks.", show_default="four per core, at least 16"
     ),
+    engine: Optional[str] = typer.Option(None, help="Where jobs run: local or ray.", show_default="local"),
+    ray_address: Optional[str] = typer.Option(None, metavar="HOST:PORT", help="Head of the Ray cluster."),
+    insecure_ray: Optional[bool] = typer.Option(None, "--insecure-ray", help="Use Ray without token authentication."),
     name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
     new_link: bool = typer.Option(False, "--new-link", help="Print a new one-time sign-in link for the admin."),
 ) -> None:
@@ -43,7 +46,27 @@ def up(
       danlu up
       danlu up --port 9000 --data-dir /srv/danlu
       danlu up --simulate npu:910b:8
+      danlu up --engine ray --ray-address 10.0.0.10:6379 --host 10.0.0.10
     """
+    _serve(
+        new_link=new_link,
+        host=host,
+        port=port,
+        endpoints_port=endpoints_port,
+        endpoints_url=endpoints_url,
+        data_dir=data_dir.absolute() if data_dir is not None else None,
+        sandbox=sandbox,
+        own_network=own_network,
+        simulate=tuple(simulate) if simulate else None,
+        max_tasks=max_tasks,
+        engine=engine,
+        ray_address=ray_address,
+        insecure_ray=insecure_ray,
+        name=name,
+    )
+
+
+def _serve(*, new_link: bool, **given: Any) -> None:
     from danlu.errors import MissingExtra
 
     try:
@@ -54,16 +77,4 @@ def up(
             raise
         raise MissingExtra(f"the server needs {error.name!r}; install it with pip install 'danlu[server]'") from error
 
-    settings = load_settings(
-        host=host,
-        port=port,
-        endpoints_port=endpoints_port,
-        endpoints_url=endpoints_url,
-        data_dir=data_dir.absolute() if data_dir is not None else None,
-        sandbox=sandbox,
-        own_network=own_network,
-        simulate=tuple(simulate) if simulate else None,
-        max_tasks=max_tasks,
-        name=name,
-    )
-    serve(settings, new_link=new_link)
+    serve(load_settings(**given), new_link=new_link)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from danlu.engines.base import (
     Channel,
@@ -33,12 +33,12 @@ from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, for
 from danlu.engines.local.removal import empty, move_away, trash
 from danlu.engines.local.software import find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
-from danlu.launch import Plan
+from danlu.launch import Plan, TaskPlan
 from danlu.node import probe
 from danlu.node.measure.usage_file import read_use
 from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
-from danlu.node.task import Gang, gang_to_json
+from danlu.node.task import Gang, Overlay, gang_to_json
 from danlu.spec.devices import Device
 
 START_SECONDS = 30.0
@@ -69,28 +69,33 @@ class LocalEngine(Engine):
         return [self._node]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
-        gang = GangFolder.of(self._work_dir, plan.job_id, plan.attempt)
-        for task in plan.tasks:
-            check_task(task, gang.task(task.rank), self._can)
+        return self.start_here(plan, plan.tasks, credentials=credentials)
+
+    def start_here(
+        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
+    ) -> Sequence[Handle]:
+        """Start those tasks of an attempt whose node is this machine; with `overlay`, others are elsewhere."""
+        gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
+        for task in tasks:
+            check_task(task, gang.task(task.rank), can=self._can)
         gang.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         start_lock = take_lock(str(gang.start_lock), wait_seconds=START_SECONDS)
         if start_lock is None:
             raise EngineUnavailable(f"{plan.job_id} is being started by another process; try again")
         try:
-            missing = [task for task in plan.tasks if not _has_begun(gang.task(task.rank))]
+            missing = [task for task in tasks if not _has_begun(gang.task(task.rank))]
             if missing:
-                self._start_tasks(
-                    plan, [task.rank for task in missing], gang=gang, credentials=credentials, lock=start_lock
-                )
+                part = _Part(missing, gang, overlay, start_lock)
+                self._start_part(plan, part, credentials)
         finally:
             os.close(start_lock)
-        return [Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks]
+        return [Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in tasks]
 
     def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
         return [self._observer.observe(handle) for handle in handles]
 
     def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
-        return read_log(TaskFolder.of(self._work_dir, handle), offset, limit)
+        return read_log(TaskFolder.of(self._work_dir, handle), offset=offset, limit=limit)
 
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return read_marks(TaskFolder.of(self._work_dir, handle), offset)
@@ -112,7 +117,7 @@ class LocalEngine(Engine):
         return connect(TaskFolder.of(self._work_dir, handle), port)
 
     def forget(self, job_id: str, attempt: int) -> None:
-        gang = GangFolder.of(self._work_dir, job_id, attempt)
+        gang = GangFolder.of(self._work_dir, job_id, attempt=attempt)
         if any(_is_alive(task) for task in gang.tasks()):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
@@ -123,40 +128,41 @@ class LocalEngine(Engine):
     def leftovers(self) -> Sequence[tuple[str, int]]:
         return [(path.parent.name, int(path.name)) for path in self._work_dir.glob("*/*") if path.name.isdigit()]
 
-    def _start_tasks(
-        self, plan: Plan, ranks: Sequence[int], *, gang: GangFolder, credentials: Credentials, lock: int
-    ) -> None:
-        tasks = [task for task in plan.tasks if task.rank in ranks]
+    def _start_part(self, plan: Plan, part: _Part, credentials: Credentials) -> None:
         self._observer.forget(plan.job_id, plan.attempt)
         try:
-            for task in tasks:
+            for task in part.tasks:
                 prepare_task(
                     plan,
                     task,
-                    folder=gang.task(task.rank),
+                    folder=part.gang.task(task.rank),
                     credentials=credentials,
                     settings=self.settings,
                     can=self._can,
                 )
-            addresses = sorted({task.address for task in plan.tasks}) if self._can.has_own_network else []
-            forwarder = forwarder_command(self.settings, credentials.server_url) if addresses else ()
-            self._start_shims(
-                Gang(
-                    folders=tuple(str(gang.task(task.rank).path) for task in tasks),
-                    secrets=credentials.secrets,
-                    addresses=(*addresses, API_ADDRESS) if addresses else (),
-                    way_out=self._can.way_out,
-                    forwarder=forwarder,
-                ),
-                lock=lock,
-            )
+            self._start_shims(self._describe(plan, part, credentials), lock=part.start_lock)
         except (OSError, DanluError) as error:
-            self._undo(gang, ranks)
+            self._undo(part.gang, [task.rank for task in part.tasks])
             if isinstance(error, DanluError):
                 raise
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise StorageFull(f"no room to start {plan.job_id} in {gang.path}: {error.strerror}") from error
+                raise StorageFull(f"no room to start {plan.job_id} in {part.gang.path}: {error.strerror}") from error
             raise EngineUnavailable(f"{plan.job_id} could not be started: {error}") from error
+
+    def _describe(self, plan: Plan, part: _Part, credentials: Credentials) -> Gang:
+        folders = tuple(str(part.gang.task(task.rank).path) for task in part.tasks)
+        if not (self._can.has_own_network and plan.has_own_network):
+            return Gang(folders=folders, secrets=credentials.secrets, addresses=(), way_out="")
+        here = tuple(sorted({task.address for task in plan.tasks if task.node == part.tasks[0].node}))
+        return Gang(
+            folders=folders,
+            secrets=credentials.secrets,
+            addresses=(*(here if part.overlay is None else ()), API_ADDRESS),
+            way_out=self._can.way_out,
+            forwarder=forwarder_command(self.settings, credentials.server_url),
+            overlay=part.overlay,
+            overlay_addresses=here if part.overlay is not None else (),
+        )
 
     def _start_shims(self, gang: Gang, *, lock: int) -> None:
         argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "supervise/gang.py"), str(lock)]
@@ -193,6 +199,15 @@ class LocalEngine(Engine):
     def _remove(self, path: Path) -> None:
         move_away(path, trash(self._work_dir))
         empty(trash(self._work_dir))
+
+
+class _Part(NamedTuple):
+    """Those tasks of an attempt that are started now, on this machine."""
+
+    tasks: Sequence[TaskPlan]
+    gang: GangFolder
+    overlay: Overlay | None
+    start_lock: int
 
 
 def _has_begun(folder: TaskFolder) -> bool:
@@ -246,6 +261,7 @@ def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
         has_own_network=has_own_network,
         way_out=found["way_out"] if has_way_out else "",
         has_own_uid=has_own_uid,
+        overlay_problem=found["overlay_problem"],
         cgroups=found["cgroups"],
         image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
@@ -281,6 +297,7 @@ def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities) 
         max_tasks=settings.max_tasks or max(MIN_TASKS, TASKS_PER_CORE * cores),
         has_sandbox=can.machine is not None,
         has_own_network=can.has_own_network,
+        joins_networks=can.has_own_network and not can.overlay_problem,
         holds_many_tasks=True,
         image_tool=os.path.basename(can.image_tool),
         image_problem="" if can.image_tool else can.image_problem,

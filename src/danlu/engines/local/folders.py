@@ -15,7 +15,7 @@ class GangFolder(NamedTuple):
     path: Path
 
     @classmethod
-    def of(cls, work_dir: Path, job_id: str, attempt: int) -> GangFolder:
+    def of(cls, work_dir: Path, job_id: str, *, attempt: int) -> GangFolder:
         return cls(work_dir / job_id / str(attempt))
 
     @property
@@ -40,7 +40,7 @@ class TaskFolder(NamedTuple):
 
     @classmethod
     def of(cls, work_dir: Path, handle: Handle) -> TaskFolder:
-        return GangFolder.of(work_dir, handle.job_id, handle.attempt).task(handle.rank)
+        return GangFolder.of(work_dir, handle.job_id, attempt=handle.attempt).task(handle.rank)
 
     @property
     def ml(self) -> Path:

@@ -46,7 +46,7 @@ class Observer:
         )
 
     def forget(self, job_id: str, attempt: int) -> None:
-        gang = GangFolder.of(self._work_dir, job_id, attempt).path
+        gang = GangFolder.of(self._work_dir, job_id, attempt=attempt).path
         self._ended = {
             handle: seen for handle, seen in self._ended.items() if (handle.job_id, handle.attempt) != (job_id, attempt)
         }
@@ -88,7 +88,7 @@ class Observer:
         if not folder.path.is_dir():
             return Observation(state=TaskState.LOST, reason="lost", message="the node has no folder of this task")
         status = read_record(str(folder.path), STATUS)
-        gang = GangFolder.of(self._work_dir, handle.job_id, handle.attempt)
+        gang = GangFolder.of(self._work_dir, handle.job_id, attempt=handle.attempt)
         if status is None and is_locked(str(gang.start_lock)):
             return Observation(state=TaskState.STARTING)
         if status is None:
@@ -106,7 +106,7 @@ class Observer:
         )
 
 
-def read_log(folder: TaskFolder, offset: int, limit: int) -> bytes:
+def read_log(folder: TaskFolder, *, offset: int, limit: int) -> bytes:
     try:
         with open(folder.path / LOG, "rb", buffering=0) as file:
             file.seek(offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import danlu.node
@@ -29,6 +29,7 @@ from danlu.node.task import (
     TaskGate,
     TaskImage,
     TaskInput,
+    TaskLease,
     TaskLimits,
     TaskLogCopy,
     TaskOutput,
@@ -56,6 +57,9 @@ class Abilities:
 
     has_own_network: bool
     has_own_uid: bool
+    overlay_problem: str
+    """Why a network of its own cannot span several nodes; empty when it can."""
+
     way_out: str
     """The program that leads out of a network of its own; empty when there is none."""
 
@@ -71,7 +75,7 @@ class Abilities:
     """Those that are not simulated, `type:number` each."""
 
 
-def check_task(task: TaskPlan, folder: TaskFolder, can: Abilities) -> None:
+def check_task(task: TaskPlan, folder: TaskFolder, *, can: Abilities) -> None:
     """Refuse what this machine cannot do as planned."""
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
@@ -221,6 +225,8 @@ def _describe(
     folder = TaskFolder(paths.on_host(task.root).parent)
     layout = Layout(task.root)
     has_sandbox = can.machine is not None
+    if not plan.has_own_network:
+        can = replace(can, has_own_network=False, way_out="")
     view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
     python = _script_runner(settings)
     return Task(
@@ -253,6 +259,7 @@ def _describe(
         limits=_limits(task, settings),
         filters_calls=can.filters_calls,
         cgroups=can.cgroups,
+        lease=TaskLease(str(settings.lease_file), settings.task_lease_seconds) if settings.task_lease_seconds else None,
         usage=_usage(plan, task, settings, can),
     )
 
@@ -282,7 +289,8 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
     return TaskUsage(
         every_seconds=settings.use_seconds,
         # the tasks of a gang share one network here: what passes there is counted once, with the first of them
-        counts_network=can.has_own_network and task.rank == min(other.rank for other in plan.tasks),
+        counts_network=can.has_own_network
+        and task.rank == min(other.rank for other in plan.tasks if other.node == task.node),
         devices=tuple(name for name in devices if name in can.devices),
         device_file=str(settings.work_dir.absolute() / ".device-use.json"),
         device_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
-from danlu.node.supervise import linux, network
+from danlu.node.supervise import linux, network, overlay
 from danlu.node.supervise.api_door import open_api_door
 from danlu.node.supervise.records import SHIM_LOG
 from danlu.node.supervise.shim import AlreadyStarted, Shim
@@ -27,6 +27,8 @@ from danlu.node.task import Gang, TaskUnreadable, gang_from_json
 def start(gang: Gang, start_lock: int) -> str:
     """Start all shims; return what went wrong, or nothing."""
     net = network.make_network(list(gang.addresses)) if gang.addresses else None
+    if net is not None and gang.overlay is not None:
+        overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
     # the shims inherit the leashes of both helpers, and hold them as long as they live
     if net is not None and gang.way_out:
         open_way_out(net, gang.way_out)

@@ -124,17 +124,17 @@ def _bring_up(addresses: list[str]) -> None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
         names = ["lo", *([OUTER] if _make_pair(link) else [])]
         for name in names:
-            _set_up(name)
+            bring_up(name)
             index = socket.if_nametoindex(name)
             for address in addresses:
-                ask(link, _RTM_NEWADDR, _address(address, index=index), what=f"address {address}")
+                add_address(link, address, index=index, prefix_length=32)
 
 
 def _make_pair(link: socket.socket) -> bool:
     """Make `eth0`, running. Return False where the kernel cannot."""
-    peer = _attribute(_VETH_INFO_PEER, _LINK + _attribute(_IFLA_IFNAME, INNER.encode()))
-    kind = _attribute(_IFLA_INFO_KIND, b"veth") + _attribute(_IFLA_INFO_DATA, peer)
-    body = _LINK + _attribute(_IFLA_IFNAME, OUTER.encode()) + _attribute(_IFLA_LINKINFO, kind)
+    peer = attribute(_VETH_INFO_PEER, _LINK + attribute(_IFLA_IFNAME, INNER.encode()))
+    kind = attribute(_IFLA_INFO_KIND, b"veth") + attribute(_IFLA_INFO_DATA, peer)
+    body = _LINK + attribute(_IFLA_IFNAME, OUTER.encode()) + attribute(_IFLA_LINKINFO, kind)
     try:
         ask(link, _RTM_NEWLINK, body, what=OUTER)
     except OSError:
@@ -142,20 +142,27 @@ def _make_pair(link: socket.socket) -> bool:
     for name in (OUTER, INNER):
         with contextlib.suppress(OSError):  # else the two greet each other, and that is counted as the job's traffic
             _write(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6", "1")
-    _set_up(INNER)
+    bring_up(INNER)
     return True
 
 
-def _set_up(name: str) -> None:
+def bring_up(interface: str) -> None:
+    name = interface.encode()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        request = struct.pack("16sh14x", name.encode(), 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", name.encode(), flags | _IFF_UP))
+        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, _SIOCGIFFLAGS, struct.pack("16sh14x", name, 0)))[1]
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", name, flags | _IFF_UP))
 
 
-def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
+def add_address(link: socket.socket, address: str, *, index: int, prefix_length: int) -> None:
+    packed = socket.inet_aton(address)
+    attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
+    body = struct.pack("BBBBI", socket.AF_INET, prefix_length, 0, 0, index) + attributes
+    ask(link, _RTM_NEWADDR, body, what=f"address {address}")
+
+
+def ask(link: socket.socket, kind: int, body: bytes, *, what: str, flags: int = 0) -> None:
     """Send one request of rtnetlink, and raise OSError when the kernel says no."""
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
+    flags |= _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
     link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
     answer = link.recv(4096)
     code = struct.unpack_from("i", answer, 16)[0]
@@ -163,16 +170,10 @@ def ask(link: socket.socket, kind: int, body: bytes, *, what: str) -> None:
         raise OSError(-code, f"{what}: {os.strerror(-code)}")
 
 
-def _address(address: str, *, index: int) -> bytes:
-    packed = socket.inet_aton(address)
-    attributes = b"".join(struct.pack("HH", 8, kind) + packed for kind in (_IFA_LOCAL, _IFA_ADDRESS))
-    return struct.pack("BBBBI", socket.AF_INET, 32, 0, 0, index) + attributes
-
-
 _LINK = struct.pack("BxHiII", socket.AF_UNSPEC, 0, 0, 0, 0)
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
+def attribute(kind: int, value: bytes) -> bytes:
     size = 4 + len(value)
     return struct.pack("HH", size, kind) + value + bytes(-size % 4)
 

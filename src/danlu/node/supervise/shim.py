@@ -23,6 +23,7 @@ from danlu.node.supervise.cgroup import make_groups
 from danlu.node.supervise.door import Door
 from danlu.node.supervise.init_process import InitProcess, Surroundings
 from danlu.node.supervise.last_look import look_at_the_end
+from danlu.node.supervise.lease import Lease
 from danlu.node.supervise.log_copy import LogCopy
 from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
 from danlu.node.supervise.processes import descendants, processes
@@ -80,6 +81,7 @@ class Shim:
         self._last_grace_seconds = 0.0
         self._facts = Facts(limits=self._task.limits, folder=folder)
         self._disk = DiskWatch(folder, self._task.limits, uid=self._task.uid)
+        self._lease = Lease(self._task.lease)
         self._init: InitProcess | None = None
         self._ended: dict[int, int] = {}
         self._out: StagerProcess | None = None
@@ -92,14 +94,18 @@ class Shim:
         """Return when the exit record is written."""
         if self._task.image is not None:
             self._fetch_image(self._task.image)
-        if self._task.inputs and self._facts.staging is None and not self._stop_was_asked:
+        if self._task.inputs and self._facts.staging is None and not self._is_to_end:
             self._fetch_inputs()
-        if self._facts.staging is None and not self._stop_was_asked:
+        if self._facts.staging is None and not self._is_to_end:
             self._run_command()
         else:
             self._note_stop()
         self._send_outputs()
         self._finish()
+
+    @property
+    def _is_to_end(self) -> bool:
+        return self._stop_was_asked or self._facts.exceeded is not None
 
     def _listen_to_signals(self) -> None:
         self._wake_up, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -142,7 +148,7 @@ class Shim:
     def _wait_for(self, stager: StagerProcess) -> None:
         while not self._has_ended(stager.pid):
             self._wait()
-            if self._stop_was_asked:
+            if self._is_to_end:
                 stager.kill()
         self._facts = self._facts._replace(staging=stager.result(self._ended[stager.pid]))
         note_fetched(self._folder, self._task.inputs)
@@ -337,7 +343,15 @@ class Shim:
             self._stop(self._task.grace_seconds)
         self._hear_init()
         self._collect()
+        self._watch_lease()
         self._beat()
+
+    def _watch_lease(self) -> None:
+        overdue = self._lease.overdue() if self._ended_at is None else 0.0
+        if overdue and self._stop_was_asked:  # its grace may be longer
+            self._stop(EXCEEDED_GRACE_SECONDS)
+        elif overdue:
+            self._exceed("cut_off", f"no word from the cluster for {overdue:.0f} s; the task is stopped")
 
     def _obey(self, orders: bytes) -> None:
         for line in orders.decode(errors="replace").splitlines():

@@ -10,17 +10,23 @@ from danlu.scheduler.policy.node_state import Allocation
 from danlu.scheduler.ports import Ports
 
 LOOPBACK = "127.0.0.1"
+GANG_INTERFACE = "gang0"
+"""What a private network that spans nodes is reached by in each of its tasks (`node/supervise/overlay.py`)."""
 
 
 def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation], ports: Ports) -> Placement:
     """The placement of all tasks, in rank order."""
-    own_network = all(item.node.info.has_own_network for item in allocations)
+    spans_nodes = len({item.node.name for item in allocations}) > 1
+    own_network = all(
+        item.node.info.has_own_network and (item.node.info.joins_networks or not spans_nodes) for item in allocations
+    )
     master_port, task_ports = ports.take(len(allocations), has_own_network=own_network)
     tasks = tuple(
         TaskPlacement(
             rank=rank,
             node=item.node.name,
-            address=own_address(rank) if own_network else LOOPBACK,
+            address=own_address(rank) if own_network else item.node.info.address or LOOPBACK,
+            interface="" if own_network else item.node.info.interface,
             port=task_ports[rank],
             device_ids=tuple(device.id for device in item.devices),
             device_model=item.devices[0].model if item.devices else None,
@@ -33,7 +39,8 @@ def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation],
         )
         for rank, item in enumerate(allocations)
     )
-    return Placement(tasks=tasks, master_port=master_port, interface="lo")
+    interface = "lo" if not spans_nodes else GANG_INTERFACE if own_network else ""
+    return Placement(tasks=tasks, master_port=master_port, has_own_network=own_network, interface=interface)
 
 
 def own_address(rank: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from danlu.auth.identity import UserIdentity
+from danlu.server.logs.lines import RankLines
 from danlu.server.logs.service import LogPlace, LogQuery, resolve, status
 from danlu.server.state import ServerState
 from danlu.store.logs.index import READ_BYTES, TAIL_BYTES
@@ -54,6 +55,13 @@ def read_times(state: ServerState, who: UserIdentity, job: str, query: LogQuery,
         offset=[at for at, _ in marks],
         time=[moment.timestamp() for _, moment in marks],
     )
+
+
+def lines_of(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> RankLines:
+    """The lines of the one rank that is asked for."""
+    place = state.database.read(resolve, state, who, job, query)
+    ((rank, _),) = place.offsets.items()
+    return RankLines(state.logs, place.key, rank, state.logs.length(*place.key, rank))
 
 
 def _first(state: ServerState, place: LogPlace, rank: int, *, query: LogQuery, most_bytes: int) -> int:

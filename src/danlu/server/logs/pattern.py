@@ -23,9 +23,13 @@ class Pattern:
     in_text: _Compiled | None
     """Finds something in every text that has a line which matches; None where there is no such pattern."""
 
+    def may_match(self, text: str) -> bool:
+        """False only when no line of the text matches."""
+        return self.in_text is None or bool(self.in_text.search(text))
+
     def lines_of(self, text: str) -> str:
         """The lines that match. Most of a log does not, and is passed over in one look."""
-        if self.in_text is not None and not self.in_text.search(text):
+        if not self.may_match(text):
             return ""
         return "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if self.in_line.search(line))
 

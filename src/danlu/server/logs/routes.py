@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.server.identity import CurrentUser
-from danlu.server.logs.operations import locate, read_raw, read_times
+from danlu.server.logs.operations import lines_of, locate, read_raw, read_times
 from danlu.server.logs.pattern import compile_pattern
 from danlu.server.logs.service import LogQuery
 from danlu.server.logs.stored import tell_stored
@@ -23,7 +23,7 @@ from danlu.server.streams.hub import Hub, Streams
 from danlu.server.streams.response import Stream
 from danlu.store.logs.index import READ_BYTES
 from danlu.store.logs.segments import SEGMENT_BYTES
-from danlu.wire.logs import LogTimes
+from danlu.wire.logs import LogLines, LogMatches, LogTimes
 
 router = APIRouter(prefix="/jobs", tags=["logs"])
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
@@ -69,6 +69,37 @@ def times(
     """When the log behind an offset was written: its lengths and when it had them."""
     query = LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",))
     return read_times(state, who, job, query, limit=limit)
+
+
+@router.get("/{job}/logs/{rank}/lines")
+def count_lines(
+    job: str,
+    rank: int,
+    who: CurrentUser,
+    state: State,
+    attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
+    offset: Offset = 0,
+) -> LogLines:
+    """How many rows each piece of the log has, and when it was written; long logs in several answers."""
+    return lines_of(state, who, job, LogQuery(attempt=attempt, ranks=(rank,))).count(offset)
+
+
+@router.get("/{job}/logs/{rank}/matches")
+def find_lines(
+    job: str,
+    rank: int,
+    who: CurrentUser,
+    state: State,
+    attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
+    grep: Annotated[Optional[str], Query(max_length=1000)] = None,
+    offset: Offset = 0,
+    line: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=2000)] = 500,
+) -> LogMatches:
+    """Lines that match a regular expression (RE2), with their numbers; long logs in several answers."""
+    pattern = compile_pattern(grep)
+    log = lines_of(state, who, job, LogQuery(attempt=attempt, ranks=(rank,)))
+    return log.find(pattern, offset=offset, line=line, limit=limit)
 
 
 @router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)

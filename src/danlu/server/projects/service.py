@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -11,11 +12,13 @@ from danlu.auth import rights
 from danlu.auth.identity import Role, UserIdentity
 from danlu.errors import AlreadyExists, Conflict, NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
 from danlu.server.paging import page_of
 from danlu.server.projects.members import add_member
 from danlu.server.scope import find_project, find_project_to_own, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
+from danlu.spec.paths import check_bucket
 from danlu.store.queries import artifacts, buckets, models, people, projects, used_names
 from danlu.store.queries.used_names import UsedKind
 from danlu.store.sql.tables import ProjectRow, UserRow
@@ -34,7 +37,7 @@ def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
 
 
 def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
-    """A project of its own, without a bucket yet."""
+    """A project of its own, with a bucket if one is named."""
     rights.check_admin(who)
     now = state.now()
     owner = _person(session, body.owner or who.name)
@@ -47,6 +50,8 @@ def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProj
     record_action(
         session, who, Action.PROJECT_MAKE, f"project/{body.name}", at=now, project_id=row.id, owner=owner.name
     )
+    if body.bucket is not None:
+        _add_bucket(session, who, row, body.bucket, now)
     return project_out(session, who, row)
 
 
@@ -143,6 +148,17 @@ def _row_out(who: UserIdentity, row: ProjectRow) -> ProjectSummary:
         is_archived=row.archived_at is not None,
         created_at=row.created_at,
     )
+
+
+def _add_bucket(session: Session, who: UserIdentity, row: ProjectRow, name: str, now: datetime) -> None:
+    try:
+        check_bucket(name)
+    except ValueError as error:
+        raise bad_field("bucket", str(error)) from error
+    if buckets.get_bucket(session, name) is not None:
+        raise bad_field("bucket", f"{name!r} exists already; choose another name")
+    buckets.add_bucket(session, name, project_id=row.id, at=now)
+    record_action(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=row.id)
 
 
 def _person(session: Session, name: str) -> UserRow:

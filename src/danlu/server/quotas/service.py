@@ -61,6 +61,8 @@ def _amounts(field: str, given: Amounts) -> dict[str, float]:
 def _amount(field: str, resource: str, value: float | str) -> float:
     if not _RESOURCE.fullmatch(resource) or resource == CPU:
         raise bad_field(field, f"{resource!r} is not a resource; expected a device type such as npu, or cpus or memory")
+    if resource.endswith("s") and resource != CPUS:
+        raise bad_field(field, f"expected a device type such as {resource[:-1]!r}, got {resource!r}")
     try:
         amount = float(parse_size(value)) if resource == MEMORY else float(value)
     except ValueError:

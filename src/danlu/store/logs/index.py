@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
 
+from danlu.store.logs.rows import LogRows
 from danlu.store.logs.segments import SEGMENT_BYTES, LogFiles
 from danlu.store.sql.database import Database, num_changed
 from danlu.store.sql.tables import LogMarkRow, LogSegmentRow, TaskRow
@@ -26,6 +27,7 @@ class Logs:
         self._database = database
         self._files = files
         self.max_bytes = max_bytes
+        self.rows = LogRows(self.read)
 
     def append(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> int:
         """Append bytes at `offset`, which must be the stored length; return the new length.
@@ -132,6 +134,19 @@ class Logs:
     def last_mark(self, job_id: str, attempt: int, rank: int) -> int:
         with self._database.reading() as session:
             return _last_mark(session, job_id, attempt, rank)
+
+    def marks(
+        self, job_id: str, attempt: int, *, rank: int, begin: int, end: int, most: int
+    ) -> list[tuple[int, datetime]]:
+        """Lengths of the log and when it had them, from `begin` to `end`, evenly thinned to about `most`."""
+        with self._database.reading() as session:
+            found = session.execute(
+                select(LogMarkRow.offset, LogMarkRow.at)
+                .where(*_of(LogMarkRow, job_id, attempt, rank), LogMarkRow.offset.between(begin, end))
+                .order_by(LogMarkRow.offset)
+            ).all()
+        step = max(1, len(found) // most)
+        return [(offset, at) for offset, at in found[::step]]
 
     def offset_at(self, job_id: str, attempt: int, rank: int, moment: datetime) -> int:
         """Length of the log at the last mark before `moment`, which is approximate."""

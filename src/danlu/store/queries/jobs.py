@@ -111,13 +111,13 @@ def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **chan
     return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
 
 
-def set_reason(session: Session, job_id: str, why: Reason) -> None:
-    """Store why a queued job waits. Idempotent."""
+def set_reason(session: Session, job_id: str, why: Reason, *, state: JobState = JobState.QUEUED) -> None:
+    """Store why a job that is in this state waits. Idempotent."""
     session.execute(
         update(JobRow)
         .where(
             JobRow.id == job_id,
-            JobRow.state == JobState.QUEUED.value,
+            JobRow.state == state.value,
             or_(JobRow.reason_code != why.code, JobRow.reason_message != why.message),
         )
         .values(reason_code=why.code, reason_message=why.message, version=JobRow.version + 1)

@@ -56,6 +56,7 @@ export function OfferMenu(props: { offer: Offer; changes: OfferChanges; onEdit: 
       {isAsked && (
         <Confirm
           title={texts.removeTitle(name)}
+          names={[name]}
           text={<p>{texts.removeText}</p>}
           action={texts.remove}
           isDanger

@@ -80,6 +80,7 @@ export function PersonMenu(props: { person: Person }) {
       {isAsked && (
         <Confirm
           title={texts.disableTitle(person.name)}
+          names={[person.name]}
           text={
             <>
               <p>{texts.disableText}</p>

@@ -16,6 +16,9 @@ export function ProjectAndRole(props: { wrong?: string }) {
         label={texts.project}
         name="project"
         wrong={props.wrong}
+        key={names[0] ?? ""}
+        defaultValue={names.includes("default") ? "default" : names[0]}
+        hint={texts.noProjectHint}
         choices={[["", texts.noProject], ...names.map((name) => [name, name] as const)]}
       />
       <SelectField

@@ -46,7 +46,7 @@ export function Registrations() {
                         {[one.full_name, one.email].filter(Boolean).join(" · ")}
                       </span>
                     </p>
-                    <Description text={one.note} />
+                    <Description text={one.note} isPlain />
                     <p className="faint small">
                       <Ago at={one.created_at} /> · {texts.from} {one.issuer ?? one.address}
                     </p>
@@ -89,6 +89,7 @@ export function Registrations() {
       {rejecting && (
         <Confirm
           title={texts.rejectTitle(rejecting.name)}
+          names={[rejecting.name]}
           text={texts.rejectText}
           action={texts.reject}
           isDanger

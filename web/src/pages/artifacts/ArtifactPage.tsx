@@ -156,6 +156,7 @@ function Actions(props: { version: Version }) {
       {asked === "delete" && (
         <Confirm
           title={texts.deleteTitle(name)}
+          names={[name]}
           text={texts.deleteText}
           action={texts.delete}
           isDanger

@@ -58,7 +58,9 @@ function NodeCard(props: { node: Node }) {
         <span className={node.is_reachable ? "badge ok" : "badge bad"}>
           {node.is_reachable ? texts.reachable : texts.unreachable}
         </span>
-        {node.drain && <span className="badge wait">{texts.drained}</span>}
+        {node.drain && (
+          <span className="badge wait">{node.num_tasks ? texts.draining : texts.drained}</span>
+        )}
         <span className="actions">
           <DrainAction node={node} />
         </span>

@@ -8,10 +8,13 @@ import { SYSTEM } from "@/parts/chart/groups";
 import { buttonClass } from "@/parts/Button";
 import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
+import { showValue } from "@/parts/numbers";
 import { Tabs } from "@/parts/Tabs";
 import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
+import { differing, keysOf, shortKey, valuesOf } from "../experiments/values";
 import { MOST_COMPARED } from "../experiments/RunActions";
+import { EnvironmentDiff } from "./EnvironmentDiff";
 import { Parallel } from "./Parallel";
 import { Scatter } from "./Scatter";
 import { ValueTable } from "./ValueTable";
@@ -81,6 +84,21 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
     () => props.runs.filter((run) => !hidden.has(run.id)),
     [props.runs, hidden],
   );
+  const groupKeys = useMemo(() => {
+    const keys = keysOf(props.runs);
+    return differing(props.runs, keys.hparams);
+  }, [props.runs]);
+  const { group } = search;
+  const charted = useMemo(
+    () =>
+      group === undefined
+        ? shown
+        : shown.map((run) => ({
+            ...run,
+            group: `${shortKey(group)}=${showValue(valuesOf(run)[group])}`,
+          })),
+    [shown, group],
+  );
   const series = useMemo(
     () =>
       props.runs.flatMap((run) => (run.metrics ?? []).filter((metric) => metric.type !== SYSTEM)),
@@ -90,12 +108,12 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
     void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
   };
   const tab = search.tab ?? "charts";
-  const tabs = (["charts", "values", "parallel", "scatter"] as const).map(
+  const tabs = (["charts", "values", "environment", "parallel", "scatter"] as const).map(
     (one) => [one, texts.tabs[one]] as const,
   );
   return (
-    <>
-      <ul className={styles.runs}>
+    <div className={styles.sides}>
+      <ul className={styles.runs} tabIndex={0} aria-label={texts.runs}>
         {props.runs.map((run) => {
           const isHidden = hidden.has(run.id);
           return (
@@ -118,6 +136,17 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
               </Link>
               <button
                 type="button"
+                aria-pressed={search.baseline === run.id}
+                aria-label={texts.setBaseline(run.name)}
+                title={texts.setBaseline(run.name)}
+                onClick={() => {
+                  change({ baseline: search.baseline === run.id ? undefined : run.id });
+                }}
+              >
+                <Icon name="star" />
+              </button>
+              <button
+                type="button"
                 aria-label={texts.remove(run.name)}
                 onClick={() => {
                   const left = props.runs.filter((one) => one.id !== run.id);
@@ -130,36 +159,41 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
           );
         })}
       </ul>
-      <Tabs label={texts.compareTitle(props.runs.length)} tabs={tabs} shown={tab} />
-      {tab === "charts" && (
-        <MetricCharts
-          runs={shown}
-          series={series}
-          view={search}
-          onView={(view) => {
-            change(view);
-          }}
-        />
-      )}
-      {tab === "values" && (
-        <ValueTable
-          runs={shown}
-          withSame={search.same ?? false}
-          onWithSame={(same) => {
-            change({ same: same || undefined });
-          }}
-        />
-      )}
-      {tab === "parallel" && (
-        <Parallel
-          runs={shown}
-          axes={search.axes}
-          onAxes={(axes) => {
-            change({ axes });
-          }}
-        />
-      )}
-      {tab === "scatter" && <Scatter runs={shown} x={search.x} y={search.y} onChange={change} />}
-    </>
+      <div className={styles.main}>
+        <Tabs label={texts.compareTitle(props.runs.length)} tabs={tabs} shown={tab} />
+        {tab === "charts" && (
+          <MetricCharts
+            runs={charted}
+            series={series}
+            groupKeys={groupKeys}
+            view={search}
+            onView={(view) => {
+              change(view);
+            }}
+          />
+        )}
+        {tab === "values" && (
+          <ValueTable
+            runs={shown}
+            baseline={props.runs.find((run) => run.id === search.baseline)}
+            withSame={search.same ?? false}
+            onWithSame={(same) => {
+              change({ same: same || undefined });
+            }}
+          />
+        )}
+        {tab === "environment" && <EnvironmentDiff runs={shown} />}
+        {tab === "parallel" && (
+          <Parallel
+            runs={shown}
+            axes={search.axes}
+            onAxes={(axes) => {
+              change({ axes });
+            }}
+          />
+        )}
+        {tab === "scatter" && <Scatter runs={shown} x={search.x} y={search.y} onChange={change} />}
+      </div>
+    </div>
   );
 }

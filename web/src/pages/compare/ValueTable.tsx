@@ -5,12 +5,15 @@ import { useTexts } from "@/texts/language";
 import { differing, keysOf, shortKey, valuesOf, type ValueKind } from "../experiments/values";
 import type { ComparedRun } from "./ComparePage";
 import styles from "./compare.module.css";
+import { differenceOf } from "./difference";
 
 const KINDS: readonly ValueKind[] = ["hparams", "metrics", "summary"];
 
 /** Values side by side: one row per value, one column per run. */
 export function ValueTable(props: {
   runs: readonly ComparedRun[];
+  /** The run that the others are compared with. */
+  baseline: ComparedRun | undefined;
   withSame: boolean;
   onWithSame: (withSame: boolean) => void;
 }) {
@@ -73,6 +76,9 @@ export function ValueTable(props: {
                           title={text}
                         >
                           {text}
+                          {props.baseline && props.baseline.id !== run.id && (
+                            <Difference value={value} base={valuesOf(props.baseline)[key]} />
+                          )}
                         </td>
                       );
                     })}
@@ -85,4 +91,11 @@ export function ValueTable(props: {
       )}
     </>
   );
+}
+
+/** How much a number is above or below that of the baseline. */
+function Difference(props: { value: unknown; base: unknown }) {
+  const percent = differenceOf(props.value, props.base);
+  if (percent === undefined) return null;
+  return <span className="muted small"> {percent}</span>;
 }

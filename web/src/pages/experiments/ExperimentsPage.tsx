@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useRuns, type RunSummary } from "@/api/runs";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
@@ -17,6 +17,7 @@ import { wantedOf } from "./filter";
 import { FolderArtifacts } from "./FolderArtifacts";
 import { FolderTree } from "./FolderTree";
 import { RunActions } from "./RunActions";
+import { useSelection } from "./selection";
 import styles from "./experiments.module.css";
 
 const NONE: readonly RunSummary[] = [];
@@ -28,7 +29,9 @@ export function ExperimentsPage() {
   const navigate = useNavigate({ from: "/experiments" });
   const project = useProject();
   const found = useRuns(wantedOf(search));
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useSelection(search.selected, (selected) => {
+    void navigate({ search: (before) => ({ ...before, selected }), replace: true });
+  });
 
   const items = found.data?.items ?? NONE;
   const inProject = useMemo(

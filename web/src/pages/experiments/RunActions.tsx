@@ -82,6 +82,7 @@ export function RunActions(props: {
       {asked === "delete" && (
         <Confirm
           title={props.isBin ? texts.purgeTitle(count) : texts.toBinTitle(count)}
+          names={props.runs.map((run) => `${run.name} (${run.id})`)}
           text={props.isBin ? texts.purgeText : texts.toBinText}
           action={props.isBin ? texts.purge : texts.toBin}
           isDanger

@@ -119,7 +119,8 @@ export function valueColumn(key: ValueKey): Column<RunSummary> {
     isClipped: true,
     sort: (row) => {
       const value = valuesOf(row)[key];
-      if (typeof value === "number" || typeof value === "string") return value;
+      if (typeof value === "number") return Number.isFinite(value) ? value : null;
+      if (typeof value === "string") return value;
       return value === undefined || value === null ? null : showValue(value);
     },
     cell: (row) => {

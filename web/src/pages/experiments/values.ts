@@ -1,6 +1,7 @@
 // What runs can be looked at by: their own fields, hyperparameters, metrics, and what is in their summary.
 import type { RunSummary } from "@/api/runs";
 import { flatten } from "@/parts/numbers";
+import { naturally } from "@/parts/order";
 
 export type ValueKind = "hparams" | "metrics" | "summary";
 /** Such as `hparams.lr` or `metrics.val.accuracy`: as in the filter language. */
@@ -17,7 +18,9 @@ export function valuesOf(run: RunSummary): Values {
   for (const [key, value] of Object.entries(flatten(run.hparams ?? {})))
     values[`hparams.${key}`] = value;
   for (const metric of run.metrics ?? [])
-    values[`metrics.${metric.type ? `${metric.type}.` : ""}${metric.name}`] = metric.last;
+    values[`metrics.${metric.type ? `${metric.type}.` : ""}${metric.name}`] =
+      // JSON has neither NaN nor infinity: a series with points and no last value ended with one of them
+      metric.last ?? (metric.num_points > 0 ? NaN : null);
   for (const [key, value] of Object.entries(flatten(run.summary ?? {})))
     values[`summary.${key}`] = value;
   known.set(run, values);
@@ -34,7 +37,7 @@ export function keysOf(runs: readonly RunSummary[]): Record<ValueKind, ValueKey[
   for (const run of runs)
     for (const key of Object.keys(valuesOf(run)))
       found[key.slice(0, key.indexOf(".")) as ValueKind].add(key);
-  const inOrder = (keys: Set<string>) => [...keys].sort((a, b) => a.localeCompare(b));
+  const inOrder = (keys: Set<string>) => [...keys].sort(naturally);
   return {
     metrics: inOrder(found.metrics),
     hparams: inOrder(found.hparams),
@@ -45,9 +48,13 @@ export function keysOf(runs: readonly RunSummary[]): Record<ValueKind, ValueKey[
 /** Those of the keys in which the runs differ. */
 export function differing(runs: readonly RunSummary[], keys: readonly ValueKey[]): ValueKey[] {
   return keys.filter((key) => {
-    const first = JSON.stringify(runs[0] && valuesOf(runs[0])[key]);
-    return runs.some((run) => JSON.stringify(valuesOf(run)[key]) !== first);
+    const first = comparable(runs[0] && valuesOf(runs[0])[key]);
+    return runs.some((run) => comparable(valuesOf(run)[key]) !== first);
   });
+}
+
+function comparable(value: unknown): string | undefined {
+  return typeof value === "number" ? String(value) : JSON.stringify(value);
 }
 
 /** `hparams.optimizer.lr` is called `optimizer.lr` where it is clear that it is a hyperparameter. */

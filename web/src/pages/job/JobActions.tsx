@@ -120,6 +120,7 @@ export function JobActions(props: { job: Job }) {
       {asked === "stop" && (
         <Confirm
           title={texts.stopTitle}
+          names={[`${job.name} (${job.id})`]}
           text={texts.stopText(grace)}
           action={texts.stop}
           isDanger
@@ -133,6 +134,7 @@ export function JobActions(props: { job: Job }) {
       {asked === "delete" && (
         <Confirm
           title={texts.deleteTitle}
+          names={[`${job.name} (${job.id})`]}
           text={texts.deleteText}
           action={common.delete}
           isDanger

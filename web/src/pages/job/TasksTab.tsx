@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { DataTable, type Column } from "@/parts/DataTable";
+import { useState } from "react";
+import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { showBytes } from "@/parts/numbers";
 import { StateBadge } from "@/parts/StateBadge";
@@ -16,6 +17,7 @@ export function TasksTab() {
   const { job: texts } = useTexts();
   const search = useSearch({ from: "/inside/jobs/$id/tasks" });
   const navigate = useNavigate({ from: "/jobs/$id/tasks" });
+  const [sort, setSort] = useState<Sort>();
   const number = search.attempt ?? job.attempt;
   const attempt = job.attempts.find((one) => one.number === number);
   if (!attempt) {
@@ -28,10 +30,15 @@ export function TasksTab() {
     );
   }
   const columns: Column<Task>[] = [
-    { id: "rank", title: texts.rank, cell: (task) => task.rank },
+    { id: "rank", title: texts.rank, sort: (task) => task.rank, cell: (task) => task.rank },
     { id: "role", title: texts.role, isWideOnly: true, cell: (task) => task.role },
-    { id: "state", title: texts.state, cell: (task) => <StateBadge state={task.state} /> },
-    { id: "node", title: texts.node, cell: (task) => task.node },
+    {
+      id: "state",
+      title: texts.state,
+      sort: (task) => task.state,
+      cell: (task) => <StateBadge state={task.state} />,
+    },
+    { id: "node", title: texts.node, sort: (task) => task.node, cell: (task) => task.node },
     {
       id: "devices",
       title: texts.devices,
@@ -41,6 +48,7 @@ export function TasksTab() {
       id: "exit",
       title: texts.exitCode,
       isEnd: true,
+      sort: (task) => task.exit_code,
       cell: (task) => task.exit_code ?? "–",
     },
     {
@@ -60,6 +68,7 @@ export function TasksTab() {
       id: "log",
       title: texts.log,
       isEnd: true,
+      sort: (task) => task.log_bytes,
       cell: (task) => (
         <Link
           to="/jobs/$id/logs"
@@ -86,10 +95,18 @@ export function TasksTab() {
       )}
       <DataTable
         label={texts.tasks}
-        rows={attempt.tasks}
+        rows={sort ? sorted(attempt.tasks, columns, sort) : failedFirst(attempt)}
         columns={columns}
+        sort={sort}
+        onSort={setSort}
         rowId={(task) => String(task.rank)}
       />
     </>
   );
+}
+
+/** The rank that failed first is what people look for. */
+function failedFirst(attempt: Schemas["AttemptOut"]): Task[] {
+  const isFirst = (task: Task) => task.rank === attempt.first_failed_rank;
+  return [...attempt.tasks.filter(isFirst), ...attempt.tasks.filter((task) => !isFirst(task))];
 }

@@ -46,6 +46,7 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
       {asked === "stop" && (
         <Confirm
           title={texts.stopTitle(open.length)}
+          names={open.map((job) => `${job.name} (${job.id})`)}
           text={texts.stopText}
           action={texts.stop}
           isDanger
@@ -69,6 +70,7 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
       {asked === "delete" && (
         <Confirm
           title={texts.deleteTitle(over.length)}
+          names={over.map((job) => `${job.name} (${job.id})`)}
           text={texts.deleteText}
           action={common.delete}
           isDanger

@@ -63,6 +63,7 @@ export function VersionActions(props: { version: ModelVersion }) {
       {asked === "delete" && (
         <Confirm
           title={texts.deleteTitle(name)}
+          names={[name]}
           text={
             <>
               <p>{texts.deleteText}</p>

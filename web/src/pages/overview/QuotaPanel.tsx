@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Schemas } from "@/api/client";
 import { quotasQuery } from "@/api/people";
 import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
 import { Found } from "@/parts/Found";
-import { showBytes, showNumber } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
+import { showQuota } from "../projects/amounts";
 import { Meter } from "./Meter";
 
 /** What the project that is looked at, or one's first, may hold. Left out where nothing is limited. */
@@ -29,7 +28,10 @@ export function QuotaPanel() {
               <Meter
                 key={one.resource}
                 name={one.resource}
-                told={texts.quotaUse(amount(one, one.firm), amount(one, one.quota ?? 0))}
+                told={texts.quotaUse(
+                  showQuota(one.resource, one.firm),
+                  showQuota(one.resource, one.quota ?? 0),
+                )}
                 part={one.quota ? one.firm / one.quota : 1}
               />
             ))}
@@ -38,8 +40,4 @@ export function QuotaPanel() {
       </Found>
     </section>
   );
-}
-
-function amount(quota: Schemas["QuotaOut"], value: number): string {
-  return quota.resource === "memory" ? showBytes(value) : showNumber(value);
 }

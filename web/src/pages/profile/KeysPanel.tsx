@@ -99,6 +99,7 @@ export function KeysPanel() {
       {leaving && (
         <Confirm
           title={texts.deleteKeyTitle}
+          names={[leaving.name || leaving.id]}
           text={texts.deleteKeyText(leaving.name || leaving.id)}
           action={common.delete}
           isDanger

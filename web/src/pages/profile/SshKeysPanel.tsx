@@ -88,6 +88,7 @@ export function SshKeysPanel() {
       {leaving && (
         <Confirm
           title={texts.removeTitle}
+          names={[leaving.name || leaving.fingerprint]}
           text={texts.removeText(leaving.name || leaving.fingerprint)}
           action={common.delete}
           isDanger

@@ -94,6 +94,7 @@ export function Members(props: { project: Project; isOwner: boolean }) {
       {leaving !== undefined && (
         <Confirm
           title={texts.removeTitle(leaving)}
+          names={[leaving]}
           text={texts.removeText}
           action={texts.remove}
           isDanger

@@ -12,6 +12,8 @@ import { useMessages } from "@/parts/Messages";
 import { Tabs } from "@/parts/Tabs";
 import { useTexts } from "@/texts/language";
 import { AuditTable } from "../admin/AuditTable";
+import { MakeBucket } from "../store/MakeBucket";
+import { bucketNameOf } from "./bucketName";
 import { Members } from "./Members";
 import { Quotas } from "./Quotas";
 
@@ -46,7 +48,7 @@ export function ProjectPage() {
                 ))}
               </span>
             ) : (
-              "–"
+              <NoBucket key="buckets" project={project.name} mayMake={isOwner} />
             ),
           ],
         ]}
@@ -64,6 +66,37 @@ export function ProjectPage() {
       {tab === "quotas" && <Quotas project={project.name} isOwner={isOwner} />}
       {tab === "audit" && isOwner && <AuditTable project={project.name} />}
     </div>
+  );
+}
+
+/** A project without a bucket cannot keep code or results: say so, and offer one. */
+function NoBucket(props: { project: string; mayMake: boolean }) {
+  const { store: texts } = useTexts();
+  const [isMaking, setIsMaking] = useState(false);
+  return (
+    <span className="toolbar">
+      <span className="bad-text">{texts.projectWithoutBucket}</span>
+      {props.mayMake && (
+        <Button
+          isSmall
+          icon="plus"
+          onClick={() => {
+            setIsMaking(true);
+          }}
+        >
+          {texts.makeBucket}
+        </Button>
+      )}
+      {isMaking && (
+        <MakeBucket
+          project={props.project}
+          suggested={bucketNameOf(props.project)}
+          onClose={() => {
+            setIsMaking(false);
+          }}
+        />
+      )}
+    </span>
   );
 }
 
@@ -103,6 +136,7 @@ function ProjectActions(props: { name: string; isArchived: boolean }) {
       {isAsked && (
         <Confirm
           title={texts.deleteProjectTitle(props.name)}
+          names={[props.name]}
           text={texts.deleteProjectText}
           action={texts.deleteProject}
           isDanger

@@ -14,6 +14,7 @@ import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { bucketNameOf } from "./bucketName";
 import { MyInvitations } from "./Invitations";
 
 export function ProjectsPage() {
@@ -126,7 +127,8 @@ export function ProjectsPage() {
 }
 
 function MakeDialog(props: { onClose: () => void }) {
-  const { admin: texts } = useTexts();
+  const { admin: texts, store } = useTexts();
+  const [bucket, setBucket] = useState("");
   const { say } = useMessages();
   const make = useMakeProject();
   const navigate = useNavigate();
@@ -136,7 +138,11 @@ function MakeDialog(props: { onClose: () => void }) {
     const form = new FormData(event.currentTarget);
     const name = String(form.get("name"));
     make.mutate(
-      { name, description: String(form.get("description")) },
+      {
+        name,
+        description: String(form.get("description")),
+        bucket: String(form.get("bucket")) || undefined,
+      },
       {
         onSuccess: () => {
           say(texts.made(name));
@@ -149,7 +155,7 @@ function MakeDialog(props: { onClose: () => void }) {
     <FormDialog
       title={texts.makeProject}
       action={texts.makeProject}
-      fields={["name", "description"]}
+      fields={["name", "description", "bucket"]}
       error={make.error}
       isBusy={make.isPending}
       onSubmit={submit}
@@ -161,6 +167,21 @@ function MakeDialog(props: { onClose: () => void }) {
         required
         autoCapitalize="none"
         wrong={problem?.fields.name}
+        onChange={(event) => {
+          setBucket(bucketNameOf(event.target.value));
+        }}
+      />
+      <TextField
+        label={store.bucket}
+        name="bucket"
+        hint={store.firstBucketHint}
+        isOptional
+        autoCapitalize="none"
+        value={bucket}
+        wrong={problem?.fields.bucket}
+        onChange={(event) => {
+          setBucket(event.target.value);
+        }}
       />
       <AreaField
         label={texts.description}

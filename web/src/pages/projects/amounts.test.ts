@@ -1,22 +1,22 @@
-import { expect, it } from "vitest";
-import { BadLine, parseAmounts, showAmounts } from "./amounts";
+import { expect, test } from "vitest";
+import { amountsOf, lifted, resourcesOf, typedOf } from "./amounts";
 
-it("reads one amount per line, with units and without", () => {
-  expect(parseAmounts("npu = 8\n\n memory=64GB \ncpus: 1.5")).toEqual({
-    npu: 8,
-    memory: "64GB",
-    cpus: 1.5,
-  });
+const QUOTAS = [
+  { resource: "npu", quota: 12 },
+  { resource: "memory", quota: 512e9 },
+  { resource: "gpu", quota: null },
+];
+
+test("a field for each thing that the nodes have or that is limited", () => {
+  expect(resourcesOf(["gpu"], QUOTAS)).toEqual(["gpu", "npu", "cpus", "memory"]);
 });
 
-it("names the line that it cannot read", () => {
-  expect(() => parseAmounts("npu = 8\nnpu eight")).toThrow(new BadLine("npu eight"));
+test("what was set is typed as it was set, and is sent back the same", () => {
+  const typed = typedOf(QUOTAS);
+  expect(typed).toEqual({ npu: "12", memory: "512 GB" });
+  expect(amountsOf(typed)).toEqual({ npu: 12, memory: "512 GB" });
 });
 
-it("shows what it reads", () => {
-  const quotas = [
-    { resource: "npu", quota: 8 },
-    { resource: "cpus", quota: null },
-  ];
-  expect(parseAmounts(showAmounts(quotas))).toEqual({ npu: 8 });
+test("a limit whose field is emptied is told before it is gone", () => {
+  expect(lifted(QUOTAS, { npu: "4", memory: " " })).toEqual(["memory"]);
 });

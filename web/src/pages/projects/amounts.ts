@@ -1,29 +1,47 @@
-// Amounts as people type them: one per line, `npu = 8`, `memory = 64GB`.
+// Quotas as people type them: a number of devices or cores, a size of memory.
+import { showAmountOfBytes, showNumber } from "@/parts/numbers";
 
 export type Amounts = Record<string, number | string>;
+type Line = { resource: string; quota?: number | null };
 
-const LINE = /^([\w.:-]+)\s*[=:]\s*(\S+)$/;
+export const CPUS = "cpus";
+export const MEMORY = "memory";
 
-export class BadLine extends Error {}
-
-/** Throws BadLine with the line that cannot be read. The server judges the values. */
-export function parseAmounts(text: string): Amounts {
-  const amounts: Amounts = {};
-  for (const line of text.split("\n")) {
-    const wanted = line.trim();
-    if (!wanted) continue;
-    const [, name, value] = LINE.exec(wanted) ?? [];
-    if (name === undefined || value === undefined) throw new BadLine(wanted);
-    amounts[name] = Number.isFinite(Number(value)) ? Number(value) : value;
-  }
-  return amounts;
+/** What is asked about: what the nodes have, and what is limited already. */
+export function resourcesOf(deviceTypes: readonly string[], quotas: readonly Line[]): string[] {
+  const limited = quotas.filter((one) => one.quota != null).map((one) => one.resource);
+  const devices = [...deviceTypes, ...limited].filter((one) => one !== CPUS && one !== MEMORY);
+  return [...new Set([...devices.sort(), CPUS, MEMORY])];
 }
 
-export function showAmounts(
-  quotas: readonly { resource: string; quota?: number | null }[],
-): string {
+export function typedOf(quotas: readonly Line[]): Record<string, string> {
+  const limited = quotas.filter((one) => one.quota != null);
+  return Object.fromEntries(
+    limited.map((one) => [one.resource, showQuota(one.resource, one.quota ?? 0)]),
+  );
+}
+
+/** What is sent. An empty field is no limit; numbers that are none are the server's to refuse. */
+export function amountsOf(typed: Readonly<Record<string, string>>): Amounts {
+  const given = Object.entries(typed).filter(([, value]) => value.trim() !== "");
+  return Object.fromEntries(
+    given.map(([resource, value]) => {
+      const number = Number(value);
+      return [resource, Number.isFinite(number) ? number : value.trim()];
+    }),
+  );
+}
+
+/** The limits that would be gone. */
+export function lifted(
+  quotas: readonly Line[],
+  typed: Readonly<Record<string, string>>,
+): readonly string[] {
   return quotas
-    .filter((one) => one.quota != null)
-    .map((one) => `${one.resource} = ${String(one.quota)}`)
-    .join("\n");
+    .filter((one) => one.quota != null && (typed[one.resource] ?? "").trim() === "")
+    .map((one) => one.resource);
+}
+
+export function showQuota(resource: string, value: number): string {
+  return resource === MEMORY ? showAmountOfBytes(value) : showNumber(value);
 }

@@ -6,12 +6,12 @@ import { Empty, Loading, Problem } from "@/parts/Empty";
 import { showNumber } from "@/parts/numbers";
 import { LOG_TEXT } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
+import { mediaByName } from "./mediaByName";
 import styles from "./run.module.css";
 
-const SHOWN = 60;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** Images, texts and histograms, the newest first. */
+/** Images, texts and histograms: a card per name, in which one goes through the steps. */
 export function MediaGallery(props: { run: string }) {
   const { runs: texts } = useTexts();
   const { data, error, refetch } = useQuery(mediaQuery(props.run));
@@ -26,47 +26,65 @@ export function MediaGallery(props: { run: string }) {
         </Empty>
       </div>
     );
-  const newest = [...data].sort((a, b) => b.time - a.time).slice(0, SHOWN);
   return (
     <div className={styles.media}>
-      {newest.map((media) => (
-        <Medium key={media.id} run={props.run} media={media} />
+      {mediaByName(data).map(([name, steps]) => (
+        <Steps key={name} run={props.run} name={name} steps={steps} />
       ))}
     </div>
   );
 }
 
-function Medium(props: { run: string; media: Media }) {
-  const { media, run } = props;
+/** What was logged under one name, one step at a time, the last one first. */
+function Steps(props: { run: string; name: string; steps: readonly Media[] }) {
+  const { name, steps } = props;
   const { runs: texts } = useTexts();
-  const name = [media.type, media.name].filter(Boolean).join("/");
+  const last = steps.length - 1;
+  const [chosen, setChosen] = useState<number>();
+  const at = Math.min(chosen ?? last, last);
+  const media = steps[at];
+  if (!media) return null;
+  const step = media.step == null ? "" : `${texts.step} ${String(media.step)}`;
+  return (
+    <figure className={`panel ${styles.medium ?? ""}`}>
+      <figcaption className="wrap">
+        <strong>{name}</strong> <span className="muted small">{step}</span>
+      </figcaption>
+      <Medium key={media.id} run={props.run} media={media} name={name} />
+      {last > 0 && (
+        <label className={styles.slider}>
+          <input
+            type="range"
+            min={0}
+            max={last}
+            value={at}
+            aria-label={texts.stepOf(name)}
+            aria-valuetext={step}
+            onChange={(event) => {
+              setChosen(Number(event.target.value));
+            }}
+          />
+          <span className="faint small number">
+            {at + 1} / {steps.length}
+          </span>
+        </label>
+      )}
+    </figure>
+  );
+}
+
+function Medium(props: { run: string; media: Media; name: string }) {
+  const { media, run, name } = props;
   const { data, error, refetch } = useQuery({
     queryKey: ["medium", run, media.id],
     queryFn: () => readMedia(run, media.id),
     staleTime: Infinity,
   });
-  return (
-    <figure className={`panel ${styles.medium ?? ""}`}>
-      <figcaption className="wrap">
-        <strong>{name}</strong>
-        {media.step != null && (
-          <span className="faint small">
-            {" "}
-            {texts.step} {media.step}
-          </span>
-        )}
-      </figcaption>
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Loading lines={2} />
-      ) : IMAGES.includes(media.format) ? (
-        <Picture blob={data} format={media.format} name={name} />
-      ) : (
-        <Words blob={data} isHistogram={media.kind === "histogram"} />
-      )}
-    </figure>
-  );
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading lines={2} />;
+  if (IMAGES.includes(media.format))
+    return <Picture blob={data} format={media.format} name={name} />;
+  return <Words blob={data} isHistogram={media.kind === "histogram"} />;
 }
 
 function Picture(props: { blob: Blob; format: string; name: string }) {

@@ -1,10 +1,11 @@
 import { useQueries } from "@tanstack/react-query";
+import { useState } from "react";
 import { readOutput, type Run } from "@/api/runs";
 import { Loading, Problem } from "@/parts/Empty";
 import { useTexts } from "@/texts/language";
+import { LogView } from "../job/logs/LogView";
+import { LogStore } from "../job/logs/store";
 import styles from "./run.module.css";
-
-const MOST_CHARS = 200_000;
 
 /** What each process printed. */
 export function Output(props: { run: Run }) {
@@ -24,23 +25,39 @@ export function Output(props: { run: Run }) {
       <section key={journal.name} className="panel">
         <div className="panel-head">
           <h2>{texts.outputOf(journal.branch)}</h2>
-          {(data?.length ?? 0) > MOST_CHARS && <span className="muted">{texts.outputCut}</span>}
         </div>
         {error ? (
           <Problem error={error} onRetry={() => void refetch?.()} />
         ) : data === undefined ? (
           <Loading />
         ) : (
-          <pre
-            className={`code ${styles.output ?? ""}`}
-            tabIndex={0}
-            role="region"
-            aria-label={texts.outputOf(journal.branch)}
-          >
-            {data.slice(-MOST_CHARS)}
-          </pre>
+          <Printed key={journal.output_bytes} text={data} label={texts.outputOf(journal.branch)} />
         )}
       </section>
     );
   });
+}
+
+/** As a terminal would show it, its end first. */
+function Printed(props: { text: string; label: string }) {
+  const [isFollowing, setIsFollowing] = useState(true);
+  const [store] = useState(() => {
+    const bytes = new TextEncoder().encode(props.text);
+    return new LogStore(
+      (offset, size) => Promise.resolve(bytes.slice(offset, offset + size)),
+      bytes.length,
+    );
+  });
+  return (
+    <div className={styles.output}>
+      <LogView
+        store={store}
+        label={props.label}
+        isFollowing={isFollowing}
+        onFollow={setIsFollowing}
+        target={undefined}
+        words={undefined}
+      />
+    </div>
+  );
 }

@@ -69,6 +69,7 @@ export function RunMenu(props: { run: Run }) {
       {asked === "delete" && (
         <Confirm
           title={isBin ? texts.purgeTitle(1) : texts.toBinTitle(1)}
+          names={[`${run.name} (${run.id})`]}
           text={isBin ? texts.purgeText : texts.toBinText}
           action={isBin ? texts.purge : texts.toBin}
           isDanger

@@ -1,13 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useRef, useState } from "react";
-import {
-  folderQuery,
-  objectAddress,
-  readStart,
-  useDeleteBucket,
-  useDeleteObjects,
-} from "@/api/store";
+import { useState } from "react";
+import { folderQuery, objectAddress, readStart, useDeleteObjects } from "@/api/store";
 import { Button, buttonClass } from "@/parts/Button";
 import { Code, CopyButton } from "@/parts/Code";
 import { DataTable, sorted, type Column, type Sort } from "@/parts/DataTable";
@@ -18,12 +12,14 @@ import { Found, More } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
-import { droppedFrom, pickedFrom, type Picked } from "@/parts/picked";
+import { droppedFrom, type Picked } from "@/parts/picked";
 import { copyToStore } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { fileName } from "@/parts/saving";
 import { useTexts } from "@/texts/language";
+import { BucketMenu } from "./BucketMenu";
 import { Crumbs } from "./Crumbs";
+import { FileButtons } from "./FileButtons";
 import { useUploads } from "./uploads";
 import styles from "./store.module.css";
 
@@ -134,7 +130,10 @@ export function Browser(props: { bucket: string }) {
       <div className="page-head">
         <Crumbs bucket={bucket} prefix={prefix} />
         <div className="actions">
-          <FileButtons onPick={(picked) => void upload(picked)} isBusy={Boolean(uploads.state)} />
+          {rows.length > 0 && (
+            <FileButtons onPick={(picked) => void upload(picked)} isBusy={Boolean(uploads.state)} />
+          )}
+          {prefix === "" && <BucketMenu bucket={bucket} />}
         </div>
       </div>
       {uploads.state && (
@@ -176,7 +175,12 @@ export function Browser(props: { bucket: string }) {
             />
           ) : (
             <div className="panel">
-              <EmptyFolder bucket={bucket} prefix={prefix} />
+              <EmptyFolder
+                bucket={bucket}
+                prefix={prefix}
+                isBusy={Boolean(uploads.state)}
+                onPick={(picked) => void upload(picked)}
+              />
             </div>
           )
         }
@@ -185,18 +189,8 @@ export function Browser(props: { bucket: string }) {
       {isAsked && (
         <Confirm
           title={texts.deleteTitle(selected.length)}
-          text={
-            <>
-              <p>{texts.deleteText}</p>
-              <ul className={styles.asked}>
-                {selected.slice(0, 8).map((row) => (
-                  <li key={row.key} className="wrap mono">
-                    {row.name}
-                  </li>
-                ))}
-              </ul>
-            </>
-          }
+          names={selected.map((row) => row.name)}
+          text={texts.deleteText}
           action={common.delete}
           isDanger
           isBusy={remove.isPending}
@@ -262,71 +256,18 @@ export function Browser(props: { bucket: string }) {
   );
 }
 
-function FileButtons(props: { onPick: (picked: Picked[]) => void; isBusy: boolean }) {
+function EmptyFolder(props: {
+  bucket: string;
+  prefix: string;
+  isBusy: boolean;
+  onPick: (picked: Picked[]) => void;
+}) {
   const { store: texts } = useTexts();
-  const files = useRef<HTMLInputElement>(null);
-  const folder = useRef<HTMLInputElement>(null);
-  const input = (ref: typeof files, isFolder: boolean) => (
-    <input
-      ref={ref}
-      type="file"
-      multiple
-      hidden
-      aria-label={isFolder ? texts.uploadFolder : texts.upload}
-      {...(isFolder ? { webkitdirectory: "" } : {})}
-      onChange={(event) => {
-        if (event.target.files) props.onPick(pickedFrom(event.target.files));
-        event.target.value = "";
-      }}
-    />
-  );
-  return (
-    <>
-      {input(files, false)}
-      {input(folder, true)}
-      <Button icon="folder" disabled={props.isBusy} onClick={() => folder.current?.click()}>
-        {texts.uploadFolder}
-      </Button>
-      <Button
-        icon="upload"
-        kind="primary"
-        disabled={props.isBusy}
-        onClick={() => files.current?.click()}
-      >
-        {texts.upload}
-      </Button>
-    </>
-  );
-}
-
-function EmptyFolder(props: { bucket: string; prefix: string }) {
-  const { store: texts } = useTexts();
-  const { say, complain } = useMessages();
-  const navigate = useNavigate();
-  const remove = useDeleteBucket();
   return (
     <Empty
       icon="upload"
       title={texts.emptyFolder}
-      actions={
-        props.prefix === "" && (
-          <Button
-            icon="trash"
-            isBusy={remove.isPending}
-            onClick={() => {
-              remove.mutate(props.bucket, {
-                onSuccess: () => {
-                  say(texts.bucketDeleted(props.bucket));
-                  void navigate({ to: "/store", search: {} });
-                },
-                onError: complain,
-              });
-            }}
-          >
-            {texts.deleteBucket}
-          </Button>
-        )
-      }
+      actions={<FileButtons onPick={props.onPick} isBusy={props.isBusy} />}
     >
       <p>{texts.emptyText}</p>
       <Code text={copyToStore(props.bucket, props.prefix)} />

@@ -1,18 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useState, type FormEvent } from "react";
-import { asProblem } from "@/api/problem";
-import { bucketsQuery, useMakeBucket } from "@/api/store";
+import { Link, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { bucketsQuery } from "@/api/store";
 import { useProject } from "@/frame/ProjectPicker";
 import { Button } from "@/parts/Button";
 import { DataTable } from "@/parts/DataTable";
-import { FormDialog } from "@/parts/Dialog";
 import { Empty } from "@/parts/Empty";
-import { TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
-import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { Browser } from "./Browser";
+import { MakeBucket } from "./MakeBucket";
 
 export function StorePage() {
   const { bucket } = useSearch({ from: "/inside/store" });
@@ -63,7 +60,20 @@ function Buckets() {
             />
           ) : (
             <div className="panel">
-              <Empty icon="store" title={texts.noBuckets}>
+              <Empty
+                icon="store"
+                title={texts.noBuckets}
+                actions={
+                  <Button
+                    icon="plus"
+                    onClick={() => {
+                      setIsMaking(true);
+                    }}
+                  >
+                    {texts.makeBucket}
+                  </Button>
+                }
+              >
                 <p>{texts.noBucketsText}</p>
               </Empty>
             </div>
@@ -72,54 +82,12 @@ function Buckets() {
       </Found>
       {isMaking && (
         <MakeBucket
+          project={project}
           onClose={() => {
             setIsMaking(false);
           }}
         />
       )}
     </div>
-  );
-}
-
-function MakeBucket(props: { onClose: () => void }) {
-  const { store: texts } = useTexts();
-  const { say } = useMessages();
-  const project = useProject();
-  const make = useMakeBucket();
-  const navigate = useNavigate();
-  const problem = make.error ? asProblem(make.error) : undefined;
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get("name"));
-    make.mutate(
-      { name, project },
-      {
-        onSuccess: () => {
-          say(texts.made(name));
-          props.onClose();
-          void navigate({ to: "/store", search: { bucket: name } });
-        },
-      },
-    );
-  };
-  return (
-    <FormDialog
-      title={texts.makeBucket}
-      action={texts.makeBucket}
-      fields={["name"]}
-      error={make.error}
-      isBusy={make.isPending}
-      onSubmit={submit}
-      onClose={props.onClose}
-    >
-      <TextField
-        label={texts.bucketName}
-        name="name"
-        hint={texts.bucketHint}
-        wrong={problem?.fields.name}
-        required
-        autoCapitalize="none"
-      />
-    </FormDialog>
   );
 }

@@ -1,16 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { readBlob, treeQuery, type TreeFile } from "@/api/trees";
+import { treeQuery } from "@/api/trees";
 import { Button } from "@/parts/Button";
-import { Dialog } from "@/parts/Dialog";
-import { FilePreview } from "@/parts/FilePreview";
 import { Icon } from "@/parts/Icon";
 import { showBytes } from "@/parts/numbers";
+import { TreeFiles } from "@/parts/TreeFiles";
 import { useTexts } from "@/texts/language";
 import type { Brought } from "./useCode";
 import styles from "./submit.module.css";
-
-const MOST_SHOWN = 200;
 
 /** Code that is on the server: how much it is, what is in it, and a way to be rid of it. */
 export function CodeTree(props: {
@@ -20,7 +16,6 @@ export function CodeTree(props: {
   onRemove: () => void;
 }) {
   const { submit: texts, common } = useTexts();
-  const [shown, setShown] = useState<TreeFile>();
   const { data, error } = useQuery({ ...treeQuery(props.digest), retry: false });
   const size = (data?.files ?? []).reduce((sum, file) => sum + file.size, 0);
   const wrong = props.wrong ?? (error ? texts.treeGone : undefined);
@@ -53,53 +48,7 @@ export function CodeTree(props: {
           <span>{wrong}</span>
         </p>
       )}
-      {data && (
-        <details className={styles.list}>
-          <summary className="small">{texts.showFiles}</summary>
-          <ul>
-            {data.files.slice(0, MOST_SHOWN).map((file) => (
-              <li key={file.path}>
-                <button
-                  type="button"
-                  className="link"
-                  onClick={() => {
-                    setShown(file);
-                  }}
-                >
-                  {file.path}
-                </button>
-                <span className="faint number">{showBytes(file.size)}</span>
-              </li>
-            ))}
-            {data.files.length > MOST_SHOWN && <li className="faint">…</li>}
-          </ul>
-        </details>
-      )}
-      {shown && (
-        <Dialog
-          title={shown.path}
-          isWide
-          onClose={() => {
-            setShown(undefined);
-          }}
-        >
-          <FilePreview
-            name={shown.path}
-            size={shown.size}
-            id={["blob", shown.sha256]}
-            read={(most) => readBlob(shown.sha256, most)}
-          />
-          <div className="actions">
-            <Button
-              onClick={() => {
-                setShown(undefined);
-              }}
-            >
-              {common.close}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {data && <TreeFiles files={data.files} />}
     </div>
   );
 }

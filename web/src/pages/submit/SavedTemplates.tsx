@@ -71,6 +71,7 @@ export function DeleteTemplate(props: { template: Template; onClose: () => void 
   return (
     <Confirm
       title={texts.deleteSavedTitle(template.name)}
+      names={[template.name]}
       text={template.is_shared ? texts.deleteSavedText(template.project) : ""}
       action={common.delete}
       isDanger

@@ -7,20 +7,20 @@ import type { Template as SavedTemplate } from "@/api/templates";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Notice } from "@/parts/Empty";
-import { AreaField, SelectField, TextField } from "@/parts/Field";
+import { dropDraft, readDraft, useDraft, type DraftKey } from "@/parts/draft";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { specAsYaml } from "../job/spec";
-import { EnvironmentField } from "./EnvironmentField";
 import { EndpointsSection } from "./EndpointsSection";
 import { FilesSection, MoreSection, SettingsSection } from "./sections";
-import { formOfSpec, specOf, wrongOf, type Form } from "./form";
-import { CodeField } from "./CodeField";
+import { EMPTY, formOfSpec, specOf, wrongOf, type Form } from "./form";
 import { PlanPanel } from "./PlanPanel";
 import { DeleteTemplate, SavedTemplates, SaveTemplate } from "./SavedTemplates";
+import { SubmitBar } from "./SubmitBar";
 import styles from "./submit.module.css";
 import { fromTemplate, TEMPLATES, type Template } from "./templates";
-import { useCode, type CodeUpload } from "./useCode";
+import { useCode } from "./useCode";
+import { WhatSection } from "./WhatSection";
 import { WhereSection } from "./WhereSection";
 
 const PAUSE_MS = 350;
@@ -37,9 +37,13 @@ export function SubmitForm(props: {
   initial: Form;
   isClone: boolean;
   projects: readonly string[];
+  draft: DraftKey;
 }) {
-  const { submit: texts, common } = useTexts();
-  const [form, setForm] = useState(props.initial);
+  const { submit: texts } = useTexts();
+  const [restored, setRestored] = useState(() => readDraft(props.draft, EMPTY));
+  const [initial] = useState(props.initial);
+  const [form, setForm] = useState(restored ?? initial);
+  useDraft(props.draft, form, initial);
   const [touched, setTouched] = useState<ReadonlySet<keyof Form>>(new Set());
   const [isAsked, setIsAsked] = useState(false);
   const [isKeeping, setIsKeeping] = useState(false);
@@ -56,14 +60,19 @@ export function SubmitForm(props: {
     ...planQuery(JSON.parse(asked) as Record<string, unknown>),
     enabled: !isBlank,
     placeholderData: keepPreviousData,
+    // what is said of the job stays true: a server that goes away is noticed
+    refetchInterval: (query) => (query.state.error ? 3_000 : 10_000),
   });
+  const isSettled = asked === JSON.stringify(spec);
   const problem = submit.error ?? plan.error;
   const told = problem instanceof ApiProblem ? problem.fields : {};
   const all = wrongOf(told);
   const wrong = Object.fromEntries(
     Object.entries(all.fields).filter(([field]) => isAsked || touched.has(field as keyof Form)),
   ) as Part["wrong"];
-  const general = submit.error && !Object.keys(told).length ? asProblem(submit.error) : undefined;
+  const isAway = !isBlank && problem !== null && asProblem(problem).status === 0;
+  const general =
+    submit.error && !isAway && !Object.keys(told).length ? asProblem(submit.error) : undefined;
 
   const set = (to: Partial<Form>) => {
     setForm((before) => ({ ...before, ...to }));
@@ -81,6 +90,7 @@ export function SubmitForm(props: {
       { spec, requestId },
       {
         onSuccess: (job) => {
+          dropDraft(props.draft);
           say(texts.submitted(job.name));
           void navigate({ to: "/jobs/$id", params: { id: job.id } });
         },
@@ -93,11 +103,24 @@ export function SubmitForm(props: {
     );
   };
   const part: Part = { form, wrong, wrongRoles: all.roles, set };
-  const numWrong = Object.keys(wrong).length;
   return (
     <>
       <form className={styles.columns} onSubmit={send} noValidate>
         <div className={styles.form}>
+          {restored && (
+            <Notice>
+              {texts.draftRestored}{" "}
+              <Button
+                isSmall
+                onClick={() => {
+                  setRestored(undefined);
+                  setForm(initial);
+                }}
+              >
+                {texts.discardDraft}
+              </Button>
+            </Notice>
+          )}
           {!props.isClone && (
             <div className="toolbar">
               <span className="muted">{texts.start}</span>
@@ -138,47 +161,31 @@ export function SubmitForm(props: {
               </div>
             </section>
           )}
-          {isAsked && all.rest.length > 0 && (
-            <Notice kind="bad">
-              {all.rest.map((one) => (
-                <div key={one}>{one}</div>
-              ))}
-            </Notice>
-          )}
-          {general && (
-            <Notice kind="bad">
-              {general.status === 0 ? common.unreachable : general.message}
-            </Notice>
-          )}
-          <div className={styles.actions}>
-            <Button
-              type="submit"
-              kind="primary"
-              isBusy={submit.isPending}
-              disabled={code.progress !== undefined}
-            >
-              {texts.submit}
-            </Button>
-            <Button
-              disabled={isBlank || code.progress !== undefined}
-              onClick={() => {
-                setIsKeeping(true);
-              }}
-            >
-              {texts.saveTemplate}
-            </Button>
-            <span role="status" className={numWrong ? "" : "muted"}>
-              {code.progress
-                ? texts.codeBusy
-                : numWrong
-                  ? texts.fix(numWrong)
-                  : !isBlank && (plan.isFetching ? texts.checking : plan.isSuccess && texts.ready)}
-            </span>
-          </div>
+          <SubmitBar
+            wrong={wrong}
+            problems={[...(isAsked ? all.rest : []), ...(general ? [general.message] : [])]}
+            state={
+              code.progress
+                ? "code"
+                : isBlank
+                  ? "blank"
+                  : isAway
+                    ? "away"
+                    : !isSettled || plan.isPlaceholderData || plan.isPending
+                      ? "checking"
+                      : plan.isSuccess
+                        ? "ready"
+                        : "wrong"
+            }
+            isBusy={submit.isPending}
+            onSave={() => {
+              setIsKeeping(true);
+            }}
+          />
         </div>
         <div className={styles.side}>
           <PlanPanel
-            plan={plan.error ? undefined : plan.data}
+            plan={plan.error || isBlank ? undefined : plan.data}
             isChecking={plan.isFetching}
             spec={spec}
             isBlank={isBlank}
@@ -203,63 +210,6 @@ export function SubmitForm(props: {
         />
       )}
     </>
-  );
-}
-
-function WhatSection(props: { part: Part; projects: readonly string[]; code: CodeUpload }) {
-  const { submit: texts } = useTexts();
-  const { form, wrong, set } = props.part;
-  return (
-    <section className="panel">
-      <div className="panel-head">
-        <h2>{texts.what}</h2>
-      </div>
-      <div className={`panel-body ${styles.fields ?? ""}`}>
-        <div className={styles.row}>
-          <TextField
-            label={texts.name}
-            hint={texts.nameHint}
-            value={form.name}
-            wrong={wrong.name}
-            autoComplete="off"
-            onChange={(event) => {
-              set({ name: event.target.value });
-            }}
-          />
-          <SelectField
-            label={texts.project}
-            value={form.project}
-            wrong={wrong.project}
-            choices={props.projects.map((name) => [name, name] as const)}
-            onChange={(event) => {
-              set({ project: event.target.value });
-            }}
-          />
-        </div>
-        {form.kind !== "roles" && (
-          <AreaField
-            label={texts.command}
-            hint={texts.commandHint}
-            isCode
-            rows={Math.min(12, Math.max(3, form.command.split("\n").length + 1))}
-            value={form.command}
-            wrong={wrong.command}
-            onChange={(event) => {
-              set({ command: event.target.value });
-            }}
-          />
-        )}
-        <CodeField
-          value={form.code}
-          wrong={wrong.code}
-          upload={props.code}
-          onChange={(code) => {
-            set({ code });
-          }}
-        />
-        <EnvironmentField part={props.part} />
-      </div>
-    </section>
   );
 }
 

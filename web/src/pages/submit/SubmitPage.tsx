@@ -6,8 +6,10 @@ import { jobQuery } from "@/api/jobs";
 import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
 import { Loading, Problem } from "@/parts/Empty";
+import { draftKey } from "@/parts/draft";
 import { useSpeech } from "@/texts/language";
 import { EMPTY, formOf, formOfSpec, type Form } from "./form";
+import { NoProject } from "./NoProject";
 import { SubmitForm } from "./SubmitForm";
 
 export function SubmitPage() {
@@ -24,6 +26,7 @@ export function SubmitPage() {
 
   if (job.error) return <Problem error={job.error} onRetry={() => void job.refetch()} />;
   if (used.error) return <Problem error={used.error} onRetry={() => void used.refetch()} />;
+  if (!usable.length) return <NoProject />;
   if (offered.isPending) return <Loading lines={8} />;
   let initial: Form = { ...EMPTY, project: chosen, flavor: cheapest(offered.data ?? []) };
   let told: string | undefined;
@@ -53,6 +56,7 @@ export function SubmitPage() {
         initial={initial}
         isClone={told !== undefined}
         projects={usable}
+        draft={draftKey(me.name, from ?? example ?? "")}
       />
     </div>
   );

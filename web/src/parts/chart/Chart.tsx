@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useIsDark } from "@/parts/theme";
-import { useTexts } from "@/texts/language";
+import { useLocale, useTexts } from "@/texts/language";
 import { showNumber } from "../numbers";
 import "./chart.css";
 import { drawLines, type Drawn } from "./draw";
@@ -25,6 +25,10 @@ export type ChartProps = {
   /** 0 to 0.99; what was measured stays behind the smoothed line. */
   smoothing?: number;
   height?: number;
+  /** Values far from the others do not decide what is in sight. */
+  withoutOutliers?: boolean;
+  /** The lowest and the highest in sight; undefined where the values decide. */
+  yRange?: readonly [low: number | undefined, high: number | undefined];
   /** Charts of one group show the same place on the axis. */
   group?: string;
 };
@@ -32,7 +36,7 @@ export type ChartProps = {
 /** Lines over steps, epochs or time: drag to zoom, double-click for all, arrow keys to read values. */
 export function Chart(props: ChartProps) {
   const { lines, isLog = false, smoothing = 0, height = 220, xKind = "number", group } = props;
-  const { fromZeroTo } = props;
+  const { fromZeroTo, withoutOutliers, yRange } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const drawn = useRef<readonly Drawn[]>([]);
@@ -41,6 +45,7 @@ export function Chart(props: ChartProps) {
   const [hover, setHover] = useState<Hover>();
   const isDark = useIsDark();
   const { chart: texts } = useTexts();
+  const locale = useLocale();
 
   const shown = useMemo(
     () =>
@@ -70,7 +75,7 @@ export function Chart(props: ChartProps) {
     if (min == null || max == null) return;
     const all = rangeOfX(lines);
     zoom.current = all && (min > all[0] || max < all[1]) ? [min, max] : undefined;
-    fitY(u, drawn.current, [min, max], { isLog, fromZeroTo });
+    fitY(u, drawn.current, [min, max], { isLog, fromZeroTo, withoutOutliers, yRange });
   });
   const show = useEffectEvent((u: uPlot) => {
     drawn.current = shown;
@@ -79,14 +84,14 @@ export function Chart(props: ChartProps) {
     u.batch(() => {
       u.setData([[...all], [null, null]], false);
       u.setScale("x", { min, max });
-      fitY(u, shown, [min, max], { isLog, fromZeroTo });
+      fitY(u, shown, [min, max], { isLog, fromZeroTo, withoutOutliers, yRange });
     });
   });
 
   useEffect(() => {
     const box = place.current;
     if (!box) return undefined;
-    const options = makeOptions(box, { height, isLog, xKind, group });
+    const options = makeOptions(box, { height, isLog, xKind, group, locale });
     const u = new uPlot(
       {
         ...options,
@@ -121,11 +126,11 @@ export function Chart(props: ChartProps) {
       u.destroy();
       plot.current = undefined;
     };
-  }, [height, isLog, xKind, group, isDark]);
+  }, [height, isLog, xKind, group, isDark, locale]);
 
   useEffect(() => {
     if (plot.current) show(plot.current);
-  }, [shown]);
+  }, [shown, withoutOutliers, yRange]);
 
   const step = (by: number) => {
     const u = plot.current;
@@ -162,17 +167,19 @@ function fitY(
   u: uPlot,
   drawn: readonly Drawn[],
   within: Range,
-  { isLog, fromZeroTo }: { isLog: boolean; fromZeroTo: number | undefined },
+  wanted: { isLog: boolean } & Pick<ChartProps, "fromZeroTo" | "withoutOutliers" | "yRange">,
 ): void {
+  const { isLog, fromZeroTo } = wanted;
   // spikes of what was measured may leave the picture when it is smoothed strongly: the smoothed line counts
   const lines = drawn.map(({ line, smoothed }) => (smoothed ? { ...line, y: smoothed } : line));
-  const [low, high] = rangeOfY(lines, within, isLog);
+  const [low, high] = rangeOfY(lines, within, isLog, wanted.withoutOutliers);
   const isSmoothed = drawn.some(({ smoothed }) => smoothed);
   const room = isSmoothed && !isLog ? (high - low) * 0.08 : 0;
+  const [least, most] = wanted.yRange ?? [undefined, undefined];
   u.setScale(
     "y",
     fromZeroTo === undefined
-      ? { min: low - room, max: high + room }
+      ? { min: least ?? low - room, max: most ?? high + room }
       : { min: 0, max: Math.max(high, fromZeroTo) },
   );
 }

@@ -1,12 +1,16 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { pointsQuery, type Axis, type SeriesPoints } from "@/api/runs";
+import { Button } from "@/parts/Button";
 import { Loading, Problem } from "@/parts/Empty";
+import { naturally } from "@/parts/order";
 import { useIsDark } from "@/parts/theme";
 import { useTexts, type Texts } from "@/texts/language";
+import { bandOf } from "./bands";
 import { Chart } from "./Chart";
 import { colorOf } from "./colors";
 import { wireName, type ChartGroup } from "./groups";
+import { LargeChart } from "./LargeChart";
 import type { ChartLine } from "./lines";
 import type { ChartedRun } from "./MetricCharts";
 import type { ChartView } from "./view";
@@ -40,15 +44,34 @@ export function MetricChart(props: {
     placeholderData: keepPreviousData,
   });
   useAgain(isSeen ? props.version : undefined, () => void found.refetch());
-  const lines = useMemo(
-    () => (found.data ? linesOf(found.data, runs, axis, isDark, texts) : []),
-    [found.data, runs, axis, isDark, texts],
-  );
+  const lines = useMemo(() => {
+    const all = found.data ? linesOf(found.data, runs, axis, isDark, texts) : [];
+    return view.group === undefined ? all : groupedLines(all, runs, isDark);
+  }, [found.data, runs, axis, isDark, texts, view.group]);
+  const [isLarge, setIsLarge] = useState(false);
+  const shown = {
+    label: group.title,
+    lines,
+    xKind: axis === "time" ? ("seconds" as const) : ("number" as const),
+    xLabel: texts.chart[axis],
+    isLog: view.log,
+    smoothing: view.smoothing,
+    withoutOutliers: view.outliers,
+  };
   const isEmpty = found.data !== undefined && lines.every((line) => !line.x.length);
   return (
     <section className="panel chart-card" ref={ref} aria-label={group.title}>
       <div className="panel-head">
         <h3>{group.title}</h3>
+        <Button
+          kind="plain"
+          isSmall
+          icon="enlarge"
+          label={texts.chart.enlarge(group.title)}
+          onClick={() => {
+            setIsLarge(true);
+          }}
+        />
       </div>
       <div className="panel-body">
         {found.error ? (
@@ -60,20 +83,20 @@ export function MetricChart(props: {
             {isEmpty && axis === "epoch" ? (
               <p className="muted small chart-note">{texts.chart.noEpochs}</p>
             ) : (
-              <Chart
-                label={group.title}
-                lines={lines}
-                xKind={axis === "time" ? "seconds" : "number"}
-                xLabel={texts.chart[axis]}
-                isLog={view.log}
-                smoothing={view.smoothing}
-                group={`runs-${axis}`}
-              />
+              <Chart {...shown} group={`runs-${axis}`} />
             )}
             {lines.length > 1 && lines.length <= MOST_IN_LEGEND && <Legend lines={lines} />}
           </>
         )}
       </div>
+      {isLarge && (
+        <LargeChart
+          chart={shown}
+          onClose={() => {
+            setIsLarge(false);
+          }}
+        />
+      )}
     </section>
   );
 }
@@ -124,6 +147,27 @@ function linesOf(
     lines.push({ id, label, color, x: placesOf(series, axis, origin), y: series.value });
   }
   return lines;
+}
+
+/** One line and its band for each group of runs. */
+function groupedLines(
+  lines: readonly ChartLine[],
+  runs: readonly ChartedRun[],
+  isDark: boolean,
+): ChartLine[] {
+  const groupOf = new Map(runs.map((run) => [run.id, run.group ?? ""]));
+  const found = new Map<string, ChartLine[]>();
+  for (const line of lines) {
+    if (line.isDashed) continue;
+    const name = groupOf.get(line.id.slice(0, line.id.indexOf(" "))) ?? "";
+    found.set(name, [...(found.get(name) ?? []), line]);
+  }
+  const names = [...found.keys()].sort(naturally);
+  return names.map((name, index) => {
+    const members = found.get(name) ?? [];
+    const label = `${name} (${String(members.length)})`;
+    return bandOf(members, { id: name, label, color: colorOf(index, isDark) });
+  });
 }
 
 type Columns = Pick<SeriesPoints, "step" | "epoch" | "time">;

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import type { RunSummary } from "@/api/runs";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
@@ -6,12 +6,16 @@ import { Empty } from "@/parts/Empty";
 import { CheckField, SearchField, Segments } from "@/parts/Field";
 import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
-import { groupSeries, type SeriesKey } from "./groups";
+import { groupSeries, sectionsOf, type SeriesKey } from "./groups";
 import { MetricChart } from "./MetricChart";
 import type { ChartView } from "./view";
 
 const SHOWN_AT_FIRST = 24;
-export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & { color?: string };
+export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & {
+  color?: string;
+  /** The runs that it is put together with, as people read it; undefined where runs are not grouped. */
+  group?: string;
+};
 
 export type MetricChartsProps = {
   /** One run, or those that are compared. */
@@ -24,6 +28,8 @@ export type MetricChartsProps = {
   version?: string | number;
   /** Whether attempts can have superseded each other: then they can be shown. */
   hasBranches?: boolean;
+  /** What the runs can be put together by. */
+  groupKeys?: readonly string[];
   /** The use of the machine: by time only. */
   isSystem?: boolean;
 };
@@ -101,6 +107,32 @@ export function MetricCharts(props: MetricChartsProps) {
             onView({ ...view, log: event.target.checked || undefined });
           }}
         />
+        <CheckField
+          label={texts.outliers}
+          checked={view.outliers ?? false}
+          onChange={(event) => {
+            onView({ ...view, outliers: event.target.checked || undefined });
+          }}
+        />
+        {(props.groupKeys ?? []).length > 0 && (
+          <label>
+            {texts.groupBy}
+            <select
+              className="input fit"
+              value={view.group ?? ""}
+              onChange={(event) => {
+                onView({ ...view, group: event.target.value || undefined });
+              }}
+            >
+              <option value="">{texts.noGroups}</option>
+              {props.groupKeys?.map((key) => (
+                <option key={key} value={key}>
+                  {key}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         {props.hasBranches && (
           <CheckField
             label={texts.hidden}
@@ -112,17 +144,19 @@ export function MetricCharts(props: MetricChartsProps) {
         )}
       </div>
       {!found.length && <p className="muted">{texts.noMatch}</p>}
-      <div className="chart-grid">
-        {found.slice(0, most).map((group) => (
-          <MetricChart
-            key={group.title}
-            group={group}
-            runs={runs}
-            view={{ ...view, smoothing, ...(isSystem ? { axis: "time" as const } : {}) }}
-            version={props.version}
-          />
-        ))}
-      </div>
+      {sectionsOf(found.slice(0, most)).map((section, _, all) => (
+        <ChartSection key={section.name} name={section.name} isAlone={all.length === 1}>
+          {section.groups.map((group) => (
+            <MetricChart
+              key={group.title}
+              group={group}
+              runs={runs}
+              view={{ ...view, smoothing, ...(isSystem ? { axis: "time" as const } : {}) }}
+              version={props.version}
+            />
+          ))}
+        </ChartSection>
+      ))}
       {found.length > most && (
         <Button
           onClick={() => {
@@ -134,5 +168,19 @@ export function MetricCharts(props: MetricChartsProps) {
       )}
       <p className="faint small wide-only">{texts.zoomHint}</p>
     </>
+  );
+}
+
+/** Charts whose names begin alike; it can be closed. */
+function ChartSection(props: { name: string; isAlone: boolean; children: ReactNode }) {
+  const grid = <div className="chart-grid">{props.children}</div>;
+  if (props.isAlone || !props.name) return grid;
+  return (
+    <details className="chart-section" open>
+      <summary>
+        <h2>{props.name}</h2>
+      </summary>
+      {grid}
+    </details>
   );
 }

@@ -13,7 +13,7 @@ export function Tooltip(props: { hover: Hover; xKind: XKind; xLabel: string | un
   const isRight = hover.left > hover.width / 2;
   const x = {
     number: () => showNumber(hover.x),
-    seconds: () => showSeconds(hover.x),
+    seconds: () => showSeconds(hover.x, locale),
     clock: () => exact(new Date(hover.x * 1000), locale),
   }[props.xKind]();
   return (

@@ -20,6 +20,7 @@ export function drawLines(plot: uPlot, lines: readonly Drawn[], focused: string 
     const isFocused = line.id === focused;
     const strength = isOneFocused && !isFocused ? 0.28 : 1;
     ctx.strokeStyle = line.color;
+    if (line.band) fill(ctx, line, line.band, place, 0.16 * strength);
     ctx.setLineDash(line.isDashed ? [5 * ratio, 4 * ratio] : []);
     if (smoothed) {
       ctx.globalAlpha = 0.22 * strength;
@@ -29,6 +30,8 @@ export function drawLines(plot: uPlot, lines: readonly Drawn[], focused: string 
     ctx.globalAlpha = (line.isDashed ? 0.7 : 1) * strength;
     ctx.lineWidth = (isFocused ? 2.4 : 1.6) * ratio;
     stroke(ctx, line.x, smoothed ?? line.y, place);
+    ctx.setLineDash([]);
+    crosses(ctx, line, place, bbox.top + bbox.height - 6 * ratio);
   }
   ctx.restore();
 }
@@ -89,6 +92,54 @@ function stroke(
     }
   }
   if (alone) dot(ctx, alone);
+  ctx.stroke();
+}
+
+/** Between the lowest and the highest of a group. */
+function fill(
+  ctx: CanvasRenderingContext2D,
+  line: ChartLine,
+  band: NonNullable<ChartLine["band"]>,
+  place: Placement,
+  strength: number,
+): void {
+  const corners: [number, number][] = [];
+  for (let at = 0; at < line.x.length; at++) {
+    const high = band.high[at];
+    if (high != null) corners.push([place.x(line.x[at] ?? 0), place.y(high)]);
+  }
+  for (let at = line.x.length - 1; at >= 0; at--) {
+    const low = band.low[at];
+    if (low != null) corners.push([place.x(line.x[at] ?? 0), place.y(low)]);
+  }
+  ctx.beginPath();
+  for (const [x, y] of corners) if (!Number.isNaN(y)) ctx.lineTo(x, y);
+  ctx.closePath();
+  ctx.globalAlpha = strength;
+  ctx.fillStyle = line.color;
+  ctx.fill();
+}
+
+/** NaN and infinity have no place on the axis: a cross at the bottom says where they are. */
+function crosses(
+  ctx: CanvasRenderingContext2D,
+  line: ChartLine,
+  place: Placement,
+  bottom: number,
+): void {
+  const size = 3 * devicePixelRatio;
+  let last = -Infinity;
+  ctx.beginPath();
+  for (let at = 0; at < line.x.length; at++) {
+    if (line.y[at] !== null) continue;
+    const x = place.x(line.x[at] ?? 0);
+    if (x - last < 3 * size) continue; // many of them are one row of crosses
+    last = x;
+    ctx.moveTo(x - size, bottom - size);
+    ctx.lineTo(x + size, bottom + size);
+    ctx.moveTo(x - size, bottom + size);
+    ctx.lineTo(x + size, bottom - size);
+  }
   ctx.stroke();
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupSeries } from "./groups";
+import { groupSeries, sectionsOf } from "./groups";
 
 const SERIES = [
   { type: "val", name: "loss" },
@@ -19,4 +19,18 @@ it("puts the kinds of a metric of one run into one chart, train first", () => {
 it("keeps kinds apart when runs are compared, and each once", () => {
   const titles = groupSeries([...SERIES, ...SERIES], false).map((group) => group.title);
   expect(titles).toEqual(["train/acc", "train/loss", "val/loss", "mine/z"]);
+});
+
+it("charts are in sections by what their names begin with", () => {
+  const titles = ["train/loss", "lr", "train/acc", "val/loss"].map((title) => ({
+    title,
+    series: [],
+  }));
+  expect(
+    sectionsOf(titles).map(({ name, groups }) => [name, groups.map((one) => one.title)]),
+  ).toEqual([
+    ["", ["lr"]],
+    ["train", ["train/loss", "train/acc"]],
+    ["val", ["val/loss"]],
+  ]);
 });

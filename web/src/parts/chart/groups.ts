@@ -1,4 +1,5 @@
 // Which lines share a chart. Pure.
+import { naturally } from "@/parts/order";
 
 export type SeriesKey = { type: string; name: string };
 export type ChartGroup = { title: string; series: readonly SeriesKey[] };
@@ -30,10 +31,27 @@ export function groupSeries(series: readonly SeriesKey[], isOneRun: boolean): Ch
 function inOrder(a: SeriesKey, b: SeriesKey): number {
   const [first, second] = [rank(a.type), rank(b.type)];
   if (first !== second) return first - second;
-  return a.type.localeCompare(b.type) || a.name.localeCompare(b.name);
+  return naturally(a.type, b.type) || naturally(a.name, b.name);
 }
 
 function rank(type: string): number {
   const at = ORDER.indexOf(type);
   return at < 0 ? ORDER.length : at;
+}
+
+export type Section = { name: string; groups: readonly ChartGroup[] };
+
+/** Charts by what their names begin with, as `train` in `train/layer1/norm`; those without come first, under no name. */
+export function sectionsOf(groups: readonly ChartGroup[]): Section[] {
+  const found = new Map<string, ChartGroup[]>([["", []]]);
+  for (const group of groups) {
+    const cut = group.title.indexOf("/");
+    const name = cut > 0 ? group.title.slice(0, cut) : "";
+    const members = found.get(name);
+    if (members) members.push(group);
+    else found.set(name, [group]);
+  }
+  return [...found]
+    .filter(([, members]) => members.length)
+    .map(([name, members]) => ({ name, groups: members }));
 }

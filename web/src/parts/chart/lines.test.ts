@@ -63,3 +63,10 @@ describe("nearest", () => {
     expect(nearest(line([1, 2], [5, 6]), 100)).toBe(1);
   });
 });
+
+it("without outliers a spike does not flatten the rest", () => {
+  const y = [1, 1.1, 0.9, 1, 1.05, 0.95, 1, 1.1, 0.9, 1e9];
+  const line = { id: "", label: "", color: "", x: y.map((_, at) => at), y };
+  expect(rangeOfY([line], [0, 9], false)[1]).toBeGreaterThan(1e9);
+  expect(rangeOfY([line], [0, 9], false, true)[1]).toBeLessThan(2);
+});

@@ -10,6 +10,8 @@ export type ChartLine = {
   y: readonly (number | null)[];
   /** What a newer attempt superseded, or another kind of the same: dashed. */
   isDashed?: boolean;
+  /** Of a group: the lowest and the highest of its lines at each place. */
+  band?: { low: readonly (number | null)[]; high: readonly (number | null)[] };
 };
 
 export type Range = readonly [low: number, high: number];
@@ -40,24 +42,44 @@ export function rangeOfX(lines: readonly ChartLine[]): Range | undefined {
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
 
-/** What the values between two places span, with a little room; on a log scale only what is above zero. */
-export function rangeOfY(lines: readonly ChartLine[], [from, to]: Range, isLog: boolean): Range {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const { x, y } of lines) {
+/** What the values between two places span, with a little room; on a log scale only what is above zero. Without
+ * outliers: what lies far from the middle half of the values does not count. */
+export function rangeOfY(
+  lines: readonly ChartLine[],
+  [from, to]: Range,
+  isLog: boolean,
+  withoutOutliers = false,
+): Range {
+  const values: number[] = [];
+  for (const { x, y, band } of lines) {
     for (let at = Math.max(0, placeOf(x, from) - 1); at < x.length; at++) {
-      const value = y[at];
-      if (value !== null && value !== undefined && (!isLog || value > 0)) {
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
+      for (const value of band ? [band.low[at], band.high[at]] : [y[at]])
+        if (value !== null && value !== undefined && (!isLog || value > 0)) values.push(value);
       if ((x[at] ?? 0) > to) break;
     }
+  }
+  let low = Infinity;
+  let high = -Infinity;
+  const [least, most] = withoutOutliers ? fences(values) : [-Infinity, Infinity];
+  for (const value of values) {
+    if (value < least || value > most) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
   }
   if (low > high) return isLog ? [0.1, 1] : [0, 1];
   if (isLog) return low === high ? [low / 2, high * 2] : [low / 1.08, high * 1.08];
   const room = low === high ? Math.abs(low) * 0.1 || 0.5 : (high - low) * 0.05;
   return [low - room, high + room];
+}
+
+/** Three times the middle half of the values beyond it, on both sides. */
+function fences(values: readonly number[]): Range {
+  if (values.length < 8) return [-Infinity, Infinity];
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (part: number) => sorted[Math.floor(part * (sorted.length - 1))] ?? 0;
+  const [low, high] = [at(0.25), at(0.75)];
+  const reach = 3 * (high - low) || Math.abs(high) || 1;
+  return [low - reach, high + reach];
 }
 
 /** The first place in a rising list that is not below a value. */

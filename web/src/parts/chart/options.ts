@@ -3,7 +3,13 @@ import { showNumber } from "../numbers";
 import { showSeconds } from "../time";
 import type { XKind } from "./Chart";
 
-type Wanted = { height: number; isLog: boolean; xKind: XKind; group: string | undefined };
+type Wanted = {
+  height: number;
+  isLog: boolean;
+  xKind: XKind;
+  group: string | undefined;
+  locale: string;
+};
 
 /** Axes, grid and zoom. Colours are those that the style sheet gives the box. */
 export function makeOptions(box: HTMLElement, wanted: Wanted): uPlot.Options {
@@ -39,7 +45,7 @@ export function makeOptions(box: HTMLElement, wanted: Wanted): uPlot.Options {
             ? undefined
             : (_, splits) =>
                 splits.map((value) =>
-                  wanted.xKind === "seconds" ? shortSeconds(value) : short(value),
+                  wanted.xKind === "seconds" ? shortSeconds(value, wanted.locale) : short(value),
                 ),
       },
       {
@@ -72,8 +78,8 @@ function short(value: number): string {
   return showNumber(tidy(value));
 }
 
-function shortSeconds(seconds: number): string {
+function shortSeconds(seconds: number, locale: string): string {
   return seconds < 10 && !Number.isInteger(seconds)
     ? `${showNumber(tidy(seconds))} s`
-    : showSeconds(seconds).replace(/ 0 [smh]$/, "");
+    : showSeconds(seconds, locale).replace(/ 0 \S+$/, "");
 }

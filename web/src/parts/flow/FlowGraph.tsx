@@ -20,6 +20,9 @@ import { place } from "./layout";
 
 const TYPES: NodeTypes = { card: Card };
 const NARROW_PX = 700;
+/** Text of 13 px is 11 px then; what does not fit is reached by dragging. */
+const READABLE_ZOOM = 0.85;
+const FIT_ALL = 8;
 
 export type FlowGraphProps = {
   /** `kind:key` or an id: a run, a job, a version of an artifact or a model, or a path in the store. */
@@ -57,6 +60,7 @@ export function FlowGraph(props: FlowGraphProps) {
       })),
     };
   }, [pages, isNarrow, texts]);
+  const fitted = useMemo(() => nearRoot(nodes, edges), [nodes, edges]);
   if (found.error && !pages)
     return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (!pages) return <Loading lines={6} />;
@@ -83,8 +87,8 @@ export function FlowGraph(props: FlowGraphProps) {
           nodeTypes={TYPES}
           colorMode={isDark ? "dark" : "light"}
           fitView
-          fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
-          minZoom={0.1}
+          fitViewOptions={{ maxZoom: 1, minZoom: READABLE_ZOOM, padding: 0.08, nodes: fitted }}
+          minZoom={0.3}
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}
@@ -104,4 +108,18 @@ export function FlowGraph(props: FlowGraphProps) {
       </div>
     </>
   );
+}
+
+/** What is shown first of a graph that is too large to be read as a whole: the thing itself and its neighbours. */
+function nearRoot(
+  nodes: readonly CardNode[],
+  edges: readonly Edge[],
+): { id: string }[] | undefined {
+  if (nodes.length <= FIT_ALL) return undefined;
+  const root = nodes.find((one) => one.data.isRoot)?.id;
+  if (root === undefined) return undefined;
+  const near = edges.flatMap(({ source, target }) =>
+    source === root ? [target] : target === root ? [source] : [],
+  );
+  return [root, ...near].map((id) => ({ id }));
 }

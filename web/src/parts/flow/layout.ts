@@ -14,7 +14,7 @@ export function place(
   isNarrow: boolean,
 ): Placed[] {
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: isNarrow ? "TB" : "LR", nodesep: 22, ranksep: isNarrow ? 46 : 74 });
+  graph.setGraph({ rankdir: isNarrow ? "TB" : "LR", nodesep: 22, ranksep: isNarrow ? 46 : 88 });
   graph.setDefaultEdgeLabel(() => ({}));
   const known = new Set(nodes.map((node) => node.id));
   for (const node of nodes) graph.setNode(node.id, { width: NODE_WIDTH, height: NODE_HEIGHT });

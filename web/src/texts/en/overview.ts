@@ -1,17 +1,17 @@
 export const overview = {
   title: "Overview",
-  mine: "My open jobs",
-  noneTitle: "Nothing of yours runs or waits",
+  mine: "My active jobs",
+  noneTitle: "No active jobs",
   noneText: "Submit a job here, or run a command from a folder with your code:",
-  failed: "What failed",
-  noFailed: "Nothing of yours failed lately.",
+  failed: "Recent failures",
+  noFailed: "No recent failures.",
   devices: "Devices",
   used: (used: number, total: number) => `${String(used)} of ${String(total)} in use`,
   noDevices: "No node has accelerators; jobs run on CPUs.",
   nodes: (count: number, reachable: number) =>
     count === reachable
       ? `${String(count)} ${count === 1 ? "node" : "nodes"}`
-      : `${String(reachable)} of ${String(count)} nodes answer`,
+      : `${String(reachable)} of ${String(count)} nodes online`,
   cores: "Cores reserved",
   memory: "Memory reserved",
   quota: (project: string) => `Quota of ${project}`,

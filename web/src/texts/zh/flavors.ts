@@ -12,7 +12,7 @@ export const flavors: Same<typeof en> = {
   addFramework: "添加框架",
   noFlavors: "还没有规格",
   noFlavorsText:
-    "没有规格时，用户手动选择设备，任务没有价格。请添加规格，或先用与集群节点匹配的规格，再设定价格。",
+    "没有规格时，用户自行选择设备，任务没有价格。请添加规格，或先用与集群节点匹配的规格，再设定价格。",
   noFrameworks: "还没有框架",
   noFrameworksText: "没有框架时，用户填写镜像或使用节点自带的 Python。请添加供用户选择的环境。",
   addSuggested: (count) => `添加 ${String(count)} 个匹配节点的规格`,
@@ -61,7 +61,7 @@ export const flavors: Same<typeof en> = {
   launchHint: "不选则适用所有方式。",
   choose: "机器",
   byFlavor: "按规格",
-  byHand: "手动选择",
+  byHand: "自定义",
   flavor: "规格",
   framework: "框架",
   environment: "运行环境",
@@ -73,5 +73,5 @@ export const flavors: Same<typeof en> = {
   gone: "已不可用",
   allNodes: (price) => `全部节点 ${price}`,
   cost: "费用",
-  costHint: "所有尝试占用设备的时间的费用。",
+  costHint: "按各次运行占用资源的时间计费。",
 };

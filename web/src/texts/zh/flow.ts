@@ -2,12 +2,12 @@ import type { Same } from "../shape";
 import type { flow as en } from "../en/flow";
 
 export const flow: Same<typeof en> = {
-  title: "数据流",
+  title: "数据血缘",
   direction: "方向",
   both: "双向",
-  up: "来源",
-  down: "去向",
-  depth: "步数",
+  up: "上游",
+  down: "下游",
+  depth: "深度",
   hidden: "您无权查看",
   deleted: "已删除",
   center: (name) => `以 ${name} 为中心`,
@@ -28,7 +28,7 @@ export const flow: Same<typeof en> = {
     output: "输出",
     data: "数据",
     code: "代码",
-    made: "产生",
+    made: "创建",
     registered: "注册",
     part: "部分",
   },

@@ -21,4 +21,8 @@ export const frame: Same<typeof en> = {
   dark: "深色",
   signOut: "退出登录",
   commandLine: "使用命令行",
+  goTo: "跳转到",
+  goToHint: "页面、任务、运行或存储桶",
+  nothingFound: "没有匹配项",
+  keys: "按 Ctrl K、/ 或 ? 打开；方向键选择，回车打开，Esc 关闭。",
 };

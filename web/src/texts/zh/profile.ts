@@ -8,7 +8,7 @@ export const profile: Same<typeof en> = {
   fullName: "姓名",
   email: "邮箱",
   projects: "项目",
-  roles: { owner: "负责人", member: "成员", viewer: "只读" },
+  roles: { owner: "所有者", member: "成员", viewer: "只读成员" },
   noProjects: "您还不属于任何项目，请联系管理员。",
   display: "显示",
   language: "语言",

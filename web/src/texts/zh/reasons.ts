@@ -13,7 +13,7 @@ export const reasons: typeof en = {
   },
   quota_user: {
     cause: "所有者在该项目中的配额不足。",
-    remedy: "等待自己的任务结束，向项目负责人申请更大配额，或以可抢占方式提交。",
+    remedy: "等待自己的任务结束，向项目所有者申请更大配额，或以可抢占方式提交。",
   },
   making_room: {
     cause: "可抢占的任务正在为其让出资源。",
@@ -32,21 +32,21 @@ export const reasons: typeof en = {
     remedy: "减少请求，或增加节点。",
   },
   drained: {
-    cause: "所需资源只在已排空的节点上，那里不启动新任务。",
-    remedy: "等待节点重新开放，或减少请求。",
+    cause: "所需资源只在已停止调度的节点上，那里不启动新任务。",
+    remedy: "等待节点恢复调度，或减少请求。",
   },
   no_nodes: { cause: "当前没有可用节点。", remedy: "请查看节点和服务器日志。" },
   retry_wait: { cause: "任务将在暂停后重试。", remedy: "请稍候。" },
   paused: { cause: "任务已被暂停。", remedy: "点击“继续”可重新排队。" },
-  starting: { cause: "正在启动进程并下载输入。", remedy: "请稍候。" },
+  starting: { cause: "正在启动实例并下载输入。", remedy: "请稍候。" },
   running: { cause: "命令正在所有节点上运行。", remedy: "可在“日志”中实时查看。" },
-  finishing: { cause: "决定成败的进程已成功，其余进程正在结束。", remedy: "请稍候。" },
+  finishing: { cause: "决定成败的实例已成功，其余实例正在结束。", remedy: "请稍候。" },
   stopping: { cause: "任务正在停止，处于宽限时间内。", remedy: "请稍候。" },
   unreachable: {
     cause: "节点没有应答。任务并未结束，可能仍在运行。",
     remedy: "请检查节点；节点恢复后任务会被重新找到。",
   },
-  done: { cause: "命令在所有节点上正常结束。", remedy: "请查看结果。" },
+  done: { cause: "已在所有节点上完成。", remedy: "请查看结果。" },
   exit_code: { cause: "命令以非 0 退出码结束。", remedy: "请阅读所示 Rank 的最后几行日志。" },
   killed_by_signal: {
     cause: "命令被信号终止。",
@@ -82,21 +82,25 @@ export const reasons: typeof en = {
     remedy: "文件保留在节点的任务目录中，直到任务被删除。",
   },
   disk_full: { cause: "磁盘空间不足。", remedy: "请清理所示磁盘。" },
-  start_failed: { cause: "引擎无法启动进程。", remedy: "请阅读说明。" },
-  start_timeout: { cause: "进程未能按时启动。", remedy: "请检查节点和输入的大小。" },
+  start_failed: { cause: "引擎无法启动实例。", remedy: "请阅读说明。" },
+  start_timeout: { cause: "实例未能按时启动。", remedy: "请检查节点和输入的大小。" },
   lost: {
     cause: "监视进程已消失，且没有留下结束记录。",
-    remedy: "节点可能重启过。请重新启动任务，或设置重试。",
+    remedy: "节点可能重启过。请重新运行任务，或设置重试。",
+  },
+  cut_off: {
+    cause: "节点与集群失去联系过久，实例已停止。",
+    remedy: "请检查节点的网络。请重新启动任务，或设置重试。",
   },
   stopped_outside: {
     cause: "进程被外部终止。",
-    remedy: "机器可能被关闭。请重新启动任务，或设置重试。",
+    remedy: "机器可能被关闭。请重新运行任务，或设置重试。",
   },
   queue_timeout: {
     cause: "排队时间超过最长等待时间。",
     remedy: "延长最长等待时间或减少请求后重新提交。",
   },
   max_duration: { cause: "运行时间超过最长运行时间。", remedy: "请延长最长运行时间。" },
-  stopped_by_user: { cause: "任务已被停止。", remedy: "点击“重新启动”可再次运行。" },
+  stopped_by_user: { cause: "任务已被停止。", remedy: "点击“重新运行”可再次运行。" },
   cannot_plan: { cause: "任务按当前配置无法规划。", remedy: "请阅读说明。" },
 };

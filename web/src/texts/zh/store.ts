@@ -25,7 +25,7 @@ export const store: Same<typeof en> = {
   stopUpload: "停止上传",
   download: "下载",
   deleteTitle: (count) => (count === 1 ? "删除此项？" : `删除这 ${String(count)} 项？`),
-  deleteText: "文件夹会连同其中的全部内容一起删除，无法恢复。",
+  deleteText: "文件夹及其全部内容将被删除，无法恢复。",
   deleted: (count) => `已删除 ${String(count)} 个文件`,
   preview: "预览",
   cut: (size) => `仅显示前 ${size}。`,
@@ -38,4 +38,7 @@ export const store: Same<typeof en> = {
   deleteBucketText: "只能删除空的存储桶。",
   bucketDeleted: (name) => `存储桶 ${name} 已删除`,
   isFolder: "文件夹",
+  deleteBucketTitle: (name: string) => `删除存储桶 ${name}？`,
+  projectWithoutBucket: "没有存储桶：任务的代码和结果无处存放。",
+  firstBucketHint: "随项目一起创建，用于存放任务的代码和结果。",
 };

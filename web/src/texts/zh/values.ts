@@ -9,6 +9,7 @@ export const values: Same<typeof en> = {
   tabs: {
     charts: "指标",
     values: "数值",
+    environment: "环境",
     parallel: "平行坐标",
     scatter: "散点图",
   },
@@ -30,4 +31,8 @@ export const values: Same<typeof en> = {
   show: (name) => `显示 ${name}`,
   remove: (name) => `移除 ${name}`,
   passing: (count, total) => `${String(total)} 个运行中的 ${String(count)} 个`,
+  runs: "运行",
+  setBaseline: (name: string) => `以 ${name} 为基线`,
+  sameEnvironment: "代码、软件包和机器均相同。",
+  longValue: (lines: number) => `${String(lines)} 行`,
 };

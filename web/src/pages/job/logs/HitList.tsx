@@ -4,6 +4,8 @@ import styles from "./logs.module.css";
 import type { Hit, Search } from "./search";
 
 const SHOWN = 300;
+// eslint-disable-next-line no-control-regex -- colours of a terminal
+const ORDERS = /\u001b\[[0-9;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
 export function HitList(props: {
   search: Search;
@@ -24,8 +26,8 @@ export function HitList(props: {
         {search.isRunning && <span className="muted">{texts.searching(percent)}</span>}
       </div>
       <ol className={styles.hits}>
-        {search.hits.slice(0, SHOWN).map((hit, index) => (
-          <li key={index} data-chosen={hit === props.chosen}>
+        {search.hits.slice(0, SHOWN).map((hit) => (
+          <li key={hit.offset} data-chosen={hit.offset === props.chosen?.offset}>
             <button
               type="button"
               data-lines
@@ -33,11 +35,16 @@ export function HitList(props: {
                 props.onChoose(hit);
               }}
             >
-              {hit.text}
+              <span className="faint number">{hit.line + 1}</span> {plain(hit.text)}
             </button>
           </li>
         ))}
       </ol>
     </section>
   );
+}
+
+/** A line in short: the last of what was written over, without colours. */
+function plain(text: string): string {
+  return (text.split("\r").findLast((part) => part !== "") ?? "").replace(ORDERS, "");
 }

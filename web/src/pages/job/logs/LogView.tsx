@@ -2,64 +2,80 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
 } from "react";
-import type { LogStore } from "./store";
+import { useLocale } from "@/texts/language";
+import { Layout } from "./layout";
+import { LogLine } from "./LogLine";
 import styles from "./logs.module.css";
+import type { LogStore } from "./store";
 
 export const LINE_PX = 19;
 const AROUND = 20;
+const GUTTER_PX = 100;
+const TIME_PX = 100;
+const CHARACTER_PX = 7.5;
 
 /** A place to go to; `at` makes the same line asked for twice two wishes. */
 export type Target = { line: number; at: number };
+export type LogLook = { isWrapped: boolean; hasTimes: boolean };
 
 /** The lines in sight of a log that may have millions. */
 export function LogView(props: {
   store: LogStore;
   label: string;
+  look?: LogLook;
   isFollowing: boolean;
   onFollow: (isFollowing: boolean) => void;
   target: Target | undefined;
   words: RegExp | undefined;
+  /** What a click on the number of a line does. */
+  onNumber?: (line: number) => void;
 }) {
-  const { store, isFollowing, onFollow, target } = props;
+  const { store, isFollowing, onFollow, target, look } = props;
   const version = useSyncExternalStore(store.subscribe, store.getVersion);
+  const locale = useLocale();
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useState({ top: 0, height: 600, width: 1000 });
   const anchor = useRef<{ piece: number; index: number; rest: number }>(undefined);
   const frame = useRef(0);
+  const room = view.width - GUTTER_PX - (look?.hasTimes ? TIME_PX : 0);
+  const columns = look?.isWrapped ? Math.max(20, Math.floor(room / CHARACTER_PX)) : undefined;
+  const layout = useMemo(() => new Layout(store, columns), [store, columns]);
 
-  const look = useCallback(() => {
+  const measure = useCallback(() => {
     frame.current = 0;
     const element = box.current;
     if (!element) return;
-    setView({ top: element.scrollTop, height: element.clientHeight });
-    const line = Math.floor(element.scrollTop / LINE_PX);
-    anchor.current = { ...store.placeOf(line), rest: element.scrollTop - line * LINE_PX };
-  }, [store]);
+    const { scrollTop, clientHeight, clientWidth } = element;
+    setView({ top: scrollTop, height: clientHeight, width: clientWidth });
+    const row = Math.floor(scrollTop / LINE_PX);
+    anchor.current = { ...layout.placeOf(row), rest: scrollTop - row * LINE_PX };
+  }, [layout]);
 
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => {
       observer.disconnect();
       cancelAnimationFrame(frame.current);
       frame.current = 0;
     };
-  }, [look]);
+  }, [measure]);
 
   const first = Math.max(0, Math.floor(view.top / LINE_PX) - AROUND);
   const count = Math.ceil(view.height / LINE_PX) + 2 * AROUND;
-  const numLines = store.numLines;
-  const last = Math.min(numLines, first + count);
+  const numRows = layout.numRows;
+  const last = Math.min(numRows, first + count);
 
   useEffect(() => {
-    store.want(store.placeOf(first).piece, store.placeOf(Math.max(first, last - 1)).piece);
-  }, [store, first, last, version]);
+    store.want(layout.placeOf(first).piece, layout.placeOf(Math.max(first, last - 1)).piece);
+  }, [store, layout, first, last, version]);
 
   // guesses become counts: what is in sight stays where it is
   useLayoutEffect(() => {
@@ -71,44 +87,35 @@ export function LogView(props: {
     }
     const kept = anchor.current;
     if (!kept) return;
-    const top = (store.firstLine(kept.piece) + kept.index) * LINE_PX + kept.rest;
+    const top = (layout.firstRow(kept.piece) + kept.index) * LINE_PX + kept.rest;
     if (Math.abs(top - element.scrollTop) > LINE_PX) element.scrollTop = top;
-  }, [version, store, isFollowing]);
+  }, [version, layout, isFollowing]);
 
+  // once more when the lines are counted: before that, numbers are guesses
+  const isCounted = store.isCounted;
   useLayoutEffect(() => {
     const element = box.current;
     if (!element || !target) return;
-    element.scrollTop = Math.max(0, target.line * LINE_PX - element.clientHeight / 3);
+    element.scrollTop = Math.max(0, layout.rowOf(target.line) * LINE_PX - element.clientHeight / 3);
     element.scrollLeft = 0;
-    look();
-  }, [target, look]);
+    measure();
+  }, [target, layout, measure, isCounted]);
 
   const rows = [];
-  let place = store.placeOf(first);
-  let isCounted = store.isCounted(place.piece);
-  for (let line = first; line < last; line++) {
-    const found = store.lineAt(place);
+  for (let row = first; row < last; row++) {
+    const found = layout.rowAt(layout.placeOf(row));
+    const isTarget = target !== undefined && found?.number === target.line;
     rows.push(
-      <div
-        key={line}
-        className={
-          target?.line === line ? `${styles.line ?? ""} ${styles.target ?? ""}` : styles.line
-        }
-        style={{ top: line * LINE_PX }}
-      >
-        <span className={styles.number} aria-hidden="true">
-          {isCounted ? line + 1 : ""}
-        </span>
-        {found ? (
-          <Marked text={found.text} words={props.words} />
-        ) : (
-          <span className={styles.wait} />
-        )}
-      </div>,
+      <LogLine
+        key={row}
+        row={row}
+        found={found}
+        isTarget={isTarget}
+        time={look?.hasTimes ? timeOf(store, found?.number, found?.offset, locale) : undefined}
+        words={props.words}
+        onNumber={props.onNumber}
+      />,
     );
-    const next = store.placeOf(line + 1);
-    if (next.piece !== place.piece) isCounted = store.isCounted(next.piece);
-    place = next;
   }
   return (
     <div
@@ -121,41 +128,23 @@ export function LogView(props: {
         const element = event.currentTarget;
         const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - LINE_PX;
         if (isFollowing && !isAtEnd && element.scrollTop < view.top - LINE_PX) onFollow(false);
-        if (!frame.current) frame.current = requestAnimationFrame(look);
+        if (!frame.current) frame.current = requestAnimationFrame(measure);
       }}
     >
-      <div className={styles.all} style={{ height: numLines * LINE_PX }}>
+      <div className={styles.all} style={{ height: numRows * LINE_PX }}>
         {rows}
       </div>
     </div>
   );
 }
 
-/** A line as text, with what was searched for marked. */
-function Marked(props: { text: string; words: RegExp | undefined }) {
-  const { text, words } = props;
-  if (!words)
-    return (
-      <span className={styles.text} data-lines>
-        {text}
-      </span>
-    );
-  const parts = [];
-  let at = 0;
-  for (const found of text.matchAll(words)) {
-    if (!found[0]) break;
-    parts.push(
-      text.slice(at, found.index),
-      <mark key={found.index} data-lines>
-        {found[0]}
-      </mark>,
-    );
-    at = found.index + found[0].length;
-  }
-  parts.push(text.slice(at));
-  return (
-    <span className={styles.text} data-lines>
-      {parts}
-    </span>
-  );
+function timeOf(
+  store: LogStore,
+  number: number | undefined,
+  offset: number | undefined,
+  locale: string,
+): string {
+  if (number === undefined || offset === undefined) return "";
+  const at = store.timeAt(offset);
+  return at === undefined ? "" : new Date(at * 1000).toLocaleTimeString(locale, { hour12: false });
 }

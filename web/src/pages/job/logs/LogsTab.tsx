@@ -1,26 +1,35 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
+import { useEffect, useEffectEvent, useMemo, useState, useSyncExternalStore } from "react";
 import type { Job } from "@/api/jobs";
 import { isOver } from "@/api/jobs";
-import { downloadAddress, followAddress, readLog, type LogChunk, type LogSource } from "@/api/logs";
+import {
+  countLines,
+  downloadAddress,
+  followAddress,
+  readLog,
+  type LogChunk,
+  type LogSource,
+} from "@/api/logs";
 import { useStream } from "@/api/stream";
 import { Button } from "@/parts/Button";
 import { Empty, ProblemLine } from "@/parts/Empty";
-import { CheckField, SearchField } from "@/parts/Field";
 import { Live } from "@/parts/Live";
 import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
-import { AttemptPicker } from "../AttemptPicker";
 import { useLoadedJob } from "../loaded";
+import { AllRanks } from "./AllRanks";
 import { download } from "./download";
 import { HitList } from "./HitList";
+import { LEVELS, type Level } from "./levels";
+import { LogSearch } from "./LogSearch";
+import { LogSource as SourcePicker } from "./LogSource";
 import { LogView, type Target } from "./LogView";
 import styles from "./logs.module.css";
-import { ERRORS, literal, markerOf, useLogSearch, type Hit } from "./search";
+import { literal, markerOf, useLogSearch, type Hit } from "./search";
 import { LogStore } from "./store";
 
-/** The log of one rank in one attempt. */
+/** The log of one rank in one attempt, or the ends of all. */
 export function LogsTab() {
   const job = useLoadedJob();
   const { log: texts } = useTexts();
@@ -39,6 +48,21 @@ export function LogsTab() {
   }
   const task = attempt.tasks.find((one) => one.rank === rank);
   const isRunning = !isOver(job.state) && number === job.attempt;
+  if (search.all)
+    return (
+      <div className={styles.tab}>
+        <div className={styles.bar}>
+          <SourcePicker job={job} attempt={number} rank={undefined} />
+        </div>
+        <AllRanks
+          key={number}
+          job={job}
+          attempt={number}
+          isRunning={isRunning}
+          look={{ isWrapped: search.wrap ?? false, hasTimes: false }}
+        />
+      </div>
+    );
   return (
     <LogOfRank
       key={`${String(number)}:${String(rank)}`}
@@ -56,26 +80,16 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
   const { say, complain } = useMessages();
   const address = useSearch({ from: "/inside/jobs/$id/logs" });
   const navigate = useNavigate({ from: "/jobs/$id/logs" });
-  const [store] = useState(
-    () =>
-      new LogStore((offset, size, signal) => readLog(source, offset, size, signal), props.known),
+  const store = useLogStore(source, props.known);
+  const isSearching = address.q !== undefined || address.level !== undefined;
+  const [isFollowing, setIsFollowing] = useState(
+    isRunning && !isSearching && address.line === undefined,
   );
-  useEffect(() => {
-    store.grow(store.total, props.known);
-  }, [store, props.known]);
-  useEffect(
-    () => () => {
-      store.close();
-    },
-    [store],
+  const [target, setTarget] = useState<Target | undefined>(
+    address.line === undefined ? undefined : { line: address.line - 1, at: 0 },
   );
-  useSyncExternalStore(store.subscribe, store.getVersion);
-  const [isFollowing, setIsFollowing] = useState(isRunning && address.q === undefined);
-  const [target, setTarget] = useState<Target>();
   const [chosen, setChosen] = useState<Hit>();
-  const [typed, setTyped] = useState(address.q ?? "");
   const { search, run, clear } = useLogSearch(source);
-
   const stream = useStream(isRunning ? "log" : undefined, {
     address: () => followAddress(source, store.total),
     onEvent: (event) => {
@@ -85,93 +99,48 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
     },
     isOver: () => !isRunning,
   });
+  const isCounted = store.isCounted;
 
-  const goTo = async (hit: Hit | undefined) => {
+  const goTo = (hit: Hit | undefined) => {
     if (!hit) return;
     setIsFollowing(false);
     setChosen(hit);
-    const line =
-      (await store.findText(hit.from, hit.to, hit.text, hit.nth)) ?? (await store.find(hit.from));
-    setTarget({ line, at: Date.now() });
+    setTarget({ line: hit.line, at: Date.now() });
   };
-  const pattern = address.regex ? address.q : address.q && literal(address.q);
-  const find = (q: string, isRegex: boolean) => {
-    void navigate({
-      search: (before) => ({ ...before, q: q || undefined, regex: isRegex || undefined }),
-      replace: true,
-    });
-    if (!q) {
-      clear();
-      return;
-    }
-    void run(isRegex ? q : literal(q)).then((hits) => goTo(hits?.[0]));
+  const pattern = address.level
+    ? LEVELS[address.level]
+    : address.regex
+      ? address.q
+      : address.q && literal(address.q);
+  const change = (to: Partial<typeof address>) => {
+    void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
   };
+  const find = (q: string, isRegex: boolean, level?: Level) => {
+    change({ q: q || undefined, regex: isRegex || undefined, level });
+    if (level) void run(LEVELS[level]);
+    else if (q) void run(isRegex ? q : literal(q)).then((hits) => goTo(hits?.[0]));
+    else clear();
+  };
+  const begin = useEffectEvent(() => {
+    if (!pattern) return;
+    void run(pattern).then((hits) => (address.level ? undefined : goTo(hits?.[0])));
+  });
   useEffect(() => {
-    if (pattern) void run(pattern).then((hits) => goTo(hits?.[0]));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- once, for a link that has a search in it
+    begin(); // a link that has a search in it
   }, []);
   const firstError = async () => {
-    const hits = await run(ERRORS, 1);
-    if (hits?.[0]) await goTo(hits[0]);
+    const hits = await run(LEVELS.error, 1);
+    clear();
+    if (hits?.[0]) goTo(hits[0]);
     else if (hits) say(texts.noError);
   };
   const words = useMemo(() => (pattern ? markerOf(pattern) : undefined), [pattern]);
-  const attempt = job.attempts.find((one) => one.number === source.attempt);
-
+  const look = { isWrapped: address.wrap ?? false, hasTimes: address.times ?? false };
   return (
     <div className={styles.tab}>
       <div className={styles.bar}>
-        <AttemptPicker
-          job={job}
-          value={source.attempt}
-          onChange={(attempt) => {
-            void navigate({ search: (before) => ({ ...before, attempt, rank: undefined }) });
-          }}
-        />
-        {(attempt?.tasks.length ?? 0) > 1 && (
-          <select
-            className="input fit"
-            aria-label={texts.rank}
-            value={source.rank}
-            onChange={(event) => {
-              const rank = Number(event.target.value);
-              void navigate({ search: (before) => ({ ...before, rank }) });
-            }}
-          >
-            {attempt?.tasks.map((one) => (
-              <option key={one.rank} value={one.rank}>
-                {texts.rankNumber(one.rank, one.role)}
-                {one.rank === attempt.first_failed_rank ? ` · ${texts.failedFirst}` : ""}
-              </option>
-            ))}
-          </select>
-        )}
-        <form
-          role="search"
-          onSubmit={(event: FormEvent) => {
-            event.preventDefault();
-            find(typed, address.regex ?? false);
-          }}
-        >
-          <SearchField
-            label={texts.search}
-            value={typed}
-            onChange={(event) => {
-              setTyped(event.target.value);
-              if (!event.target.value) find("", false);
-            }}
-          />
-          <Button type="submit" isBusy={search.isRunning}>
-            {texts.find}
-          </Button>
-        </form>
-        <CheckField
-          label={texts.regex}
-          checked={address.regex ?? false}
-          onChange={(event) => {
-            find(typed, event.target.checked);
-          }}
-        />
+        <SourcePicker job={job} attempt={source.attempt} rank={source.rank} />
+        <LogSearch find={find} />
         <Button icon="warning" onClick={() => void firstError()}>
           {texts.firstError}
         </Button>
@@ -180,7 +149,7 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
           aria-pressed={isFollowing}
           onClick={() => {
             setIsFollowing(isRunning);
-            setTarget({ line: store.numLines, at: Date.now() });
+            setTarget({ line: Math.max(0, store.numLines - 1), at: Date.now() });
           }}
         >
           {isRunning ? texts.follow : texts.toEnd}
@@ -206,17 +175,12 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
         <ProblemLine
           error={search.problem}
           onRetry={() => {
-            find(typed, address.regex ?? false);
+            find(address.q ?? "", address.regex ?? false, address.level);
           }}
         />
       )}
-      {address.q && !search.problem && (
-        <HitList
-          search={search}
-          total={store.total}
-          chosen={chosen}
-          onChoose={(hit) => void goTo(hit)}
-        />
+      {isSearching && !search.problem && (
+        <HitList search={search} total={store.total} chosen={chosen} onChoose={goTo} />
       )}
       <div className={`panel ${styles.log ?? ""}`}>
         {store.total === 0 ? (
@@ -225,21 +189,52 @@ function LogOfRank(props: { job: Job; source: LogSource; known: number; isRunnin
           <LogView
             store={store}
             label={texts.label(source.rank)}
+            look={look}
             isFollowing={isFollowing}
             onFollow={setIsFollowing}
             target={target}
             words={words}
+            onNumber={(line) => {
+              setTarget({ line, at: Date.now() });
+              change({ line: line + 1 });
+            }}
           />
         )}
         <div className={styles.foot}>
           <span>{showBytes(store.total)}</span>
-          <span>
-            {store.isCounted(store.numPieces)
-              ? texts.lines(store.numLines)
-              : texts.aboutLines(store.numLines)}
-          </span>
+          <span>{isCounted ? texts.lines(store.numLines) : texts.aboutLines(store.numLines)}</span>
         </div>
       </div>
     </div>
   );
+}
+
+/** A log that is here in pieces, with the server's count of its lines. */
+function useLogStore(source: LogSource, known: number): LogStore {
+  const { complain } = useMessages();
+  const [store] = useState(
+    () => new LogStore((offset, size, signal) => readLog(source, offset, size, signal), known),
+  );
+  useEffect(() => {
+    store.grow(store.total, known);
+  }, [store, known]);
+  const fail = useEffectEvent(complain);
+  const { job, attempt, rank } = source;
+  useEffect(() => {
+    const controller = new AbortController();
+    const count = async () => {
+      for await (const lines of countLines({ job, attempt, rank }, 0, controller.signal))
+        store.tell(lines.offset, lines.rows, lines.marks);
+      await store.find(store.total); // the last line is counted where it can be seen whether it has ended
+    };
+    count().catch((error: unknown) => {
+      if (!controller.signal.aborted) fail(error);
+    });
+    return () => {
+      controller.abort();
+      store.close();
+    };
+  }, [store, job, attempt, rank]);
+  useSyncExternalStore(store.subscribe, store.getVersion);
+  return store;
 }

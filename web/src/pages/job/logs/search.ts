@@ -1,13 +1,10 @@
 import { useRef, useState } from "react";
-import { searchLog, type LogSource } from "@/api/logs";
+import { searchLog, type LogMatch, type LogSource } from "@/api/logs";
 import { asProblem, type ApiProblem } from "@/api/problem";
-import { shown } from "./store";
 
 const MOST_HITS = 2_000;
-export const ERRORS = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|out of memory|killed)\b|Error\b|Exception\b`;
 
-/** A line that matches: its text, and in which stretch of the log it is, as the how-manieth with this text. */
-export type Hit = { text: string; from: number; to: number; nth: number };
+export type Hit = LogMatch;
 
 export type Search = {
   hits: Hit[];
@@ -31,27 +28,20 @@ export function useLogSearch(source: LogSource) {
     const controller = new AbortController();
     running.current = controller;
     const hits: Hit[] = [];
-    let at = 0;
     setSearch({ ...NOTHING, isRunning: true });
-    let told = performance.now();
     try {
-      await searchLog(
-        source,
-        pattern,
-        (chunk) => {
-          at = chunk.next_offset;
-          addHits(hits, chunk);
-          if (performance.now() - told > 150) {
-            told = performance.now();
-            setSearch({ hits: hits.slice(0, most), isRunning: true, isCut: false, at });
-          }
-          return hits.length < most;
-        },
-        controller.signal,
-      );
-      const kept = hits.slice(0, most);
-      setSearch({ hits: kept, isRunning: false, isCut: hits.length >= most && most > 1, at });
-      return kept;
+      for await (const page of searchLog(source, pattern, controller.signal)) {
+        hits.push(...page.items);
+        const isOver = hits.length >= most || page.next_offset == null;
+        setSearch({
+          hits: hits.slice(0, most),
+          isRunning: !isOver,
+          isCut: hits.length > most || (hits.length === most && page.next_offset != null),
+          at: page.offset,
+        });
+        if (isOver) break;
+      }
+      return hits.slice(0, most);
     } catch (error) {
       if (!controller.signal.aborted) setSearch({ ...NOTHING, problem: asProblem(error) });
       return undefined;
@@ -62,18 +52,6 @@ export function useLogSearch(source: LogSource) {
     setSearch(NOTHING);
   };
   return { search, run, clear };
-}
-
-type Chunk = { offset: number; next_offset: number; text: string };
-
-function addHits(hits: Hit[], chunk: Chunk): void {
-  const seen = new Map<string, number>();
-  for (const line of chunk.text.replace(/\n$/, "").split("\n")) {
-    const text = shown(line);
-    const nth = seen.get(text) ?? 0;
-    seen.set(text, nth + 1);
-    hits.push({ text, from: chunk.offset, to: chunk.next_offset, nth });
-  }
 }
 
 /** What to mark in the lines; undefined when the browser does not know the pattern that the server took. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LogStore, PIECE_BYTES, shown, splitPiece } from "./store";
+import { LogStore, PIECE_BYTES } from "./store";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -12,14 +12,10 @@ function storeOf(bytes: Uint8Array): LogStore {
 
 /** All lines of a log, read piece by piece. */
 async function allLines(store: LogStore): Promise<string[]> {
+  for (let piece = 0; piece < store.numPieces; piece++) await store.find(piece * PIECE_BYTES);
   const lines: string[] = [];
-  for (let piece = 0; piece < store.numPieces; piece++) {
-    await store.find(piece * PIECE_BYTES);
-    const first = store.firstLine(piece);
-    const end = store.firstLine(piece + 1);
-    for (let line = first; line < end; line++)
-      lines.push(store.lineAt(store.placeOf(line))?.text ?? "?");
-  }
+  for (let line = 0; line < store.numLines; line++)
+    lines.push(store.lineAt(store.placeOf(line))?.text ?? "?");
   return lines;
 }
 
@@ -39,6 +35,15 @@ test("a line that ends exactly with a piece leaves no empty one behind", async (
   expect(await allLines(storeOf(encode(`${first}\nb\nc`)))).toEqual([first, "b", "c"]);
 });
 
+test("a progress bar of many pieces is one line, with its end", async () => {
+  const bar = Array.from({ length: 60_000 }, (_, at) => `\r${String(at)}/60000 it`).join("");
+  expect(await allLines(storeOf(encode(`start\n${bar}\nend\n`)))).toEqual([
+    "start",
+    "59999/60000 it",
+    "end",
+  ]);
+});
+
 test("what is added is shown, also across the end of a piece", async () => {
   const bytes = encode("x\n".repeat(PIECE_BYTES / 2 + 10));
   const store: LogStore = new LogStore(
@@ -48,24 +53,20 @@ test("what is added is shown, also across the end of a piece", async () => {
   await store.find(0);
   expect(store.numLines).toBe(5);
   store.grow(10, 14, bytes.slice(10, 14));
+  await new Promise((resolve) => setTimeout(resolve));
   expect(store.numLines).toBe(7);
   store.grow(14, bytes.length);
   expect(await allLines(store)).toHaveLength(PIECE_BYTES / 2 + 10);
 });
 
-test("lines are found again by their text", async () => {
-  const store = storeOf(encode("a\nsame\nb\nsame\n"));
-  expect(await store.findText(0, 14, "same", 0)).toBe(1);
-  expect(await store.findText(0, 14, "same", 1)).toBe(3);
-  expect(await store.findText(0, 14, "other", 0)).toBeUndefined();
-});
-
-test("progress bars and colours leave what one would see", () => {
-  expect(shown("10%\r20%\r100%\r")).toBe("100%");
-  expect(shown("\u001b[31mred\u001b[0m")).toBe("red");
-  expect(shown("<b>&amp;</b>")).toBe("<b>&amp;</b>");
-});
-
-test("a piece without a line end has no lines of its own", () => {
-  expect(splitPiece(encode("xyz"), true).lines).toEqual([]);
+test("the server's count gives lines their numbers before they are here", async () => {
+  const line = `${"y".repeat(63)}\n`;
+  const store = storeOf(encode(line.repeat((4 * PIECE_BYTES) / 64)));
+  expect(store.isCounted).toBe(false);
+  store.tell(0, [4096, 4096, 4096, 4096], [[128, 1_700_000_000]]);
+  await store.find(3 * PIECE_BYTES + 1);
+  expect(store.isCounted).toBe(true);
+  expect(store.numLines).toBe(4 * 4096);
+  expect(await store.find(2 * PIECE_BYTES + 64)).toBe(2 * 4096 + 1);
+  expect(store.timeAt(64)).toBe(1_700_000_000);
 });

@@ -1,18 +1,22 @@
 // A log of any length, of which only pieces are here. The log is cut into pieces of equal size; a line belongs to the
-// piece in which it begins. How many lines a piece has is known once it was fetched, and guessed before.
+// piece in which it ends, the last one to the last piece. How many lines a piece has, the server counts; before that
+// answer is here, it is guessed.
+import { hasOrders, rowsOf, type Row } from "./terminal";
 
 export const PIECE_BYTES = 256 << 10;
-const BEYOND_BYTES = 16 << 10; // the end of a piece's last line; what is longer is cut
-const MOST_PIECES = 96;
+const BEFORE_BYTES = 64 << 10; // what a line that ends in a piece may have before it, and how far rows are redrawn
+const MOST_PIECES = 64;
 const FIRST_GUESS = 80; // bytes per line
 const AGAIN_MS = 3_000;
 const NEWLINE = 10;
 
 export type ReadRange = (offset: number, size: number, signal: AbortSignal) => Promise<Uint8Array>;
-export type Line = { text: string; offset: number };
+export type Line = Row & { offset: number };
 export type Place = { piece: number; index: number };
+/** Offset and Unix time. */
+export type Mark = readonly [offset: number, at: number];
 
-type Piece = { bytes: Uint8Array; lines: string[]; starts: number[]; isWhole: boolean };
+type Piece = { before: Uint8Array; bytes: Uint8Array; rows: Row[]; ends: number[] };
 
 export class LogStore {
   private readonly pieces = new Map<number, Piece>();
@@ -21,6 +25,8 @@ export class LogStore {
   /** Why the last piece that was asked for did not come; undefined when it did. */
   problem: unknown;
   private readonly counts = new Map<number, number>();
+  private firsts: number[] | undefined;
+  private marks: Mark[] = [];
   private bytesPerLine = FIRST_GUESS;
   private listeners = new Set<() => void>();
   /** Grows with each change. */
@@ -52,42 +58,69 @@ export class LogStore {
     return Math.max(1, Math.ceil(this.total / PIECE_BYTES));
   }
 
-  /** Lines in all, guessed where a piece was not fetched yet. */
+  /** Lines in all, guessed where the server has not counted yet. */
   get numLines(): number {
     return this.firstLine(this.numPieces);
   }
 
-  /** Whether all pieces before this one are known, so that lines in it have numbers. */
-  isCounted(piece: number): boolean {
+  get isCounted(): boolean {
+    return this.isCountedTo(this.numPieces);
+  }
+
+  /** Whether all pieces before this one are counted, so that lines in it have numbers. */
+  isCountedTo(piece: number): boolean {
     for (let at = 0; at < piece; at++) if (!this.counts.has(at)) return false;
     return true;
   }
 
+  /** What the server says of pieces: how many rows each has, and when they were written. */
+  tell(offset: number, rows: readonly number[], marks: readonly Mark[]): void {
+    const first = Math.round(offset / PIECE_BYTES);
+    for (const [index, count] of rows.entries()) {
+      const isLast = first + index >= this.numPieces - 1;
+      if (!isLast && !this.pieces.has(first + index)) this.counts.set(first + index, count);
+    }
+    const known = this.marks.at(-1)?.[0] ?? -1;
+    this.marks.push(...marks.filter(([place]) => place > known));
+    this.changed();
+  }
+
+  /** When the line at an offset was written, to the second or so; undefined where nobody noted it. */
+  timeAt(offset: number): number | undefined {
+    let [low, high] = [0, this.marks.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.marks[middle]?.[0] ?? 0) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return (this.marks[low] ?? this.marks.at(-1))?.[1];
+  }
+
   /** The number of the first line of a piece. */
   firstLine(piece: number): number {
-    let lines = 0;
-    for (let at = 0; at < piece; at++) lines += this.count(at);
-    return lines;
+    this.firsts ??= this.sums();
+    return this.firsts[Math.min(piece, this.numPieces)] ?? 0;
   }
 
   /** Which piece a line is in, and where. */
   placeOf(line: number): Place {
-    let left = Math.max(0, line);
-    const last = this.numPieces - 1;
-    for (let piece = 0; piece < last; piece++) {
-      const count = this.count(piece);
-      if (left < count) return { piece, index: left };
-      left -= count;
+    this.firsts ??= this.sums();
+    let [low, high] = [0, this.numPieces - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.firsts[middle] ?? 0) <= line) low = middle;
+      else high = middle - 1;
     }
-    return { piece: last, index: left };
+    return { piece: low, index: Math.max(0, line - (this.firsts[low] ?? 0)) };
   }
 
   /** A line, or undefined while it is being fetched. */
   lineAt(place: Place): Line | undefined {
     const piece = this.pieces.get(place.piece);
-    const text = piece?.lines[place.index];
-    if (piece === undefined || text === undefined) return undefined;
-    return { text, offset: place.piece * PIECE_BYTES + (piece.starts[place.index] ?? 0) };
+    const row = piece?.rows[place.index];
+    if (piece === undefined || row === undefined) return undefined;
+    const offset = place.index ? (piece.ends[place.index - 1] ?? 0) : 0;
+    return { ...row, offset: place.piece * PIECE_BYTES + offset };
   }
 
   has(piece: number): boolean {
@@ -99,7 +132,8 @@ export class LogStore {
     for (let at = Math.max(0, first); at <= Math.min(last, this.numPieces - 1); at++) {
       const held = this.pieces.get(at);
       if (this.fetching.has(at) || this.failed.has(at)) continue;
-      if (held && (held.isWhole || this.end(at, held) >= this.total)) continue;
+      if (held && held.bytes.length >= Math.min(PIECE_BYTES, this.total - at * PIECE_BYTES))
+        continue;
       void this.fetch(at);
     }
     for (const [at, controller] of this.fetching) {
@@ -122,47 +156,51 @@ export class LogStore {
   /** More of the log is there: with its bytes if they came along. */
   grow(offset: number, end: number, bytes?: Uint8Array): void {
     if (end <= this.total) return;
-    this.total = end;
     const at = Math.floor(offset / PIECE_BYTES);
     const held = this.pieces.get(at);
-    if (held && bytes?.length === end - offset && this.end(at, held) === offset) {
+    this.total = end;
+    this.firsts = undefined;
+    const isNext =
+      held !== undefined &&
+      bytes?.length === end - offset &&
+      at * PIECE_BYTES + held.bytes.length === offset &&
+      end <= (at + 1) * PIECE_BYTES;
+    if (isNext) {
       const joined = new Uint8Array(held.bytes.length + bytes.length);
       joined.set(held.bytes);
       joined.set(bytes, held.bytes.length);
-      this.put(at, joined);
-    } else if (held && !held.isWhole) {
+      void this.put(at, held.before, joined);
+    } else if (held) {
       void this.fetch(at);
     }
     this.changed();
   }
 
-  /** Fetch what is needed to show this byte, and say which line it is in. */
+  /** Fetch what is needed to show the line that has this byte, and say which one it is. */
   async find(offset: number): Promise<number> {
-    const at = Math.min(Math.floor(offset / PIECE_BYTES), this.numPieces - 1);
+    let at = Math.min(Math.floor(offset / PIECE_BYTES), this.numPieces - 1);
     if (!this.pieces.has(at)) await this.fetch(at);
-    const starts = this.pieces.get(at)?.starts ?? [];
     const within = offset - at * PIECE_BYTES;
-    let index = starts.findLastIndex((start) => start <= within);
-    if (index < 0) index = 0;
-    return this.firstLine(at) + index;
+    const ends = this.pieces.get(at)?.ends ?? [];
+    let index = ends.findIndex((end) => end > within);
+    if (index < 0 && at < this.numPieces - 1) {
+      at += 1; // it ends in a later piece
+      index = 0;
+    }
+    return this.firstLine(at) + Math.max(0, index < 0 ? ends.length : index);
   }
 
-  /** The place of a line with this text among those that begin in a range; the n-th of them. */
-  async findText(from: number, to: number, text: string, nth: number): Promise<number | undefined> {
-    let left = nth;
-    const last = Math.min(Math.floor((to - 1) / PIECE_BYTES), this.numPieces - 1);
-    for (let at = Math.floor(from / PIECE_BYTES); at <= last; at++) {
-      if (!this.pieces.has(at)) await this.fetch(at);
-      const piece = this.pieces.get(at);
-      if (!piece) return undefined;
-      for (const [index, line] of piece.lines.entries()) {
-        const offset = at * PIECE_BYTES + (piece.starts[index] ?? 0);
-        if (offset >= from && offset < to && line === text && left-- === 0) {
-          return this.firstLine(at) + index;
-        }
-      }
+  private sums(): number[] {
+    const firsts = [0];
+    let sum = 0;
+    let debt = 0; // rows that a piece takes back from those before it
+    for (let at = 0; at < this.numPieces; at++) {
+      const count = this.count(at) + debt;
+      debt = Math.min(0, count);
+      sum += Math.max(0, count);
+      firsts.push(sum);
     }
-    return undefined;
+    return firsts;
   }
 
   private count(piece: number): number {
@@ -172,23 +210,15 @@ export class LogStore {
     return Math.max(0, Math.ceil(size / this.bytesPerLine));
   }
 
-  private end(at: number, piece: Piece): number {
-    return at * PIECE_BYTES + piece.bytes.length - (at ? 1 : 0);
-  }
-
   private async fetch(at: number): Promise<void> {
     const controller = new AbortController();
     this.fetching.set(at, controller);
     try {
-      // with the byte before it, which says whether the piece begins with a line
-      const first = at ? at * PIECE_BYTES - 1 : 0;
-      const bytes = await this.read(
-        first,
-        PIECE_BYTES + BEYOND_BYTES + (at ? 1 : 0),
-        controller.signal,
-      );
+      const first = at * PIECE_BYTES;
+      const before = Math.min(first, BEFORE_BYTES);
+      const found = await this.read(first - before, before + PIECE_BYTES, controller.signal);
       if (!controller.signal.aborted) {
-        this.put(at, bytes);
+        await this.put(at, found.subarray(0, before), found.subarray(before));
         this.problem = undefined;
       }
     } catch (error) {
@@ -203,56 +233,49 @@ export class LogStore {
     }
   }
 
-  private put(at: number, bytes: Uint8Array): void {
-    const { lines, starts } = splitPiece(bytes, at > 0);
-    const isWhole = bytes.length - (at ? 1 : 0) >= PIECE_BYTES;
-    this.pieces.set(at, { bytes, lines, starts, isWhole });
-    if (isWhole || at === this.numPieces - 1) this.counts.set(at, lines.length);
-    else this.counts.delete(at);
+  private async put(at: number, before: Uint8Array, bytes: Uint8Array): Promise<void> {
+    const all = await rowsIn(before, bytes);
+    const isLast = at === this.numPieces - 1;
+    const isOpen = isLast && (all.at(-1)?.text ?? "") !== "";
+    const rows = isOpen ? all : all.slice(0, -1);
+    this.pieces.set(at, { before, bytes, rows, ends: endsIn(bytes, rows.length) });
+    this.counts.set(at, rows.length);
     const numLines = [...this.counts.values()].reduce((sum, count) => sum + count, 0);
     const numBytes = Math.min(this.counts.size * PIECE_BYTES, this.total);
     if (numLines) this.bytesPerLine = numBytes / numLines;
+    this.changed();
   }
 
   private changed(): void {
+    this.firsts = undefined;
     this.version++;
     for (const listener of this.listeners) listener();
   }
 }
 
-/** The lines that begin in a piece. `hasByteBefore`: the first byte belongs to the piece before. */
-export function splitPiece(
-  bytes: Uint8Array,
-  hasByteBefore: boolean,
-): { lines: string[]; starts: number[] } {
-  const skipped = hasByteBefore ? 1 : 0;
+/** The rows that end in some bytes, and the beginning of the next one at the end. */
+export async function rowsIn(before: Uint8Array, bytes: Uint8Array): Promise<Row[]> {
+  // of what came before, the unfinished line counts, and all of it where rows are drawn over
+  const cut = before.lastIndexOf(NEWLINE) + 1;
   const decoder = new TextDecoder();
-  const lines: string[] = [];
-  const starts: number[] = [];
-  let at = 0;
-  if (hasByteBefore) {
-    const end = bytes.indexOf(NEWLINE);
-    if (end < 0) return { lines, starts };
-    at = end + 1;
-  }
-  while (at < bytes.length && at - skipped < PIECE_BYTES) {
-    let end = bytes.indexOf(NEWLINE, at);
-    if (end < 0) end = bytes.length;
-    lines.push(shown(decoder.decode(bytes.subarray(at, end))));
-    starts.push(at - skipped);
-    at = end + 1;
-  }
-  return { lines, starts };
+  const open = decoder.decode(before.subarray(cut), { stream: true });
+  const text = decoder.decode(bytes);
+  if (!hasOrders(text) && !hasOrders(open))
+    return (open + text).split("\n").map((line) => ({ text: withoutReturn(line) }));
+  return rowsOf(text.includes("\u001b[") ? before : before.subarray(cut), bytes);
 }
 
-// eslint-disable-next-line no-control-regex -- what terminals take as orders
-const ORDERS = /\u001b\[[0-9;?]*[A-Za-z]|\u001b\][^\u0007]*\u0007|\u001b[()][A-Z0-9]/g;
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}
 
-/** A line as a terminal would leave it: the last of what was written over, without colours. */
-export function shown(line: string): string {
-  let text = line.endsWith("\r") ? line.slice(0, -1) : line;
-  if (text.includes("\r")) text = text.split("\r").findLast((part) => part !== "") ?? "";
-  return text.includes("\u001b") ? text.replace(ORDERS, "") : text;
+/** Where rows end, counted from the first byte. Rows that were drawn over end with the last line feeds. */
+function endsIn(bytes: Uint8Array, count: number): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1))
+    ends.push(at + 1);
+  if (ends.length < count) ends.push(bytes.length);
+  return ends.slice(-count || ends.length);
 }
 
 function distance(at: number, first: number, last: number): number {

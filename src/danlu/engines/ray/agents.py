@@ -1,0 +1,249 @@
+"""The agents of a cluster: one actor per node, detached, made where it is missing and asked by the node's name."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import ray
+from ray.actor import ActorHandle
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from danlu import __version__
+from danlu.engines.ray.agent import Agent
+from danlu.engines.ray.capacity import describe, unusable
+from danlu.engines.ray.messages import Answer, Call
+
+KEEP_SECONDS = 2.0
+FRESH_SECONDS = 15.0
+"""A table of nodes that is older says nothing about which nodes are gone."""
+
+START_SECONDS = 60.0
+"""How long the first look waits for new agents: their processes import Danlu and try out the machine."""
+
+CONCURRENT_CALLS, CONCURRENT_SHELLS = 16, 64
+SHELLS = "shells"
+log = logging.getLogger("danlu.ray")
+
+
+class RayNode(NamedTuple):
+    """A node as Ray has it."""
+
+    id: str
+    name: str
+    address: str
+    resources: Mapping[str, float]
+
+
+class Agents:
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._nodes: dict[str, RayNode] = {}
+        """By name; those that are alive."""
+
+        self._looked_at = float("-inf")
+        self._gone_since: dict[str, float] = {}
+        """By name: nodes that somebody asked for and that Ray has not got."""
+
+        # all of these by Ray's id of the node, which a node that is started again has anew
+        self._handles: dict[str, ActorHandle] = {}
+        self._greetings: dict[str, Any] = {}
+        self._infos: dict[str, dict[str, Any]] = {}
+        self._problems: dict[str, str] = {}
+        self._replaced: set[str] = set()
+        self._everybody_answered = threading.Event()
+
+    def keep(self) -> None:
+        """Look after the agents for ever."""
+        begun = time.monotonic()
+        while True:
+            try:
+                self._look()
+            except Exception as error:  # the cluster is away: what was seen last stays
+                log.warning("cannot look after the agents: %s", _short(error))
+            if time.monotonic() - begun > START_SECONDS or not self._waits_for_answers():
+                self._everybody_answered.set()
+            time.sleep(KEEP_SECONDS if self._everybody_answered.is_set() else 0.1)
+
+    def nodes(self, held: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+        """The nodes of the cluster, as `NodeInfo` has them; those that cannot be used hold no tasks and say why."""
+        self._everybody_answered.wait(START_SECONDS)
+        available = ray._private.state.available_resources_per_node()
+        with self._lock:
+            return [
+                describe(
+                    self._infos[node.id],
+                    total=node.resources,
+                    free=available.get(node.id, {}),
+                    ours=held.get(node.id, {}),
+                )
+                if node.id in self._infos
+                else unusable(node.name, self._problems[node.id])
+                for node in self._nodes.values()
+                if node.id in self._infos or node.id in self._problems
+            ]
+
+    def call_shell(self, calls: Sequence[Call], seconds: float) -> list[Answer]:
+        """The same for what waits for somebody who types: it has threads of its own, here and on the node."""
+        return self.call(calls, seconds, group=SHELLS)
+
+    def call(self, calls: Sequence[Call], seconds: float, *, group: str | None = None) -> list[Answer]:
+        """Ask several agents at once. Who does not answer within some seconds is unknown; nobody waits for it."""
+        answers = [self._absent(call.node) for call in calls]
+        asked = {}
+        for number, call in enumerate(calls):
+            handle = self._handle_of(call.node)
+            if handle is not None:
+                asked[handle.do.options(concurrency_group=group).remote(__version__, call.action, *call.arguments)] = (
+                    number
+                )
+        if asked:
+            ray.wait(list(asked), num_returns=len(asked), timeout=seconds)
+        for reference, number in asked.items():
+            node = calls[number].node
+            try:
+                answers[number] = ray.get(reference, timeout=0)
+            except ActorDiedError as error:
+                self._drop(node)
+                answers[number] = ("unknown", None, f"the agent of {node} has ended: {_short(error)}")
+            except RayError as error:
+                answers[number] = ("unknown", None, f"{node} does not answer: {_short(error)}")
+        return answers
+
+    def resource_of(self, node: str) -> str:
+        """The resource that only this node has."""
+        with self._lock:
+            return f"node:{self._nodes[node].address}"
+
+    def _absent(self, node: str) -> Answer:
+        """The answer for a node without an agent: since when Ray has not had it, when that is known."""
+        now = time.monotonic()
+        with self._lock:
+            if node in self._nodes or now - self._looked_at > FRESH_SECONDS:
+                return "unknown", None, f"{node} is not reachable"
+            return "gone", now - self._gone_since.setdefault(node, now), f"{node} is not part of the cluster"
+
+    def _handle_of(self, node: str) -> ActorHandle | None:
+        with self._lock:
+            found = self._nodes.get(node)
+            return self._handles.get(found.id) if found is not None else None
+
+    def _drop(self, node: str) -> None:
+        """Have the agent of a node made anew."""
+        with self._lock:
+            found = self._nodes.get(node)
+            if found is not None:
+                self._forget(found.id)
+
+    def _forget(self, node_id: str) -> None:
+        for known in (self._handles, self._greetings, self._infos, self._problems):
+            known.pop(node_id, None)
+
+    def _look(self) -> None:
+        nodes = {node.name: node for node in alive_nodes()}
+        with self._lock:
+            self._nodes, self._looked_at = nodes, time.monotonic()
+            for name in nodes:
+                self._gone_since.pop(name, None)
+            for gone in set(self._handles) - {node.id for node in nodes.values()}:
+                self._forget(gone)
+            new = [node for node in nodes.values() if node.id not in self._handles]
+        for node in new:
+            handle = self._make(node)
+            with self._lock:
+                self._handles[node.id] = handle
+                self._greetings[node.id] = handle.do.remote(__version__, "node")
+        self._hear_greetings(list(nodes.values()))
+
+    def _waits_for_answers(self) -> bool:
+        with self._lock:
+            return (
+                any(node.id not in self._infos and node.id not in self._problems for node in self._nodes.values())
+                or not self._looked_at > 0
+            )
+
+    def _make(self, node: RayNode) -> ActorHandle:
+        """The agent of a node: the one that is there, or a new one."""
+        shared = self._config["settings"]
+        settings = {
+            **shared,
+            "node_name": node.name,
+            "work_dir": f"{self._config['node_dir']}/{shared['server_id']}/{node.name}",
+            # two nodes may be two containers of one machine, which share its control groups
+            "server_id": f"{shared['server_id']}-{node.name.replace('.', '-')}",
+        }
+        actor = ray.remote(concurrency_groups={SHELLS: CONCURRENT_SHELLS})(Agent).options(
+            name=f"{self._config['prefix']}agent-{node.id}",
+            get_if_exists=True,
+            lifetime="detached",
+            max_restarts=-1,
+            max_concurrency=CONCURRENT_CALLS,
+            num_cpus=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
+        )
+        return actor.remote(json.dumps(settings), node.address, node.id)
+
+    def _hear_greetings(self, nodes: Sequence[RayNode]) -> None:
+        with self._lock:
+            waiting = {self._greetings[node.id]: node for node in nodes if node.id in self._greetings}
+        if not waiting:
+            return
+        for reference in ray.wait(list(waiting), num_returns=len(waiting), timeout=KEEP_SECONDS)[0]:
+            node = waiting[reference]
+            try:
+                kind, value, message = ray.get(reference, timeout=0)
+            except ActorUnavailableError:  # it is being started again
+                kind, value, message = "again", None, ""
+            except RayError as error:
+                kind, value, message = "broken", None, f"Danlu's agent cannot run here: {_last_line(error)}"
+            with self._lock:
+                self._greetings.pop(node.id, None)
+                if kind == "done":
+                    self._infos[node.id] = value
+                    self._problems.pop(node.id, None)
+                elif kind == "again":
+                    self._forget(node.id)
+                else:
+                    self._problems[node.id] = message
+            if kind == "refused":
+                self._replace(node, message)
+
+    def _replace(self, node: RayNode, message: str) -> None:
+        """Hand over from an agent of another version, once: a new one runs what is installed on the node now.
+
+        The tasks do not notice: nobody owns their shims.
+        """
+        if node.id in self._replaced:
+            log.warning("%s cannot be used: %s", node.name, message)
+            return
+        log.info("%s: %s; it is started again", node.name, message)
+        self._replaced.add(node.id)
+        with self._lock:
+            handle = self._handles[node.id]
+            self._forget(node.id)
+        ray.kill(handle, no_restart=True)
+
+
+def alive_nodes() -> list[RayNode]:
+    """The nodes that Ray has and that are for work: one without any CPU, such as many a head, is not."""
+    return [
+        RayNode(node["NodeID"], node["NodeName"], node["NodeManagerAddress"], node["Resources"])
+        for node in ray.nodes()
+        if node["Alive"] and node["Resources"].get("CPU", 0) > 0
+    ]
+
+
+def _short(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
+
+
+def _last_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__

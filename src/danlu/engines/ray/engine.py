@@ -1,0 +1,225 @@
+"""The Ray engine: tasks on the nodes of a Ray cluster, each node looked after by an agent with a `LocalEngine`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from danlu.engines.base import (
+    Channel,
+    Credentials,
+    Engine,
+    EngineSettings,
+    Handle,
+    LogMark,
+    NodeInfo,
+    Observation,
+    TerminalSize,
+    UsePiece,
+)
+from danlu.engines.ray.capacity import needs
+from danlu.engines.ray.link import Link
+from danlu.engines.ray.messages import Answer, Bundle, Call, fields_of, value_of
+from danlu.engines.ray.shells import RayChannel, command_of
+from danlu.errors import EngineUnavailable, InvalidInput, MissingExtra
+from danlu.launch import Plan, TaskPlan
+from danlu.node.task import Overlay
+from danlu.spec.states import TaskState
+
+NAMESPACE = "danlu"
+CONNECT_SECONDS = 90.0
+ANSWER_SECONDS = 4.0
+START_SECONDS = 45.0
+RESERVE_SECONDS = 2.0
+STOPPING_SECONDS = 30.0
+"""More than a task needs to stop once its lease has run out."""
+
+DEFAULT_NODE_DIR = Path("~/.danlu/nodes")
+_Placed = TypeVar("_Placed", Handle, TaskPlan)
+
+
+class RayEngine(Engine):
+    name: ClassVar[str] = "ray"
+    is_remote: ClassVar[bool] = True
+
+    @classmethod
+    def create(cls, settings: EngineSettings) -> RayEngine:
+        engine = cls(settings)
+        engine.nodes_within(CONNECT_SECONDS)
+        return engine
+
+    def __init__(self, settings: EngineSettings) -> None:
+        if find_spec("ray") is None:
+            raise MissingExtra("engine 'ray' needs the package 'ray'; install it with pip install 'danlu[ray]'")
+        if not settings.ray_address:
+            raise InvalidInput("ray_address: expected HOST:PORT of the cluster's head, got nothing; give --ray-address")
+        self._prefix = f"danlu-{settings.server_id[:12]}-"
+        self._give_up_seconds = settings.lease_seconds + STOPPING_SECONDS
+        self._simulated = frozenset(device.type for device in settings.simulated)
+        self._link = Link(
+            {
+                "address": settings.ray_address,
+                "is_insecure": settings.insecure_ray,
+                "namespace": NAMESPACE,
+                "prefix": self._prefix,
+                "settings": _for_nodes(settings),
+                "node_dir": str(settings.node_dir or DEFAULT_NODE_DIR),
+            }
+        )
+
+    def close(self) -> None:
+        """End the process that speaks to Ray. Tasks go on."""
+        self._link.close()
+
+    def nodes(self) -> Sequence[NodeInfo]:
+        return self.nodes_within(ANSWER_SECONDS)
+
+    def nodes_within(self, seconds: float) -> Sequence[NodeInfo]:
+        return [NodeInfo.model_validate(fields) for fields in self._link.ask("nodes", seconds=seconds)]
+
+    def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
+        by_node = _by_node(plan.tasks)
+        bundles = [Bundle(node, needs(tasks, self._simulated)) for node, tasks in by_node.items()]
+        reservation = _reservation(plan.job_id, plan.attempt)
+        self._link.ask("reserve", reservation, bundles, RESERVE_SECONDS, seconds=RESERVE_SECONDS + ANSWER_SECONDS)
+        text = plan.model_dump_json()
+        given = {
+            "server_url": credentials.server_url,
+            "token": credentials.token,
+            "secrets": dict(credentials.secrets),
+            "owner_id": credentials.owner_id,
+        }
+        overlays = self._overlays(plan, list(by_node)) if plan.has_own_network and len(by_node) > 1 else {}
+        answers = self._call(
+            (
+                Call(node, "start", (text, [task.rank for task in tasks], given, overlays.get(node)))
+                for node, tasks in by_node.items()
+            ),
+            seconds=START_SECONDS,
+        )
+        handles = [
+            Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks
+        ]
+        problems = [answer for answer in answers if answer[0] != "done"]
+        if problems:
+            self.stop(handles, 0.0)
+            value_of(problems[0])
+        return handles
+
+    def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
+        by_node = _by_node(handles)
+        answers = self._call(
+            (Call(node, "poll", ([fields_of(one) for one in here],)) for node, here in by_node.items()),
+            seconds=ANSWER_SECONDS,
+        )
+        seen: dict[Handle, Observation | None] = {}
+        for here, (kind, value, message) in zip(by_node.values(), answers, strict=True):
+            if kind == "done":
+                seen.update(zip(here, map(_observation, value), strict=True))
+            elif kind == "gone" and value > self._give_up_seconds:
+                told = f"{message} for {value:.0f} s; by now its tasks have stopped"
+                seen.update(dict.fromkeys(here, Observation(state=TaskState.LOST, reason="lost", message=told)))
+            else:
+                seen.update(dict.fromkeys(here))
+        return [seen[handle] for handle in handles]
+
+    def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
+        data: bytes = self._ask(handle, "read_log", offset, limit)
+        return data
+
+    def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
+        return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
+
+    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
+        try:
+            found: UsePiece | None = self._ask(handle, "read_use", generation, offset)
+        except EngineUnavailable:
+            return None
+        return found
+
+    def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
+        calls = (
+            Call(node, "stop", ([fields_of(one) for one in here], grace_seconds))
+            for node, here in _by_node(handles).items()
+        )
+        self._call(calls, seconds=ANSWER_SECONDS)
+
+    def open_channel(
+        self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
+    ) -> Channel:
+        name = self._ask(handle, "open_shell", *command_of(command, terminal), apart)
+
+        def ask(action: str, *arguments: Any) -> Any:
+            call = Call(handle.node, "shell", (name, action, *arguments))
+            (answer,) = self._link.ask("call_shell", [call], ANSWER_SECONDS, seconds=ANSWER_SECONDS + 1.0)
+            return value_of(answer)
+
+        return RayChannel(ask, apart=apart and terminal is None)
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        """The processes first, then what they held."""
+        nodes = [node.name for node in self.nodes()]
+        for answer in self._call((Call(node, "forget", (job_id, attempt)) for node in nodes), seconds=ANSWER_SECONDS):
+            value_of(answer)
+        self.release(job_id, attempt)
+
+    def release(self, job_id: str, attempt: int) -> None:
+        self._link.ask("release", _reservation(job_id, attempt), seconds=ANSWER_SECONDS)
+
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        nodes = [node.name for node in self.nodes()]
+        found = {_attempt(name) for name in self._link.ask("reserved", seconds=ANSWER_SECONDS)}
+        for kind, value, _ in self._call((Call(node, "leftovers", ()) for node in nodes), seconds=ANSWER_SECONDS):
+            found |= {(job_id, attempt) for job_id, attempt in value} if kind == "done" else set()
+        return sorted(found)
+
+    def _overlays(self, plan: Plan, nodes: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Node -> the fields of its `Overlay`."""
+        known = {info.name: info.address for info in self.nodes()}
+        gone = [node for node in nodes if node not in known]
+        if gone:
+            raise EngineUnavailable(f"{', '.join(gone)}: not reachable")
+        digest = hashlib.sha256(f"{self._prefix}{plan.job_id}/{plan.attempt}".encode()).digest()
+        number = int.from_bytes(digest[:3], "big") or 1
+        return {
+            node: tuple(Overlay(number, known[node], tuple(known[other] for other in nodes if other != node)))
+            for node in nodes
+        }
+
+    def _ask(self, handle: Handle, action: str, *arguments: Any) -> Any:
+        (answer,) = self._call([Call(handle.node, action, (fields_of(handle), *arguments))], seconds=ANSWER_SECONDS)
+        return value_of(answer)
+
+    def _call(self, calls: Iterable[Call], *, seconds: float) -> list[Answer]:
+        answers: list[Answer] = self._link.ask("call", list(calls), seconds, seconds=seconds + 1.0)
+        return answers
+
+
+def _for_nodes(settings: EngineSettings) -> dict[str, Any]:
+    """What the agents' engines are set up with; what differs from node to node is left to the agents."""
+    of_the_server = {"work_dir", "node_name", "python", "node_dir", "ray_address", "insecure_ray"}
+    shared = settings.model_dump(mode="json", exclude=of_the_server)
+    return {**shared, "task_lease_seconds": settings.lease_seconds}
+
+
+def _observation(fields: dict[str, Any] | None) -> Observation | None:
+    return None if fields is None else Observation.model_validate(fields)
+
+
+def _by_node(placed: Iterable[_Placed]) -> dict[str, list[_Placed]]:
+    found: dict[str, list[_Placed]] = {}
+    for one in placed:
+        found.setdefault(one.node, []).append(one)
+    return found
+
+
+def _reservation(job_id: str, attempt: int) -> str:
+    return f"{job_id}/{attempt}"
+
+
+def _attempt(reservation: str) -> tuple[str, int]:
+    job_id, _, attempt = reservation.rpartition("/")
+    return job_id, int(attempt)

@@ -1,0 +1,69 @@
+"""Placement groups: what Danlu's policy chose is taken from Ray, so that nobody else gets it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ray
+from ray.util.placement_group import PlacementGroup, placement_group, placement_group_table, remove_placement_group
+
+from danlu.engines.ray.messages import Bundle
+from danlu.errors import EngineUnavailable
+
+PIN = 0.001
+"""Of the resource that each node has of its own: what ties a bundle to it."""
+
+log = logging.getLogger("danlu.ray")
+
+
+class Reservations:
+    def __init__(self, prefix: str, resource_of: Callable[[str], str]) -> None:
+        """`resource_of`: node -> the resource that only this node has."""
+        self._prefix = prefix
+        self._resource_of = resource_of
+
+    def take(self, name: str, bundles: Sequence[Bundle], *, seconds: float) -> None:
+        """Reserve all bundles, or say who is in the way. Asked again, what was asked for first is waited for."""
+        group = self._find(name)
+        if group is None:
+            wanted = [{**bundle.resources, self._resource_of(bundle.node): PIN} for bundle in bundles]
+            group = placement_group(wanted, strategy="PACK", name=self._prefix + name, lifetime="detached")
+        if not group.wait(seconds):
+            nodes = ", ".join(sorted({bundle.node for bundle in bundles}))
+            raise EngineUnavailable(f"waiting for Ray to reserve what {name} needs on {nodes}: others hold it")
+
+    def release(self, name: str) -> None:
+        """Quiet when there is none."""
+        group = self._find(name)
+        if group is not None:
+            remove_placement_group(group)
+
+    def names(self) -> list[str]:
+        """The reservations of this server."""
+        return [name for name in self._table() if name]
+
+    def held(self) -> dict[str, dict[str, float]]:
+        """Ray's id of a node -> resource -> how much of it the reservations of this server hold."""
+        found: dict[str, dict[str, float]] = {}
+        for row in self._table().values():
+            for number, bundle in row["bundles"].items():
+                node = row.get("bundles_to_node_id", {}).get(number)
+                if node and row["state"] == "CREATED":
+                    here = found.setdefault(node, {})
+                    for resource, amount in bundle.items():
+                        here[resource] = here.get(resource, 0.0) + amount
+        return found
+
+    def _table(self) -> dict[str, dict[str, Any]]:
+        """Those that are not removed, by name without the prefix."""
+        return {
+            row["name"].removeprefix(self._prefix): row
+            for row in placement_group_table().values()
+            if row["name"].startswith(self._prefix) and row["state"] != "REMOVED"
+        }
+
+    def _find(self, name: str) -> PlacementGroup | None:
+        row = self._table().get(name)
+        return None if row is None else PlacementGroup(ray.PlacementGroupID(bytes.fromhex(row["placement_group_id"])))

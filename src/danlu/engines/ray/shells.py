@@ -1,0 +1,164 @@
+"""Commands beside a task's own on another node: the agent holds the channel, the server asks for what it said.
+
+Nothing here waits for ever: a read without output returns after a moment, and a channel that nobody has asked for a
+minute is closed, as when the server was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from danlu.engines.base import Channel, TerminalSize
+from danlu.errors import EngineUnavailable, WrongState
+
+READ_SECONDS = 2.0
+FORGOTTEN_SECONDS = 60.0
+PIECE_BYTES, MAX_PIECES = 64 << 10, 16
+HUNG_UP = 129
+
+
+class Shells:
+    """The channels that are open on a node."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, _Open] = {}
+
+    def add(self, channel: Channel, *, apart: bool) -> str:
+        name = uuid.uuid4().hex
+        with self._lock:
+            self._open[name] = _Open(channel, apart=apart)
+        return name
+
+    def do(self, name: str, action: str, *arguments: Any) -> Any:
+        with self._lock:
+            found = self._open.get(name)
+        if found is None:
+            raise WrongState("the shell has been closed")
+        found.asked_at = time.monotonic()
+        if action == "close":
+            with self._lock:
+                self._open.pop(name, None)
+        return found.do(action, *arguments)
+
+    def close_forgotten(self) -> None:
+        limit = time.monotonic() - FORGOTTEN_SECONDS
+        with self._lock:
+            forgotten = [name for name, found in self._open.items() if found.asked_at < limit]
+        for name in forgotten:
+            self.do(name, "close")
+
+
+class _Open:
+    """A channel and the threads that read it: one for output, one for errors that are apart from it."""
+
+    def __init__(self, channel: Channel, *, apart: bool) -> None:
+        self._channel = channel
+        self.asked_at = time.monotonic()
+        self._output: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._errors: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._is_closed = False
+        self._start(channel.read, self._output)
+        if apart:
+            self._start(channel.read_errors, self._errors)
+
+    def do(self, action: str, *arguments: Any) -> Any:
+        actions: dict[str, Callable[..., Any]] = {
+            "read": lambda: _next(self._output),
+            "read_errors": lambda: _next(self._errors),
+            "write": self._channel.write,
+            "end_input": self._channel.end_input,
+            "resize": lambda rows, columns: self._channel.resize(TerminalSize(rows, columns)),
+            "exit_code": self._channel.exit_code,
+            "close": self._close,
+        }
+        return actions[action](*arguments)
+
+    def _start(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
+        threading.Thread(target=self._pump, args=(read, pieces), name="shell", daemon=True).start()
+
+    def _pump(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
+        piece = b"more"
+        while piece and not self._is_closed:
+            piece = read(PIECE_BYTES)
+            self._give(piece, pieces)
+
+    def _give(self, piece: bytes, pieces: queue.Queue[bytes]) -> None:
+        while not self._is_closed:
+            with contextlib.suppress(queue.Full):
+                pieces.put(piece, timeout=1.0)
+                return
+
+    def _close(self) -> None:
+        self._is_closed = True
+        self._channel.close()
+
+
+def _next(pieces: queue.Queue[bytes]) -> bytes | None:
+    """The next piece; None when there is none yet, empty at the end."""
+    try:
+        return pieces.get(timeout=READ_SECONDS)
+    except queue.Empty:
+        return None
+
+
+class Ask(Protocol):
+    """Have the agent of the channel's node do something with it."""
+
+    def __call__(self, action: str, *arguments: Any) -> Any: ...
+
+
+class RayChannel(Channel):
+    """The server's side. A node that does not answer any more has hung up."""
+
+    def __init__(self, ask: Ask, *, apart: bool) -> None:
+        self._ask = ask
+        self._rest = {"read": b"", "read_errors": b""}
+        self._ended = {"read": False, "read_errors": not apart}
+
+    def read(self, limit: int) -> bytes:
+        return self._read("read", limit)
+
+    def read_errors(self, limit: int) -> bytes:
+        return self._read("read_errors", limit)
+
+    def _read(self, which: str, limit: int) -> bytes:
+        while not self._rest[which] and not self._ended[which]:
+            piece = self._say(which, otherwise=b"")
+            self._ended[which] = piece == b""
+            self._rest[which] = piece or b""
+        data, self._rest[which] = self._rest[which][:limit], self._rest[which][limit:]
+        return data
+
+    def write(self, data: bytes) -> int:
+        return int(self._say("write", data, otherwise=len(data)))
+
+    def end_input(self) -> bool:
+        return bool(self._say("end_input", otherwise=True))
+
+    def resize(self, size: TerminalSize) -> None:
+        self._say("resize", size.rows, size.columns, otherwise=None)
+
+    def exit_code(self) -> int:
+        return int(self._say("exit_code", otherwise=HUNG_UP))
+
+    def close(self) -> None:
+        self._ended = dict.fromkeys(self._ended, True)
+        self._say("close", otherwise=None)
+
+    def _say(self, action: str, *arguments: Any, otherwise: Any) -> Any:
+        try:
+            return self._ask(action, *arguments)
+        except (EngineUnavailable, WrongState):
+            return otherwise
+
+
+def command_of(command: Sequence[str], terminal: TerminalSize | None) -> tuple[list[str], tuple[int, int] | None]:
+    """A command and its terminal as plain data."""
+    return list(command), None if terminal is None else (terminal.rows, terminal.columns)

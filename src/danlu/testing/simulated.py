@@ -1,0 +1,132 @@
+"""An engine with as many nodes as one likes, for measurements of the server and its scheduler.
+
+A command that is nothing but `sleep SECONDS` is not run: it takes that long in simulated time, which may pass faster
+than real time. Any other command is run for real on this machine, wherever it was placed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from danlu.engines.base import Credentials, EngineSettings, Handle, NodeInfo, Observation
+from danlu.engines.local import LocalEngine
+from danlu.errors import Unsupported
+from danlu.launch import Plan, TaskPlan
+from danlu.spec.devices import Device
+from danlu.spec.states import TaskState
+
+NUM_NODES, SPEED = "DANLU_SIMULATED_NODES", "DANLU_SIMULATED_SPEED"
+"""Variables that say how many nodes there are, and how many simulated seconds a second has."""
+
+SIGTERM_CODE = 128 + 15
+
+
+@dataclass
+class _Task:
+    begun_at: float
+    ends_at: float
+    stopped_at: float | None = None
+
+
+class SimulatedEngine(LocalEngine):
+    """Of a simulated task there are no files, so that its log and what it uses are empty."""
+
+    name: ClassVar[str] = "simulated"
+
+    @classmethod
+    def create(cls, settings: EngineSettings) -> SimulatedEngine:
+        num_nodes, speed = int(os.environ.get(NUM_NODES, "10")), float(os.environ.get(SPEED, "1"))
+        return cls(settings, num_nodes=num_nodes, speed=speed)
+
+    def __init__(self, settings: EngineSettings, *, num_nodes: int, speed: float = 1.0) -> None:
+        """The nodes are like this machine, with eight NPUs each where it has no devices."""
+        super().__init__(settings)
+        self._speed = speed
+        self._begun = time.monotonic()
+        self._lock = threading.Lock()
+        self._tasks: dict[tuple[str, int], dict[int, _Task]] = {}
+        (like,) = super().nodes()
+        devices = like.devices or tuple(Device(type="npu", model="910b", id=n, is_simulated=True) for n in range(8))
+        self._nodes = [
+            like.model_copy(update={"name": f"node-{number:05}", "devices": devices}) for number in range(num_nodes)
+        ]
+
+    def nodes(self) -> Sequence[NodeInfo]:
+        return self._nodes
+
+    def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
+        seconds = [_seconds(task) for task in plan.tasks]
+        if any(one is None for one in seconds):
+            return super().start(plan, credentials)
+        now = self._now()
+        with self._lock:
+            tasks = self._tasks.setdefault((plan.job_id, plan.attempt), {})
+            for task, long in zip(plan.tasks, seconds, strict=True):
+                tasks.setdefault(task.rank, _Task(now, now + (long or 0.0)))
+        return [Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks]
+
+    def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
+        now = self._now()
+        real = [handle for handle in handles if self._find(handle) is None]
+        seen = dict(zip(real, super().poll(real), strict=True))
+        return [seen[handle] if handle in seen else self._observe(handle, now) for handle in handles]
+
+    def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
+        now = self._now()
+        for handle in handles:
+            task = self._find(handle)
+            if task is not None and task.stopped_at is None and now < task.ends_at:
+                task.stopped_at = now
+        super().stop([handle for handle in handles if self._find(handle) is None], grace_seconds)
+
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        if self._find(handle) is not None:
+            raise Unsupported("a simulated task has no ports")
+        return super().connect(handle, port)
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        with self._lock:
+            was_simulated = self._tasks.pop((job_id, attempt), None) is not None
+        if not was_simulated:
+            super().forget(job_id, attempt)
+
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        with self._lock:
+            return [*self._tasks, *super().leftovers()]
+
+    def _now(self) -> float:
+        return (time.monotonic() - self._begun) * self._speed
+
+    def _find(self, handle: Handle) -> _Task | None:
+        with self._lock:
+            return self._tasks.get((handle.job_id, handle.attempt), {}).get(handle.rank)
+
+    def _observe(self, handle: Handle, now: float) -> Observation:
+        task = self._find(handle)
+        if task is None:
+            return Observation(state=TaskState.LOST, reason="lost")
+        began, to_real = time.time(), 1 / self._speed
+        started_at = began - (now - task.begun_at) * to_real
+        ended = task.stopped_at if task.stopped_at is not None else task.ends_at
+        if now < ended:
+            return Observation(state=TaskState.RUNNING, started_at=started_at)
+        state, code = (TaskState.SUCCEEDED, 0) if task.stopped_at is None else (TaskState.STOPPED, SIGTERM_CODE)
+        ended_at = max(started_at, began - (now - ended) * to_real)
+        return Observation(state=state, exit_code=code, started_at=started_at, ended_at=ended_at)
+
+
+def _seconds(task: TaskPlan) -> float | None:
+    """How long a simulated command takes; None for one that is run for real."""
+    words = task.command[-1].split() if task.command[:-1] in (("/bin/bash", "-c"), ("/bin/sh", "-c")) else task.command
+    if len(words) != 2 or words[0] != "sleep":
+        return None
+    try:
+        return float(words[1])
+    except ValueError:
+        return None

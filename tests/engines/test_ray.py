@@ -1,0 +1,232 @@
+"""The Ray engine on a real cluster of three nodes, each with a network and an address of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.machines import can_make_machines
+from tests.support.ray_cluster import HEAD, RayCluster, running_ray
+
+from danlu.client import Client
+from danlu.engines.base import Engine, TerminalSize
+from danlu.engines.ray import RayEngine
+from danlu.engines.ray.open_door import is_open
+from danlu.engines.settings import EngineSettings
+from danlu.errors import InvalidInput
+from danlu.spec.states import JobState
+from danlu.testing.engine_contract import EngineContract
+from danlu.testing.engines import Starter
+from danlu.testing.gates import UNTIL_STOPPED
+from danlu.testing.serving import RunningServer
+from danlu.testing.store_server import StoreServer, running_store
+from danlu.testing.waiting import HANG_SECONDS, wait_until
+
+pytestmark = pytest.mark.skipif(not can_make_machines(), reason="making machines needs root and iproute2")
+
+TRAIN = """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Linear(8, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torch.manual_seed(dist.get_rank())
+for _ in range(5):
+    optimizer.zero_grad()
+    model(torch.randn(16, 8)).pow(2).mean().backward()
+    optimizer.step()
+print("sum", repr(sum(float(parameter.sum()) for parameter in model.parameters())), flush=True)
+print("nice", os.nice(0), "ray", [name for name in os.environ if "RAY" in name], flush=True)
+with open(os.path.join(os.environ["DANLU_OUTPUT_DIR"], f"{dist.get_rank()}.txt"), "w") as file:
+    file.write(os.environ["DANLU_NODE"])
+dist.barrier()
+dist.destroy_process_group()
+"""
+TORCHRUN = (
+    "torchrun --nnodes 2 --nproc-per-node {} --node-rank $INDEX --master-addr $CHIEF_IP --master-port 23456 train.py"
+)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """Right below /tmp: the paths of Ray's sockets must be short."""
+    made = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def cluster(folder: Path) -> Iterator[RayCluster]:
+    with running_ray(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ray_server(cluster: RayCluster, folder: Path) -> Iterator[RunningServer]:
+    running = RunningServer(folder / "data", *cluster.server_options, within=cluster.machines.within(HEAD))
+    running.env = cluster.server_env
+    yield running.start()
+    running.stop()
+
+
+@pytest.fixture
+def ray_client(ray_server: RunningServer) -> Iterator[Client]:
+    with ray_server.client() as client:
+        yield client
+
+
+def test_the_server_sees_the_nodes_of_the_cluster(cluster: RayCluster, ray_client: Client) -> None:
+    seen = {node.name: node for node in ray_client.nodes()}
+    assert set(seen) == {cluster.machines.addresses[name] for name in ("one", "two")}
+    assert all(node.engine == "ray" and node.is_reachable and node.cpus > 0 for node in seen.values())
+
+
+def test_two_gangs_with_one_port_train_on_the_same_two_nodes(ray_client: Client, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+    jobs = {
+        processes: ray_client.jobs.submit(
+            name="gang", command=TORCHRUN.format(processes), nodes=2, launch="ddp", code={"path": str(tmp_path)}
+        )
+        for processes in (2, 1)
+    }
+    for processes, job in jobs.items():
+        assert job.wait().state is JobState.SUCCEEDED, list(job.logs())
+        said = [line.text.strip() for line in job.logs()]
+        sums = [line for line in said if line.startswith("sum")]
+        assert len(sums) == 2 * processes
+        assert len(set(sums)) == 1
+        assert said.count("nice 0 ray []") == 2 * processes
+        bucket, _, prefix = job.output.removeprefix("store://").partition("/")
+        found = {item.key for item in ray_client.store.list(f"store://{bucket}/{prefix}")}
+        assert {f"{prefix}{rank}.txt" for rank in range(2 * processes)} <= found
+
+
+@pytest.fixture(scope="module")
+def ray_engine(cluster: RayCluster, folder: Path) -> Iterator[RayEngine]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.server_env.items():
+            patch.setenv(name, value)
+        engine = open_engine(cluster, folder)
+        yield engine
+        engine.close()
+
+
+def open_engine(cluster: RayCluster, folder: Path) -> RayEngine:
+    engine = RayEngine.create(
+        EngineSettings(
+            work_dir=folder / "unused",
+            server_id="contract",
+            ray_address=cluster.address,
+            node_dir=folder / "nodes",
+            stage_in_patience_seconds=100 * HANG_SECONDS,
+            stage_out_patience_seconds=100 * HANG_SECONDS,
+        )
+    )
+    wait_until(lambda: len(engine.nodes()) == 2, engine.nodes)
+    return engine
+
+
+def test_a_command_runs_beside_a_task_on_another_node(ray_engine: RayEngine, cluster: RayCluster) -> None:
+    starter = Starter(ray_engine)
+    job = starter.start(f"echo ready; {UNTIL_STOPPED}")
+    job.wait_for_log("ready")
+    channel = ray_engine.open_channel(job.handles[0], ["sh", "-c", "read word; echo got $word; exit 3"], None)
+    assert channel.write(b"hello\n") == 6
+    assert channel.read(100) == b"got hello\n"
+    assert channel.read(100) == b""
+    assert channel.exit_code() == 3
+    channel.close()
+    terminal = ray_engine.open_channel(job.handles[0], ["sh", "-c", "stty size"], TerminalSize(20, 70))
+    assert terminal.read(100) == b"20 70\r\n"
+    terminal.close()
+    starter.clean_up()
+
+
+def test_a_cluster_with_a_token_is_not_open(ray_engine: RayEngine, cluster: RayCluster) -> None:
+    assert not is_open(cluster.address)
+
+
+@pytest.mark.long
+def test_a_cluster_without_a_token_is_refused_unless_that_is_wanted() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    with running_ray(folder, workers=["one"], has_token=False) as opened, pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            patch.delenv(name)
+        for name, value in opened.server_env.items():
+            patch.setenv(name, value)
+        settings = EngineSettings(work_dir=folder, ray_address=opened.address, node_dir=folder / "nodes")
+        with pytest.raises(InvalidInput, match="RAY_AUTH_MODE=token, or say --insecure-ray"):
+            RayEngine.create(settings)
+        engine = RayEngine.create(settings.model_copy(update={"insecure_ray": True}))
+        assert [node.name for node in engine.nodes()] == [opened.machines.addresses["one"]]
+        engine.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_others_who_hold_something_are_seen_and_nothing_of_theirs_is_given(
+    ray_engine: RayEngine, cluster: RayCluster
+) -> None:
+    before = {node.name: node.cpus for node in ray_engine.nodes()}
+    address = cluster.machines.addresses["one"]
+    with other_ray_user(cluster, address) as other:
+        wait_until(lambda: told(ray_engine, address), ray_engine.nodes)
+        seen = {node.name: node.cpus for node in ray_engine.nodes()}
+        assert (before[address] - seen[address], before[address]) == (1.0, 2.0)
+        assert "1 CPU" in told(ray_engine, address)
+        other.terminate()
+    wait_until(lambda: not told(ray_engine, address), ray_engine.nodes)
+
+
+def told(engine: RayEngine, node: str) -> str:
+    """What is said of other users on a node."""
+    (info,) = [info for info in engine.nodes() if info.name == node]
+    return " ".join(sentence for sentence in info.missing if "Other users" in sentence)
+
+
+@contextmanager
+def other_ray_user(cluster: RayCluster, address: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that holds one CPU of a node until it is ended."""
+    script = (
+        "import ray, signal, sys\n"
+        "ray.init(address=sys.argv[1], log_to_driver=False)\n"
+        "@ray.remote(num_cpus=1, resources={f'node:{sys.argv[2]}': 0.01})\n"
+        "class Holder:\n"
+        "    def ready(self): return True\n"
+        "holder = Holder.remote()\n"
+        "ray.get(holder.ready.remote())\n"
+        "signal.pause()\n"
+    )
+    command = [*cluster.machines.within(HEAD), sys.executable, "-c", script, cluster.address, address]
+    with subprocess.Popen(command, env=cluster.env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        yield process
+
+
+class TestRayEngine(EngineContract):
+    @pytest.fixture
+    def engine(self, ray_engine: RayEngine) -> Engine:
+        return ray_engine
+
+    @pytest.fixture(autouse=True)
+    def _remember(self, cluster: RayCluster, folder: Path) -> Iterator[None]:
+        self._opened: list[RayEngine] = []
+        self._where = cluster, folder
+        yield
+        for engine in self._opened:
+            engine.close()
+
+    @pytest.fixture
+    def store(self, cluster: RayCluster) -> Iterator[StoreServer]:
+        with running_store(cluster.machines.addresses[HEAD]) as store:
+            yield store
+
+    def reopen(self, engine: Engine) -> Engine:
+        self._opened.append(open_engine(*self._where))
+        return self._opened[-1]

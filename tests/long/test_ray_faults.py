@@ -1,0 +1,195 @@
+"""What happens to a training on a Ray cluster when parts of the cluster are killed or cut off.
+
+With `--update-golden` the table of what was seen is written to docs/guide/cluster-faults.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.machines import SWITCH, can_make_machines
+from tests.support.ray_cluster import HEAD, RayCluster, running_ray
+
+from danlu.client import Client
+from danlu.client.jobs.job import Job
+from danlu.spec.states import JobState
+from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not can_make_machines(), reason="making machines needs root and iproute2"),
+]
+
+TABLE = Path(__file__).parents[2] / "docs" / "guide" / "cluster-faults.md"
+COUNT = """
+import os, time
+number = 0
+while not os.path.exists("go"):
+    print(number, flush=True)
+    number += 1
+    time.sleep(0.02)
+print("end of", number, flush=True)
+"""
+LEASE_SECONDS = 240
+
+
+@dataclass
+class Table:
+    rows: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    def add(self, killed: str, seen: str, seconds: float, compared: str) -> None:
+        self.rows.append((killed, seen, f"{seconds:.0f} s", compared))
+
+    def write(self) -> None:
+        head = (
+            "<!-- written by tests/long/test_ray_faults.py --update-golden -->\n"
+            "# Faults of a Ray cluster, as the tests saw them\n\n"
+            "Three nodes on one busy machine with two cores, each with a network of its own. A job on both prints\n"
+            "a number every 20 ms. `after`: from the fault until the user saw what the second column says.\n\n"
+            "| fault | what the user saw | after | bytes compared |\n|---|---|---|---|\n"
+        )
+        TABLE.write_text(head + "".join(f"| {' | '.join(row)} |\n" for row in self.rows))
+
+
+@pytest.fixture(scope="module")
+def table(request: pytest.FixtureRequest) -> Iterator[Table]:
+    made = Table()
+    yield made
+    if request.config.getoption("--update-golden"):
+        made.write()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    with running_ray(folder) as running:
+        yield running
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def ray_server(cluster: RayCluster) -> Iterator[RunningServer]:
+    running = RunningServer(cluster.folder / "data", *cluster.server_options, within=cluster.machines.within(HEAD))
+    running.env = {**cluster.server_env, "DANLU_SERVER_LEASE_SECONDS": str(LEASE_SECONDS)}
+    yield running.start()
+    running.stop()
+
+
+@dataclass
+class Training:
+    """A job that counts on both workers, and what must be true of it at its end."""
+
+    cluster: RayCluster
+    server: RunningServer
+    client: Client
+    job: Job
+
+    @classmethod
+    def begin(cls, cluster: RayCluster, server: RunningServer, folder: Path, **fields: Any) -> Training:
+        (folder / "count.py").write_text(COUNT)
+        client = server.client()
+        wait_until(lambda: sum(node.is_reachable for node in client.nodes()) == 2, lambda: list(client.nodes()))
+        code = {"path": str(folder)}
+        job = client.jobs.submit(name="count", command="python3 count.py", nodes=2, code=code, **fields)
+        made = cls(cluster, server, client, job)
+        for rank in range(2):
+            wait_until(partial(made.has_counted, rank), lambda: job.refresh().row)
+        return made
+
+    def has_counted(self, rank: int) -> bool:
+        return b"\n20\n" in self.log(rank)
+
+    def log(self, rank: int, attempt: int | None = None) -> bytes:
+        return b"".join(self.job.raw_log(rank, attempt=attempt))
+
+    def wait_for_reason(self, code: str) -> None:
+        wait_until(lambda: self.job.refresh().reason.code == code, lambda: (self.job.row, self.server.said()[-3000:]))
+
+    def wait_for_growth(self) -> None:
+        before = [len(self.log(rank)) for rank in range(2)]
+        wait_until(
+            lambda: all(len(self.log(rank)) > before[rank] for rank in range(2)),
+            lambda: (self.job.refresh().row, self.server.said()[-3000:]),
+        )
+
+    def finish(self) -> str:
+        """Let it end well, compare every byte of both logs, and say how many."""
+        for node in (self.cluster.folder / "nodes").glob(f"*/*/{self.job.id}/1/*/ml/code"):
+            (node / "go").touch()
+        assert self.job.wait().state is JobState.SUCCEEDED, self.job.reason
+        logs = [self.log(rank) for rank in range(2)]
+        for log in logs:
+            count = int(log.split()[-1])
+            assert log == b"".join(b"%d\n" % number for number in range(count)) + b"end of %d\n" % count
+        assert [event.attempt for event in self.job.events()][-1] == 1
+        self.client.close()
+        return f"{sum(map(len, logs)):,} of the log, none missing"
+
+
+def test_the_server_is_killed(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
+    killed_at = time.monotonic()
+    ray_server.kill()
+    ray_server.start()
+    training.wait_for_growth()
+    seconds = time.monotonic() - killed_at
+    table.add("server: `kill -9`, started again", "the log goes on", seconds, training.finish())
+
+
+def test_an_agent_is_killed(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
+    killed_at = time.monotonic()
+    kill(cluster, "one", "ray::Agent")
+    training.wait_for_growth()
+    seconds = time.monotonic() - killed_at
+    table.add("agent of a node: `kill -9`", "the log goes on", seconds, training.finish())
+
+
+def test_a_raylet_is_killed_and_the_node_started_again(
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
+) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
+    killed_at = time.monotonic()
+    kill(cluster, "one", "/raylet/raylet ")
+    training.wait_for_reason("unreachable")
+    seen = time.monotonic() - killed_at
+    cluster.start_workers(["one"])
+    training.wait_for_reason("running")
+    training.wait_for_growth()
+    told = f"`unreachable` after {seen:.0f} s; `running` and the log goes on once `ray start` was repeated"
+    table.add("raylet: `kill -9`", told, time.monotonic() - killed_at, training.finish())
+
+
+def test_a_link_is_down_for_30_seconds(
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
+) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
+    cut_at = time.monotonic()
+    cluster.machines.cut("one")
+    cluster.machines.run(SWITCH, ["sleep", "30"])
+    training.wait_for_reason("unreachable")
+    cluster.machines.mend("one")
+    training.wait_for_reason("running")
+    training.wait_for_growth()
+    seconds = time.monotonic() - cut_at
+    told = "`unreachable`, then `running`, and the log goes on"
+    table.add("link of a node: down for 30 s", told, seconds, training.finish())
+
+
+def kill(cluster: RayCluster, machine: str, *patterns: str) -> None:
+    everything = cluster.machines.processes(machine)
+    found = [pid for pid, line in everything.items() if any(pattern in line for pattern in patterns)]
+    assert found, everything
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)

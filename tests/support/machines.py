@@ -1,0 +1,195 @@
+"""Several machines on one: a network namespace with an address each, joined by a bridge. Needs root and `ip`.
+
+Whatever runs on them is a descendant of one process, which ends all of it as soon as its standard input is closed:
+at the end of the test, or when the test itself is killed. The namespaces have no names and go with the processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from danlu.node.supervise import linux
+from danlu.node.supervise.processes import descendants, processes
+
+NETWORK = "10.77.0."
+FIRST_HOST = 10
+SWITCH = "switch"
+"""The namespace that holds the bridge; its address is NETWORK + "1"."""
+
+
+def can_make_machines() -> bool:
+    return os.geteuid() == 0 and shutil.which("ip") is not None
+
+
+class Machines:
+    """A context: `run` executes on a machine, `enter` moves the calling thread to one, `cut` takes its cable out."""
+
+    def __init__(self, names: Sequence[str], log: Path) -> None:
+        self.addresses = {name: f"{NETWORK}{FIRST_HOST + number}" for number, name in enumerate(names)}
+        self._log = log
+        self._pids: dict[str, int] = {}
+
+    def __enter__(self) -> Machines:
+        command = [sys.executable, __file__, *self.addresses]
+        with self._log.open("ab") as log:
+            self._keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        self._pids = self._hear()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self._keeper:  # closes its input, and waits
+            pass
+
+    def start(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+        """Start a process on a machine and return its pid; what it says goes into the log."""
+        return int(self._ask({"on": name, "argv": list(argv), "env": dict(env or os.environ)})["pid"])
+
+    def run(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        """Run a command on a machine to its end. What it leaves in the background stays."""
+        self.wait(self.start(name, argv, env))
+
+    def wait(self, pid: int) -> None:
+        """Wait for the end of what was started. Raise when it did not end well."""
+        code = self._ask({"wait": pid})["code"]
+        if code != 0:
+            raise RuntimeError(f"a process ended with {code}:\n{self._log.read_text(errors='replace')[-4000:]}")
+
+    def namespace(self, name: str) -> str:
+        return f"/proc/{self._pids[name]}/ns/net"
+
+    def within(self, name: str) -> tuple[str, ...]:
+        """What goes before a command that is to run on a machine."""
+        return ("nsenter", f"--net={self.namespace(name)}")
+
+    @contextlib.contextmanager
+    def enter(self, name: str) -> Iterator[None]:
+        """Move this thread, and what it starts, to a machine."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        there = os.open(self.namespace(name), os.O_RDONLY | os.O_CLOEXEC)
+        linux.enter_namespace(there)
+        try:
+            yield
+        finally:
+            linux.enter_namespace(home)
+            os.close(there)
+            os.close(home)
+
+    def cut(self, name: str) -> None:
+        self.run(SWITCH, ["ip", "link", "set", f"to-{name}", "down"])
+
+    def mend(self, name: str) -> None:
+        self.run(SWITCH, ["ip", "link", "set", f"to-{name}", "up"])
+
+    def processes(self, name: str) -> dict[int, str]:
+        """pid -> command line of everything that runs on a machine."""
+        own = os.stat(self.namespace(name)).st_ino
+        found = {}
+        for pid, line in self.below().items():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{pid}/ns/net").st_ino == own:
+                    found[pid] = line
+        return found
+
+    def below(self) -> dict[int, str]:
+        """pid -> command line of everything on all machines, also what has moved to a network of its own."""
+        found = {}
+        for pid in descendants(self._keeper.pid, processes()):
+            with contextlib.suppress(OSError):
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return found
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.write(json.dumps(request).encode() + b"\n")
+        self._keeper.stdin.flush()
+        return self._hear()
+
+    def _hear(self) -> dict[str, Any]:
+        assert self._keeper.stdout is not None
+        line = self._keeper.stdout.readline()
+        if not line:
+            raise RuntimeError(f"no machines could be made: {self._log.read_text(errors='replace')[-4000:]}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def _keep(names: Sequence[str]) -> None:
+    """The process that everything descends from."""
+    linux.adopt_orphans()
+    linux.unshare(linux.CLONE_NEWNET)
+    pids = {SWITCH: os.getpid()}
+    try:
+        _ip("link add bridge type bridge")
+        _ip(f"addr add {NETWORK}1/24 dev bridge")
+        _ip("link set bridge up")
+        _ip("link set lo up")
+        for number, name in enumerate(names):
+            pids[name] = _make_machine(name, f"{NETWORK}{FIRST_HOST + number}")
+        print(json.dumps(pids), flush=True)
+        for line in sys.stdin:
+            print(json.dumps(_answer(json.loads(line), pids)), flush=True)
+    finally:
+        _end_all()
+
+
+def _make_machine(name: str, address: str) -> int:
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        linux.unshare(linux.CLONE_NEWNET)
+        theirs.send(b"x")
+        signal.pause()
+        os._exit(0)
+    ours.recv(1)
+    _ip(f"link add to-{name} type veth peer name eth0 netns {pid}")
+    _ip(f"link set to-{name} master bridge up")
+    for words in (f"addr add {address}/24 dev eth0", "link set eth0 up", "link set lo up"):
+        subprocess.run(["nsenter", f"--net=/proc/{pid}/ns/net", "ip", *words.split()], check=True)
+    return pid
+
+
+def _answer(request: dict[str, Any], pids: Mapping[str, int]) -> dict[str, Any]:
+    if "wait" in request:
+        return {"code": os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])}
+    pid = os.fork()
+    if pid == 0:
+        try:
+            linux.enter_namespace(os.open(f"/proc/{pids[request['on']]}/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(2, 1)
+            os.execvpe(request["argv"][0], request["argv"], request["env"])
+        except OSError as error:
+            print(error, file=sys.stderr)
+        finally:
+            os._exit(127)
+    return {"pid": pid}
+
+
+def _end_all() -> None:
+    """Kill until nobody is left: whoever is killed leaves its children to this process."""
+    while alive := descendants(os.getpid(), processes()):
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+
+
+def _ip(words: str) -> None:
+    subprocess.run(["ip", *words.split()], check=True)
+
+
+if __name__ == "__main__":
+    _keep(sys.argv[1:])

@@ -1,0 +1,78 @@
+"""A real Ray cluster for tests: a head and workers, each on a machine of its own (`tests.support.machines`)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.machines import Machines
+
+GCS_PORT = 6379
+HEAD = "head"
+
+
+class RayCluster:
+    """Started nodes. The calling thread is on the head while the context of `running_ray` lasts."""
+
+    def __init__(self, machines: Machines, folder: Path, *, token: str) -> None:
+        self.machines = machines
+        self.folder = folder
+        self.address = f"{machines.addresses[HEAD]}:{GCS_PORT}"
+        self.token = token
+        self.env = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "RAY_"))},
+            **({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_DISABLE_IMPORT_WARNING": "1",
+            "RAY_raylet_start_wait_time_s": "300",
+            "RAY_gcs_storage": "rocksdb",
+            "RAY_gcs_storage_path": str(folder / "gcs"),
+        }
+
+    @property
+    def server_options(self) -> tuple[str, ...]:
+        """Of a `danlu up` on the head."""
+        return ("--engine", "ray", "--ray-address", self.address, "--host", self.machines.addresses[HEAD])
+
+    @property
+    def server_env(self) -> dict[str, str]:
+        own = {name: value for name, value in self.env.items() if name.startswith("RAY_")}
+        return {**own, "DANLU_SERVER_NODE_DIR": str(self.folder / "nodes")}
+
+    def start_head(self, *, has_dashboard: bool = False) -> None:
+        # a head that was killed is remembered here, and the next one would refuse to start
+        (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
+        dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
+        words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0")
+        self.machines.run(HEAD, words, self.env)
+
+    def start_workers(self, names: Sequence[str], *options: str) -> None:
+        """One after the other: all share the head's folder, and two at once would choose the same names there."""
+        words = (f"--address={self.address}", "--num-cpus=4", *options)
+        for name in names:
+            self.machines.run(name, self._command(name, *words), self.env)
+
+    def _command(self, name: str, *options: str) -> list[str]:
+        ray = Path(sys.executable).with_name("ray")
+        machine = (f"--node-ip-address={self.machines.addresses[name]}", "--object-store-memory=100000000")
+        temp = (f"--temp-dir={self.folder / name}",) if name == HEAD else ()
+        return [str(ray), "start", *options, *machine, *temp, "--disable-usage-stats"]
+
+
+@contextmanager
+def running_ray(
+    folder: Path, *, workers: Sequence[str] = ("one", "two"), has_token: bool = True, has_dashboard: bool = False
+) -> Iterator[RayCluster]:
+    """Run a cluster and be on its head. Sockets of Ray need a short path: give a folder right below /tmp."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with Machines((HEAD, *workers), folder / "machines.log") as machines:
+        token = secrets.token_hex(16) if has_token else ""
+        cluster = RayCluster(machines, folder, token=token)
+        cluster.start_head(has_dashboard=has_dashboard)
+        cluster.start_workers(workers)
+        with machines.enter(HEAD):
+            yield cluster

@@ -1,0 +1,69 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { isOver, type Job } from "@/api/jobs";
+import { tailAddress, type LogChunk } from "@/api/logs";
+import { useStream } from "@/api/stream";
+import { buttonClass } from "@/parts/Button";
+import { Icon } from "@/parts/Icon";
+import { useTexts } from "@/texts/language";
+import styles from "./job.module.css";
+import { LogView } from "./logs/LogView";
+import { Memory } from "./logs/memory";
+
+/** The last lines of rank 0 while the job runs. */
+export function LogTail(props: { job: Job }) {
+  const { job } = props;
+  if (isOver(job.state) || !job.attempt || job.state === "queued") return null;
+  return <Tail key={job.attempt} job={job} />;
+}
+
+function Tail(props: { job: Job }) {
+  const { job } = props;
+  const { job: texts } = useTexts();
+  const [memory] = useState(() => new Memory(""));
+  const { store } = memory;
+  useSyncExternalStore(store.subscribe, store.getVersion);
+  const [isFollowing, setIsFollowing] = useState(true);
+  useStream("tail", {
+    address: () => tailAddress({ job: job.id, attempt: job.attempt, rank: 0 }),
+    onEvent: (event) => {
+      if (event.name === "log") memory.add((JSON.parse(event.data) as LogChunk).text);
+    },
+    isOver: () => isOver(job.state),
+  });
+  useEffect(
+    () => () => {
+      store.close();
+    },
+    [store],
+  );
+  return (
+    <section className="panel">
+      <div className="panel-head">
+        <h2>{texts.logTail}</h2>
+        <Link
+          to="/jobs/$id/logs"
+          params={{ id: job.id }}
+          className={buttonClass("normal", { isSmall: true })}
+        >
+          <Icon name="terminal" />
+          {texts.toLog}
+        </Link>
+      </div>
+      {store.total === 0 ? (
+        <p className="panel-body muted">{texts.noOutputYet}</p>
+      ) : (
+        <div className={styles.tail}>
+          <LogView
+            store={store}
+            label={texts.logTail}
+            isFollowing={isFollowing}
+            onFollow={setIsFollowing}
+            target={undefined}
+            words={undefined}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
