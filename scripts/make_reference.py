@@ -17,7 +17,18 @@ from pydantic.fields import FieldInfo
 from danlu import errors
 from danlu.engines.settings import EngineOptions
 from danlu.server.settings import ServerSettings
-from danlu.spec.job import Code, Contract, ImageLogin, JobSpec, LaunchMode, Processes, Resources, Retry, Role
+from danlu.spec.job import (
+    Code,
+    Contract,
+    ImageLogin,
+    JobAccess,
+    JobSpec,
+    LaunchMode,
+    Processes,
+    Resources,
+    Retry,
+    Role,
+)
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -29,6 +40,7 @@ TYPES = {
     "str": "text",
     "bool": "true or false",
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),
+    "JobAccess": " or ".join(f"`{access}`" for access in JobAccess),
     "ImageLogin": "[image_login](#image_login)",
     "Text": "text",
     "JobName": "text",

@@ -28,7 +28,7 @@ class InsideJob(NamedTuple):
     rank: int
 
     def token(self) -> str:
-        """The job's credentials. They are renewed while the job runs: ask for every request, and keep nothing.
+        """The job's credentials, as the file has them now: ask for every request, and keep nothing.
 
         Raise InvalidInput when the file cannot be read.
         """

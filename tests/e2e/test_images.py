@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -45,6 +46,13 @@ def test_the_example_sees_the_image_and_nothing_of_the_machine(client: Client, i
     assert sorted(said(job)) == [f"rank {rank} of 2: this is the image, as danlu on worker-{rank}" for rank in range(2)]
     outputs = sorted(item.key.rpartition("/")[2] for item in client.store.list(f"main/jobs/{job.id}/"))
     assert outputs == ["rank-0.txt", "rank-1.txt"]
+
+
+def test_a_job_in_an_image_is_itself_on_the_server(client: Client, image: str) -> None:
+    ask = 'wget -q -O - --header "Authorization: Bearer $(cat $DANLU_TOKEN_FILE)" $DANLU_URL/api/v1/me'
+    job = client.jobs.submit(name="who", image=image, command=f"{ask}; echo", nodes=2)
+    assert job.wait().state is JobState.SUCCEEDED, said(job)
+    assert [(me["job"], me["access"]) for me in map(json.loads, filter(None, said(job)))] == [(job.id, "own")] * 2
 
 
 def test_a_stop_reaches_every_process_in_it(client: Client, image: str) -> None:

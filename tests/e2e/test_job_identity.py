@@ -2,21 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from danlu.client import Client
+from danlu.testing.serving import RunningServer
 
 WHO = """
 import danlu
 me = danlu.Client().me()
 print("sdk", me.job, me.attempt, me.name, me.is_admin)
 """
-REACH = """
-import os, urllib.request, urllib.error
-base = os.environ["DANLU_URL"]
-for path in ("/api/v1/health", "/signin", "/"):
+PIPELINE = """
+import danlu
+client = danlu.Client()
+print([bucket.name for bucket in client.store.buckets()])
+with open("train.py", "w") as file:
+    file.write("print('hello from the child')")
+child = client.jobs.submit(name="child", command="python3 train.py", code={"path": "."})
+child.wait()
+print(child.state, [str(line) for line in child.logs()])
+try:
+    client.jobs.submit(name="child", command="true", access="owner")
+except danlu.errors.InvalidSpec as error:
+    print(error.fields)
+"""
+REACH = r"""
+import os, re, socket, urllib.parse
+server = urllib.parse.urlsplit(os.environ["DANLU_URL"])
+def say(text):
+    with socket.create_connection((server.hostname, server.port), timeout=30) as line:
+        line.sendall(text.replace("\n", "\r\n").encode())
+        answer = b""
+        while piece := line.recv(65536):
+            answer += piece
+    return answer.split(b"\r\n")[0].split()[1].decode() + " x%d" % len(re.findall(rb"HTTP/1.1 \d", answer))
+tries = {
+    "api": "GET /api/v1/health HTTP/1.1\nHost: x\n\n",
+    "console": "GET / HTTP/1.1\nHost: x\n\n",
+    "sign-in page": "GET /signin HTTP/1.1\nHost: x\n\n",
+    "dots": "GET /api/v1/../../signin HTTP/1.1\nHost: x\n\n",
+    "quoted dots": "GET /api/v1/%2e%2e/%2e%2e/signin HTTP/1.1\nHost: x\n\n",
+    "backslashes": "GET /api/v1/..%5c..%5csignin HTTP/1.1\nHost: x\n\n",
+    "sign in": "POST /api/v1/session HTTP/1.1\nHost: x\nContent-Length: 2\n\n{}",
+    "absolute": "GET http://127.0.0.1/api/v1/health HTTP/1.1\nHost: x\n\n",
+    "connect": "CONNECT 127.0.0.1:22 HTTP/1.1\nHost: x\n\n",
+    "two lengths": "POST /api/v1/jobs HTTP/1.1\nHost: x\nContent-Length: 1\nContent-Length: 40\n\n{",
+    "length and chunks": "POST /api/v1/jobs HTTP/1.1\nContent-Length: 4\nTransfer-Encoding: chunked\n\n0\n\n",
+    "second request": "GET /api/v1/health HTTP/1.1\nHost: x\n\nGET /signin HTTP/1.1\nHost: x\n\n",
+    "host header": "GET /api/v1/me HTTP/1.1\nHost: evil.example\n\n",
+}
+for name, text in tries.items():
+    print(name, say(text))
+for host, port in (("127.0.0.1", int(os.environ["PROBE_PORT"])), (server.hostname, int(os.environ["PROBE_PORT"]))):
     try:
-        print(path, urllib.request.urlopen(base + path).status)
-    except urllib.error.HTTPError as error:
-        print(path, error.code)
+        socket.create_connection((host, port), timeout=5).close()
+        print("reached", host)
+    except OSError:
+        print("not reached", host)
+"""
+REACHED = """
+api 200 x1
+console 403 x1
+sign-in page 403 x1
+dots 403 x1
+quoted dots 403 x1
+backslashes 403 x1
+sign in 403 x1
+absolute 400 x1
+connect 400 x1
+two lengths 400 x1
+length and chunks 400 x1
+second request 200 x1
+host header 401 x1
+not reached 127.0.0.1
+not reached 10.88.255.254
 """
 
 
@@ -26,6 +87,7 @@ def test_the_sdk_and_the_command_line_know_which_job_they_are_in(client: Client)
     lines = sorted(str(line) for line in job.logs())
     assert job.state == "succeeded", lines
     assert lines.count(f"sdk {job.id} 1 admin False") == 2
+    assert lines.count("  access own") == 2
     assert len([line for line in lines if line.startswith(f"{job.id} attempt 1, a job of admin in ")]) == 2
 
 
@@ -76,10 +138,31 @@ def test_what_is_tracked_can_be_waited_for(client: Client) -> None:
     assert [str(line) for line in job.logs()] == ["artifact True 1", "run True", "token jt-"]
 
 
-def test_the_api_is_reached_and_nothing_else(client: Client) -> None:
-    job = client.jobs.submit(name="reach", command=["python3", "-c", REACH])
+def test_the_api_is_reached_and_nothing_else(client: Client, server: RunningServer) -> None:
+    if not next(iter(client.nodes())).has_own_network:
+        pytest.skip("jobs have no network of their own here, and `danlu nodes` says so")
+    port = server.url.rpartition(":")[2]
+    job = client.jobs.submit(name="reach", command=["python3", "-c", REACH], env={"PROBE_PORT": port})
     job.wait()
-    assert [str(line) for line in job.logs()] == ["/api/v1/health 200", "/signin 403", "/ 403"]
+    assert [str(line) for line in job.logs()] == REACHED.strip().splitlines()
+
+
+@pytest.mark.parametrize("option", ["--no-sandbox", "--no-own-network"])
+def test_without_a_network_of_its_own_a_job_is_itself_too(
+    make_server: Callable[..., RunningServer], option: str
+) -> None:
+    with make_server(option).client() as client:
+        job = client.jobs.submit(name="who", command=["python3", "-c", WHO], nodes=2)
+        job.wait()
+        assert [str(line) for line in job.logs()] == [f"sdk {job.id} 1 admin False"] * 2
+
+
+def test_a_job_that_acts_for_its_owner_submits_jobs(client: Client) -> None:
+    job = client.jobs.submit(name="pipeline", command=["python3", "-c", PIPELINE], access="owner")
+    job.wait()
+    lines = [str(line) for line in job.logs()]
+    assert lines[1] == "succeeded ['hello from the child']"
+    assert lines[2].startswith("{'access': \"expected own, got 'owner': this comes from train-")
 
 
 def test_a_job_does_what_it_may_and_no_more(client: Client) -> None:

@@ -43,6 +43,17 @@ class TestFiles:
         assert "private" not in log
         assert other.plan.job_id not in log.replace(theirs, "")
 
+    def test_packages_of_danlu_that_are_installed_editable_are_seen_where_nothing_else_is(
+        self, settings: EngineSettings
+    ) -> None:
+        """As in the home of whoever develops them, which is hidden from jobs."""
+        root = Path(__file__).parents[2]
+        engine = LocalEngine(settings.model_copy(update={"hide": (root / "compat", root / "accel")}))
+        imports = "import danlu.track, t9k.em, tiacc_training, danlu_accel; print('imported')"
+        log = run(Starter(engine), f'python3 -c "{imports}"; ls {root}/compat')
+        assert "imported" in log
+        assert "README.md" not in log
+
     def test_what_is_hidden_outside_of_tmp_is_hidden_too(self, settings: EngineSettings) -> None:
         """The folders of these tests lie below /tmp, which is hidden anyway; this one does not."""
         hidden = Path("/var/lib/danlu-test-hidden")

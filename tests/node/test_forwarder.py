@@ -165,6 +165,12 @@ class TestWhatDoesNot:
         assert (status, b"only paths below /api/v1/" in body) == (403, True)
         assert upstream.requests == []
 
+    @pytest.mark.parametrize("path", ["/api/v1/session", "/api/v1/%73ession/?x", "/api/v1/registrations/1/approve"])
+    def test_where_people_sign_in(self, port: int, upstream: Upstream, path: str) -> None:
+        status, body = ask(port, "POST", path, body=b"{}")
+        assert (status, b"people sign in and register elsewhere" in body) == (403, True)
+        assert upstream.requests == []
+
     @pytest.mark.parametrize(
         "head",
         [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -127,12 +127,13 @@ class Scene:
 
 
 @contextmanager
-def make_scene(folder: Path) -> Iterator[Scene]:
+def make_scene(folder: Path, *, accesses: Sequence[str] = ()) -> Iterator[Scene]:
+    """`accesses`: also the tokens of jobs of the member with such access, under these names."""
     node = make_node(npus=64, cpus=256, max_tasks=256)
     with make_world(folder, node) as world, world.serving() as url, httpx.Client(base_url=url, timeout=None) as http:
         scene = Scene(world, http)
         _people(scene)
-        _things(scene)
+        _things(scene, accesses)
         scene.snapshot = Snapshot(world)
         yield scene
         scene.snapshot.close()
@@ -181,7 +182,7 @@ def _key(world: World, name: str) -> tuple[str, str]:
     return text, text.removeprefix("dk-").partition(".")[0]
 
 
-def _things(scene: Scene) -> None:
+def _things(scene: Scene, accesses: Sequence[str]) -> None:
     world = scene.world
     for project in ("vision", "other"):
         for key in ("data/train/1", "data/secret"):
@@ -214,7 +215,10 @@ def _things(scene: Scene) -> None:
     mona, finn = world.identity("mona"), world.identity("finn")
     scene.running["job"] = _running(world, world.identity("max"), "vision", scene.tree["vision"])
     scene.running["other_job"] = _running(world, finn, "other", scene.tree["other"])
-    for role in TOKENS:
+    scene.running |= {
+        access: world.started(who=world.identity("max"), project="vision", access=access) for access in accesses
+    }
+    for role in (*TOKENS, *accesses):
         scene.keys[role] = world.job_token(scene.running[role])
     owners = {name: _as_member(world, name) for name in PEOPLE.values()} | {"mona": mona, "finn": finn}
     made: dict[str, dict[str, str]] = {name: {} for name in owners}

@@ -27,9 +27,10 @@ from danlu.scheduler.context import Context
 from danlu.scheduler.loop import Scheduler
 from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.console.files import Console
-from danlu.server.identity import job_identity, user_identity
+from danlu.server.identity import user_identity
 from danlu.server.jobs import operations as job_operations
 from danlu.server.jobs import service as job_service
+from danlu.server.jobs.identity import job_identity
 from danlu.server.jobs.view import job_out
 from danlu.server.people import service as people_service
 from danlu.server.projects.members import add_member

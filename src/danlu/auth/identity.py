@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from danlu.spec.job import JobAccess
 from danlu.spec.states import Word
 
 
@@ -20,12 +21,20 @@ class Origin:
 
     address: str = ""
     via: str = ""
-    """`key <id>`, `session <id>` or `token`; never a secret."""
+    """`key <id>`, `session <id>`, `token`, or `job <id>/<attempt>` where a job acts for its owner; never a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActingJob:
+    """An attempt of a job that acts for its owner."""
+
+    job_id: str
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
 class UserIdentity:
-    """A person, by API key or browser session."""
+    """A person, by API key or browser session; or a job that acts for them, with less than their rights."""
 
     user_id: int
     name: str
@@ -44,6 +53,9 @@ class UserIdentity:
     key_ends_at: datetime | None = None
     """When the API key that the request came with expires; None for a browser session, and for a key without end."""
 
+    job: ActingJob | None = None
+    """The job that acts for the person; None: they themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreGrant:
@@ -58,7 +70,7 @@ class StoreGrant:
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """An attempt of a job, by its token: reads its inputs, writes its output, nothing else."""
+    """An attempt of a job, by its token: reads its inputs, writes its output, records runs and artifacts of its own."""
 
     job_id: str
     attempt: int
@@ -74,6 +86,10 @@ class JobIdentity:
     """What its owner sees now, and its own project; None: all. What lies elsewhere is not the job's any more."""
 
     origin: Origin = Origin()
+    access: JobAccess = JobAccess.OWN
+    owner: UserIdentity | None = None
+    """Its owner as the job acts for them: a member of the job's project at most, a viewer of their other projects,
+    never an admin. None unless the job's access allows it, and while the account is disabled."""
 
 
 @dataclass(frozen=True, slots=True)

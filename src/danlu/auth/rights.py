@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from danlu.auth.identity import Identity, JobIdentity, Role, StoreGrant, UserIdentity
 from danlu.errors import NotAllowed, NotFound
+from danlu.spec.job import JobAccess
 from danlu.spec.paths import StorePath, parse_store_path
 
 _WRITERS = {Role.OWNER, Role.MEMBER}
@@ -14,6 +15,31 @@ _WRITERS = {Role.OWNER, Role.MEMBER}
 def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
     if not who.is_admin:
         raise NotAllowed(told)
+
+
+def reader_of(who: Identity) -> UserIdentity | None:
+    """As whom somebody reads what is not a job's own: as themselves, or as the job's owner if its access says so."""
+    return who.owner if isinstance(who, JobIdentity) else who
+
+
+def actor_of(who: Identity) -> UserIdentity | None:
+    """As whom somebody changes what is not a job's own."""
+    if isinstance(who, JobIdentity):
+        return who.owner if who.access is JobAccess.OWNER else None
+    return who
+
+
+def check_acts(who: JobIdentity, least: JobAccess) -> UserIdentity:
+    """The owner that the job acts for. Refuse a job whose access is less than this."""
+    found = reader_of(who) if least is JobAccess.READ else actor_of(who)
+    if found is not None:
+        return found
+    if who.access in (least, JobAccess.OWNER):
+        raise NotAllowed(f"{who.job_id} has `access: {who.access}`, and the account of its owner is disabled")
+    raise NotAllowed(
+        f"{who.job_id} has `access: {who.access}`: it reads its inputs, writes its output and records its own runs and "
+        f"artifacts; this needs `access: {least}` in its job file"
+    )
 
 
 def can_see_project(who: UserIdentity, project_id: int) -> bool:
@@ -39,16 +65,18 @@ def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool
 
 def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
     """Members of the project; a job, what it has made itself."""
-    if isinstance(who, JobIdentity):
-        return job_id == who.job_id
-    return can_see_project(who, project_id)
+    if isinstance(who, JobIdentity) and job_id == who.job_id:
+        return True
+    reader = reader_of(who)
+    return reader is not None and can_see_project(reader, project_id)
 
 
 def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str | None) -> bool:
     """Own runs, or any of a project that one owns; a job, what it has made itself."""
-    if isinstance(who, JobIdentity):
-        return job_id == who.job_id
-    return can_change_job(who, project_id=project_id, owner_id=owner_id)
+    if isinstance(who, JobIdentity) and job_id == who.job_id:
+        return True
+    actor = actor_of(who)
+    return actor is not None and can_change_job(actor, project_id=project_id, owner_id=owner_id)
 
 
 class Bucket(NamedTuple):
@@ -60,12 +88,24 @@ class Bucket(NamedTuple):
 
 def check_read_object(who: Identity, path: StorePath, bucket: Bucket | None) -> None:
     """`bucket` is the one that has the path's name now; None when there is none. `path` may be a prefix."""
-    if isinstance(who, JobIdentity):
-        if not any(_is_granted(who, grant, path, bucket) for grant in who.reads):
-            raise NotAllowed(f"{path} is not an input of {who.job_id}; a job may read its data and code only")
+    if is_input(who, path, bucket):
         return
-    if bucket is None or not can_see_project(who, bucket.project_id):
+    reader = reader_of(who)
+    if reader is None:
+        assert isinstance(who, JobIdentity)
+        raise NotAllowed(f"{path} is not an input of {who.job_id}; without `access: read` a job reads those only")
+    if bucket is None or not can_see_project(reader, bucket.project_id):
         raise NotFound(f"no bucket {path.bucket!r}; `danlu store ls` shows yours")
+
+
+def is_input(who: Identity, path: StorePath, bucket: Bucket | None) -> bool:
+    """Whether it is a job that reads one of its inputs."""
+    return isinstance(who, JobIdentity) and any(_is_granted(who, grant, path, bucket) for grant in who.reads)
+
+
+def is_output(who: Identity, path: StorePath, bucket: Bucket | None) -> bool:
+    """Whether it is a job that writes below its output."""
+    return isinstance(who, JobIdentity) and _is_granted(who, who.writes, path, bucket)
 
 
 def can_see_key(who: Identity, path: StorePath) -> bool:
@@ -74,14 +114,16 @@ def can_see_key(who: Identity, path: StorePath) -> bool:
 
 
 def check_write_object(who: Identity, path: StorePath, bucket: Bucket | None) -> None:
-    if isinstance(who, JobIdentity):
-        if not _is_granted(who, who.writes, path, bucket):
-            raise NotAllowed(f"{path} is not below {who.writes.path}; a job may write its own output only")
+    if is_output(who, path, bucket):
         return
-    check_read_object(who, path, bucket)
-    if bucket is not None and bucket.project_id in who.archived:
+    actor = actor_of(who)
+    if actor is None:
+        assert isinstance(who, JobIdentity)
+        raise NotAllowed(f"{path} is not below {who.writes.path}; without `access: owner` a job writes there only")
+    check_read_object(actor, path, bucket)
+    if bucket is not None and bucket.project_id in actor.archived:
         raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can bring it back")
-    if bucket is None or not can_use_project(who, bucket.project_id):
+    if bucket is None or not can_use_project(actor, bucket.project_id):
         raise NotAllowed(f"you may look at bucket {path.bucket!r} but not change it; ask an owner of its project")
 
 

@@ -45,7 +45,7 @@ class Settings(NamedTuple):
 
     @property
     def credentials(self) -> Optional[Credentials]:
-        """What requests carry: a job's token is renewed while it runs, and therefore asked for."""
+        """What requests carry. A job's token is read from its file for every request: it may be another one then."""
         return self.api_key if self.job is None else self.job.token
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Optional, cast, overload
@@ -12,15 +11,14 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
 from starlette.requests import HTTPConnection
 
-from danlu.auth import secrets
-from danlu.auth.identity import Identity, JobIdentity, Origin, Role, StoreGrant, UserIdentity
+from danlu.auth import rights, secrets
+from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
 from danlu.errors import DanluError, NotAllowed, NotSignedIn
-from danlu.launch.layout import CHECKPOINTS
+from danlu.server.jobs.identity import acting_now, job_identity, of_attempt, with_origin
 from danlu.server.state import ServerState
-from danlu.spec.job import stored_job
-from danlu.spec.paths import parse_store_path
-from danlu.store.queries import attempts, jobs, people, projects
-from danlu.store.sql.tables import JobRow, UserRow
+from danlu.spec.job import JobAccess
+from danlu.store.queries import people, projects
+from danlu.store.sql.tables import UserRow
 
 COOKIE = "danlu_session"
 WHO = "danlu.who"
@@ -72,24 +70,44 @@ async def _identity(request: Request, _described: _Bearer) -> Identity:
     return cast("Identity", found)
 
 
-async def _user(who: Annotated[Identity, Depends(_identity)]) -> UserIdentity:
+CurrentIdentity = Annotated[Identity, Depends(_identity)]
+"""Anybody who is signed in, jobs too."""
+
+
+async def _user(who: CurrentIdentity) -> UserIdentity:
     if isinstance(who, JobIdentity):
-        raise NotAllowed(f"the token of {who.job_id} reads its inputs and writes its output, nothing else")
+        raise NotAllowed(f"this is for people; {who.job_id} is a job, and no access of a job allows it")
     return who
 
 
-CurrentIdentity = Annotated[Identity, Depends(_identity)]
+async def _reader(who: CurrentIdentity) -> UserIdentity:
+    return rights.check_acts(who, JobAccess.READ) if isinstance(who, JobIdentity) else who
+
+
+async def _actor(who: CurrentIdentity) -> UserIdentity:
+    return rights.check_acts(who, JobAccess.OWNER) if isinstance(who, JobIdentity) else who
+
+
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
+"""People only."""
+
+CurrentReader = Annotated[UserIdentity, Depends(_reader)]
+"""People, and jobs that may read what their owner may (`access: read`)."""
+
+CurrentActor = Annotated[UserIdentity, Depends(_actor)]
+"""People, and jobs that act for their owner (`access: owner`)."""
 
 
 def person_of(who: Identity) -> str:
     """Whose share of the server it is: a person's with all their keys, or a job's with all its tasks."""
-    return f"job {who.job_id}" if isinstance(who, JobIdentity) else f"user {who.user_id}"
+    if isinstance(who, JobIdentity):
+        return f"job {who.job_id}"
+    return f"user {who.user_id}" if who.job is None else f"job {who.job.job_id}"
 
 
 def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     if credentials.startswith(secrets.TOKEN_PREFIX):
-        return replace(state.database.read(job_identity, credentials), origin=replace(origin, via="token"))
+        return with_origin(state.database.read(job_identity, credentials), origin)
     parts = secrets.split_api_key(credentials)
     if parts is None:
         raise NotSignedIn(f"this is not an API key; {_HINT}")
@@ -158,7 +176,9 @@ def identity_now(session: Session, state: ServerState, who: Identity) -> Identit
     """The same person or job with today's rights, after something that took long. Raise NotSignedIn when they are shut
     out."""
     if isinstance(who, JobIdentity):
-        return replace(job_identity(session, state.sealer.token(who.job_id, who.attempt)), origin=who.origin)
+        return with_origin(of_attempt(session, who.job_id, who.attempt), who.origin)
+    if who.job is not None:
+        return acting_now(session, who, who.job)
     if not _is_still(session, who, state.now()):
         raise NotSignedIn("you were signed out meanwhile; nothing was changed")
     now = user_identity(session, who.user_id)
@@ -182,39 +202,6 @@ def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
 def session_id(digest: str) -> str:
     """What a session is called where people see it."""
     return f"session {digest[:SESSION_ID_CHARS]}"
-
-
-def job_identity(session: Session, token: str) -> JobIdentity:
-    """Whose token it is, and what the job may use now."""
-    attempt = attempts.by_token(session, secrets.digest(token))
-    job = jobs.get_job(session, attempt.job_id) if attempt is not None else None
-    if attempt is None or job is None:
-        raise NotSignedIn("the job's token is not valid (any more): its attempt has ended")
-    spec, ids = stored_job(job.spec), job.bucket_ids or {}
-    reads = [f"{job.output}{CHECKPOINTS}", *spec.data]
-    if spec.code is not None and spec.code.store:
-        reads.append(spec.code.store)
-    return JobIdentity(
-        job_id=job.id,
-        attempt=attempt.number,
-        project_id=job.project_id,
-        reads=tuple(_grant(path, ids) for path in reads),
-        tree=spec.code.tree if spec.code is not None else None,
-        writes=_grant(job.output, ids),
-        projects=_projects_of_job(session, job),
-    )
-
-
-def _grant(path: str, bucket_ids: Mapping[str, str]) -> StoreGrant:
-    return StoreGrant(path, bucket_ids.get(parse_store_path(path).bucket, ""))
-
-
-def _projects_of_job(session: Session, job: JobRow) -> frozenset[int] | None:
-    """The job's own project, and those that its owner sees now. A disabled owner's jobs go on."""
-    owner = people.get_user(session, job.owner_id)
-    if owner is not None and owner.is_admin:
-        return None
-    return frozenset({job.project_id, *people.roles_of(session, job.owner_id)})
 
 
 def session_end(now: datetime) -> datetime:

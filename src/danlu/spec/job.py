@@ -81,6 +81,14 @@ class Contract(Word):
     MODELARTS = "modelarts"
 
 
+class JobAccess(Word):
+    """What a job may do on the server, least first."""
+
+    OWN = "own"
+    READ = "read"
+    OWNER = "owner"
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -234,6 +242,11 @@ class JobSpec(_Frozen):
 
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Tags to find the job by: `danlu ps --tag team=vision`."""
+
+    access: JobAccess = JobAccess.OWN
+    """What the job may do on the server, with credentials of its own that end with it: `own` is its inputs, its output,
+    its runs and artifacts; with `read` it also reads what you may read; with `owner` it also adds to its project and
+    submits jobs in your name, as a member and never as an admin."""
 
     debug: bool = False
     """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""

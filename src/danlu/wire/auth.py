@@ -6,6 +6,7 @@ from typing import Optional
 
 from pydantic import Field
 
+from danlu.spec.job import JobAccess
 from danlu.wire.base import Answer, Body, Moment
 from danlu.wire.people import Line, Password, RoleName
 
@@ -48,6 +49,8 @@ class MeOut(Answer):
     """For a job's token: the job. `name` is its owner."""
 
     attempt: Optional[int] = None
+    access: Optional[JobAccess] = None
+    """What it may do."""
 
 
 class SetPassword(Body):

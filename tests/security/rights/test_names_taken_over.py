@@ -44,12 +44,15 @@ def reader(sides: Sides) -> str:
     return sides.started("eve", data={"store://shared/data/": "data"})
 
 
+WITHOUT_ACCESS = "without `access: read` a job reads those only"
+
+
 class TestBuckets:
     def test_a_job_reads_nothing_of_the_bucket_that_has_the_name_now(self, sides: Sides, reader: str) -> None:
         with sides.token(reader) as token:
             assert token("GET", "/buckets/shared/objects/data/own").content == b"own"
             taken_over(sides)
-            refused = f"store://shared/data/secret is not an input of {reader}; a job may read its data and code only"
+            refused = f"store://shared/data/secret is not an input of {reader}; {WITHOUT_ACCESS}"
             assert told(token("GET", "/buckets/shared/objects/data/secret")) == (403, refused)
             assert token("HEAD", "/buckets/shared/objects/data/secret").status_code == 403
             assert token("GET", "/buckets/shared/objects?prefix=data/").status_code == 403

@@ -76,6 +76,7 @@ def _facts(job: JobOut) -> str:
         **{name: _words(role.get("command")) for name, role in (job.spec.get("roles") or {}).items()},
         "done": f"when {job.spec['success']} is" if job.spec.get("success") else "",
         "output": job.output,
+        "access": _access(job),
         "tags": ", ".join(f"{name}={value}" for name, value in job.tags.items()),
         "created": f"{job.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(job.created_at)} ago)",
         "ran": lasted(job.started_at, job.ended_at),
@@ -84,6 +85,14 @@ def _facts(job: JobOut) -> str:
         "models": f"{', '.join(job.models)} (danlu models show {job.models[-1]})" if job.models else "",
     }
     return facts(f"{job.id}  {job.name}", {name: _first_line(value) for name, value in values.items()})
+
+
+def _access(job: JobOut) -> str:
+    """What it may do on the server, where that is more than usual."""
+    return {
+        "read": f"read: until its end it reads what {job.owner} may read",
+        "owner": f"owner: until its end it acts for {job.owner} in {job.project}",
+    }.get(str(job.spec.get("access")), "")
 
 
 def _of_roles(job: JobOut, field: str) -> str:

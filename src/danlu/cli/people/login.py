@@ -97,6 +97,7 @@ def whoami(as_json: AsJson = False) -> None:
     settings = client.settings
     if me.job is not None:
         echo(f"{me.job} attempt {me.attempt}, a job of {me.name} in {', '.join(me.projects)}, at {settings.url}")
+        echo(f"  access {me.access}")
         return
     echo(f"{me.name}{' (admin)' if me.is_admin else ''} at {settings.url}")
     shown = ", ".join(f"{project} ({role})" for project, role in sorted(me.roles.items()))

@@ -66,6 +66,7 @@ def check_machine(data_dir: Path) -> Iterator[Finding]:
     """Checks of this machine for a server and its jobs."""
     yield check_python()
     yield from check_old_names()
+    yield check_packages()
     yield from check_isolation()
     yield check_disk(data_dir)
     yield check_file_system(data_dir)
@@ -110,6 +111,26 @@ def check_old_names() -> Iterator[Finding]:
             f"Tencent Cloud's tikit {installed['tikit']} is installed beside danlu-compat: both have the folder tikit",
             "pip uninstall tikit, then pip install --force-reinstall danlu-compat; or use two environments",
         )
+
+
+def check_packages() -> Finding:
+    """Danlu's own packages, as jobs will see them."""
+    script = Path(__file__).parents[2] / "node" / "packages.py"
+    done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        told = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return Finding("packages", Level.WARNING, f"cannot look for packages: {told}", "is this Python complete?")
+    found = json.loads(done.stdout)["own"]
+    hidden = [f"{name} ({one['problem']})" for name, one in found.items() if one["problem"]]
+    missing = [dist for dist, name in (("danlu-compat", "t9k"), ("danlu-accel", "danlu_accel")) if name not in found]
+    text = f"jobs can import {', '.join(name for name, one in found.items() if not one['problem'])}"
+    if hidden:
+        remedy = "let all users read them: chmod -R o+rX FOLDER"
+        return Finding("packages", Level.WARNING, f"{text}; not {', '.join(hidden)}", remedy)
+    if missing:
+        remedy = f"if jobs are to use them: pip install {' '.join(missing)}"
+        return Finding("packages", Level.GOOD, f"{text}; not installed: {', '.join(missing)}", remedy)
+    return Finding("packages", Level.GOOD, text)
 
 
 def check_isolation() -> Iterator[Finding]:

@@ -31,9 +31,10 @@ from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
 from danlu.engines.local.removal import empty, move_away, trash
-from danlu.engines.local.software import find_software
+from danlu.engines.local.software import Software, find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan, TaskPlan
+from danlu.launch.targets import is_below
 from danlu.node import probe
 from danlu.node.measure.usage_file import read_use
 from danlu.node.supervise.api_door import API_ADDRESS
@@ -62,8 +63,9 @@ class LocalEngine(Engine):
         empty(trash(self._work_dir))
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
-        self._can = _abilities(settings, found)
-        self._node = _node_info(settings, found, self._can)
+        software = find_software(settings.python)
+        self._can = _abilities(settings, found, software)
+        self._node = _node_info(settings, found, self._can, software)
 
     def nodes(self) -> Sequence[NodeInfo]:
         return [self._node]
@@ -251,13 +253,13 @@ def _probe(settings: EngineSettings) -> dict[str, Any]:
     return found
 
 
-def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
+def _abilities(settings: EngineSettings, found: dict[str, Any], software: Software) -> Abilities:
     has_sandbox = settings.sandbox and not found["sandbox_problem"]
     has_own_network = has_sandbox and settings.own_network and not found["network_problem"]
     has_way_out = has_own_network and settings.way_out and not found["way_out_problem"]
     has_own_uid = has_sandbox and settings.own_uid and os.geteuid() == 0
     return Abilities(
-        machine=_machine(settings, found["bwrap"]) if has_sandbox else None,
+        machine=_machine(settings, found["bwrap"], software) if has_sandbox else None,
         has_own_network=has_own_network,
         way_out=found["way_out"] if has_way_out else "",
         has_own_uid=has_own_uid,
@@ -270,10 +272,13 @@ def _abilities(settings: EngineSettings, found: dict[str, Any]) -> Abilities:
     )
 
 
-def _machine(settings: EngineSettings, bwrap: str) -> sandbox.Machine:
+def _machine(settings: EngineSettings, bwrap: str, software: Software) -> sandbox.Machine:
     hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
-    shown = (settings.python.parent.parent, python.parent.parent, NODE_SCRIPTS.parent, *settings.show)
+    prefixes = (settings.python.parent.parent, python.parent.parent)
+    inside = tuple(map(str, prefixes))
+    editable = [place for place in software.folders if not any(is_below(str(place), one) for one in inside)]
+    shown = dict.fromkeys((*prefixes, NODE_SCRIPTS.parent, *editable, *settings.show))
     return sandbox.Machine(
         bwrap=bwrap,
         hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
@@ -281,7 +286,7 @@ def _machine(settings: EngineSettings, bwrap: str) -> sandbox.Machine:
     )
 
 
-def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities) -> NodeInfo:
+def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities, software: Software) -> NodeInfo:
     real = [Device.model_validate(device) for device in found["devices"]]
     simulated = [
         Device(type=device.type, model=device.model or "simulated", id=number, is_simulated=True)
@@ -301,9 +306,9 @@ def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities) 
         holds_many_tasks=True,
         image_tool=os.path.basename(can.image_tool),
         image_problem="" if can.image_tool else can.image_problem,
-        software=find_software(settings.python),
+        software=software.names,
         work_dir=str(settings.work_dir.absolute()),
-        missing=tuple(_missing(found, can)),
+        missing=(*_missing(found, can), *software.problems),
     )
 
 

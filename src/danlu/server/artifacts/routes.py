@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from danlu.content.manifest import MAX_BYTES
 from danlu.server.artifacts import operations, service, uploads
 from danlu.server.artifacts.view import artifacts_out, version_out
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.request_body import HEADER_BYTES, receive_whole
@@ -39,7 +39,7 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 @router.get("")
 def list_artifacts(
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -54,7 +54,7 @@ def list_artifacts(
 
 @router.get("/named")
 def get_named(
-    who: CurrentUser, state: State, ref: Annotated[str, Query(min_length=1, max_length=300)], project: Project = None
+    who: CurrentReader, state: State, ref: Annotated[str, Query(min_length=1, max_length=300)], project: Project = None
 ) -> VersionOut:
     """The version of a name, such as `mnist-model:3`, `mnist-model:latest`, `mnist-model:best`, or of an id."""
     with state.database.reading() as session:
@@ -63,7 +63,7 @@ def get_named(
 
 @router.patch("/named")
 def change_named(
-    name: Name, body: ChangeArtifact, who: CurrentUser, state: State, project: Project = None
+    name: Name, body: ChangeArtifact, who: CurrentActor, state: State, project: Project = None
 ) -> ArtifactOut:
     """Label or describe an artifact: all of its versions."""
     with state.database.writing() as session:
@@ -71,14 +71,14 @@ def change_named(
 
 
 @router.delete("/named")
-def delete_named(name: Name, who: CurrentUser, state: State, project: Project = None) -> DeletedArtifact:
+def delete_named(name: Name, who: CurrentActor, state: State, project: Project = None) -> DeletedArtifact:
     """Delete an artifact with all its versions. Their places in the data flow stay."""
     return DeletedArtifact(num_versions=operations.delete_artifact(state, who, name, project))
 
 
 @router.get("/versions")
 def list_versions(
-    name: Name, who: CurrentUser, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
+    name: Name, who: CurrentReader, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[VersionOut]:
     """The versions of an artifact, newest first."""
     return state.database.read(service.list_versions, who, name, project, before=number_in(cursor), limit=limit)
@@ -91,14 +91,14 @@ def get(version: str, who: CurrentIdentity, state: State) -> VersionOut:
 
 
 @router.patch("/versions/{version}")
-def change(version: str, body: ChangeVersion, who: CurrentUser, state: State) -> VersionOut:
+def change(version: str, body: ChangeVersion, who: CurrentActor, state: State) -> VersionOut:
     """Label or describe a version, or give it aliases; an alias leaves the version that had it."""
     with state.database.writing() as session:
         return version_out(session, service.change_version(session, state, who, version, body))
 
 
 @router.delete("/versions/{version}", status_code=204)
-def delete(version: str, who: CurrentUser, state: State) -> Response:
+def delete(version: str, who: CurrentActor, state: State) -> Response:
     """Delete a version. Its number is not given again, and its place in the data flow stays."""
     operations.delete_version(state, who, version)
     return Response(status_code=204)

@@ -103,7 +103,7 @@ def find_artifact(session: Session, who: UserIdentity, name: str, project: str |
 
 def find(session: Session, who: Identity, version_id: str) -> ArtifactVersionRow:
     row = artifacts.get_version(session, version_id)
-    if row is None or not _can_see(session, who, row):
+    if row is None or not is_visible(session, who, row):
         raise NotFound(f"no artifact {version_id[:60]!r}; `danlu artifacts list` shows yours")
     return row
 
@@ -117,7 +117,7 @@ def find_to_change(session: Session, who: Identity, version_id: str) -> Artifact
 
 def check_visible(session: Session, who: Identity, row: ArtifactVersionRow) -> None:
     """Refuse an id that is taken by something of others."""
-    if not _can_see(session, who, row):
+    if not is_visible(session, who, row):
         raise Conflict(f"the id {row.id} is taken; an upload of yours has an id of its own")
 
 
@@ -252,7 +252,7 @@ def _title(session: Session, row: ArtifactVersionRow) -> str:
     return f"{_artifact(session, row).name}:{row.version}"
 
 
-def _can_see(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:
+def is_visible(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:
     return rights.can_see_run(who, project_id=_artifact(session, row).project_id, job_id=row.job_id)
 
 

@@ -61,9 +61,9 @@ def begin(session: Session, state: ServerState, who: Identity, body: BeginArtifa
         raise AlreadyExists(f"there is an artifact {name!r} already; give it another name, or make it a version of it")
     if there is not None and body.conflict is OnName.SKIP:
         latest = artifacts.latest_of(session, [there.number]).get(there.number)
-        return ArtifactUploadOut(
-            id=body.artifact, name=name, version=version_out(session, latest) if latest else None, is_skipped=True
-        )
+        is_seen = latest is not None and service.is_visible(session, who, latest)
+        shown = version_out(session, latest) if latest is not None and is_seen else None
+        return ArtifactUploadOut(id=body.artifact, name=name, version=shown, is_skipped=True)
     if there is not None and body.conflict is OnName.NEW and body.other_name is not None:
         name = _name_in("other_name", body.other_name)
     if there is not None and body.conflict is OnName.REPLACE:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from danlu.auth import rights
 from danlu.auth.identity import Identity
 from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.errors import DanluError, InvalidInput, TooLarge
@@ -44,8 +45,10 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> Ba
         for key, error in problems.items()
     ]
     stored = [where for where in allowed if where.path.key not in problems]
-    if stored:
-        record_put(state, who, stored[0], count=len(stored))
+    outputs = {where for where in stored if rights.is_output(who, where.path, where.bucket)}
+    for group in (list(outputs), [where for where in stored if where not in outputs]):
+        if group:
+            record_put(state, who, group[0], count=len(group))
     return BatchOut(num_stored=len(files) - len(refused), refused=refused)
 
 

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from danlu.server import catalog as rules
 from danlu.server.flavors import service
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.paging import Cursor, Limit
 from danlu.server.state import State
 from danlu.spec.flavors import Flavor
@@ -18,7 +18,7 @@ router = APIRouter(tags=["flavors"])
 
 
 @router.get("/flavors")
-def list_flavors(_who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FlavorOut]:
+def list_flavors(_who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FlavorOut]:
     """By name: shapes, prices, and how many of each are free now."""
     return state.database.read(service.list_flavors, state, cursor, limit)
 
@@ -30,7 +30,7 @@ def make_flavor(body: MakeFlavor, who: CurrentUser, state: State) -> FlavorOut:
 
 
 @router.get("/flavors/{flavor}")
-def get_flavor(flavor: str, _who: CurrentUser, state: State) -> FlavorOut:
+def get_flavor(flavor: str, _who: CurrentReader, state: State) -> FlavorOut:
     return state.database.read(service.get, state, flavor)
 
 
@@ -48,7 +48,7 @@ def delete_flavor(flavor: str, who: CurrentUser, state: State) -> Response:
 
 
 @router.get("/flavor-suggestions")
-def suggest_flavors(who: CurrentUser, state: State) -> Page[FlavorOut]:
+def suggest_flavors(who: CurrentReader, state: State) -> Page[FlavorOut]:
     """Flavors that would fit the nodes there are and are not there yet, at no price. For admins."""
     rules.check_admin(who, "flavor")
     return Page(items=state.database.read(service.suggest, state))

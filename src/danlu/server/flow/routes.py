@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from danlu.server.flow import operations, service
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.spec.flow import Direction
@@ -19,7 +19,7 @@ MAX_DEPTH = 100
 
 @router.get("")
 def look(
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     node: Annotated[str, Query(min_length=1, max_length=1100)],
     direction: Direction = Direction.BOTH,

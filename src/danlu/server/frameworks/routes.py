@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from danlu.server import catalog as rules
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.paging import Cursor, Limit, page_of
 from danlu.server.state import State
 from danlu.spec.frameworks import Framework
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/frameworks", tags=["frameworks"])
 
 
 @router.get("")
-def list_frameworks(_who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FrameworkOut]:
+def list_frameworks(_who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[FrameworkOut]:
     """By name: what each stands for, and the launch modes it suits."""
     found = state.database.read(rules.listed, Framework, cursor, limit=limit + 1)
     return page_of([_out(framework) for framework in found], limit, lambda framework: framework.name)
@@ -32,7 +32,7 @@ def make_framework(body: MakeFramework, who: CurrentUser, state: State) -> Frame
 
 
 @router.get("/{framework}")
-def get_framework(framework: str, _who: CurrentUser, state: State) -> FrameworkOut:
+def get_framework(framework: str, _who: CurrentReader, state: State) -> FrameworkOut:
     with state.database.reading() as session:
         return _out(rules.find(session, Framework, framework))
 

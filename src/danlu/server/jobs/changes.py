@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.jobs import service
 from danlu.server.jobs.followed import FollowedJobs, JobList, recent_jobs
 from danlu.server.openapi import EVENTS
@@ -20,7 +20,7 @@ router = APIRouter(tags=["jobs"])
 
 
 @router.get("/changes", response_class=StreamingResponse, responses=EVENTS)
-async def changes(who: CurrentUser, streams: Streams, follow: bool = False) -> Stream:
+async def changes(who: CurrentReader, streams: Streams, follow: bool = False) -> Stream:
     """Server-sent events: `job` with the row of each job that changed, `gone` for one that is not there any more.
 
     Begins with what changed in the last seconds, and goes on for ever with `follow`.
@@ -29,7 +29,7 @@ async def changes(who: CurrentUser, streams: Streams, follow: bool = False) -> S
 
 
 @router.get("/jobs/{job}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(job: str, who: CurrentUser, state: State, streams: Streams) -> Stream:
+def watch(job: str, who: CurrentReader, state: State, streams: Streams) -> Stream:
     """Server-sent events: `job` with the whole job, at once and on each change, until it is over."""
     with state.database.reading() as session:
         job_id = service.find(session, who, job).id

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from danlu.auth.identity import UserIdentity
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentActor, CurrentReader
 from danlu.server.invalid import bad_field
 from danlu.server.jobs import operations, service
 from danlu.server.jobs.why import why as why_out
@@ -37,26 +37,26 @@ reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
 
 
 @router.post("", status_code=201)
-def submit(body: SubmitJob, who: CurrentUser, state: State) -> JobOut:
+def submit(body: SubmitJob, who: CurrentActor, state: State) -> JobOut:
     submitted = operations.submit(state, who, body)
     state.wake_scheduler(only_queue=True)
     return submitted
 
 
 @router.post("/plan")
-def plan(body: PlanJob, who: CurrentUser, state: State) -> PlanOut:
+def plan(body: PlanJob, who: CurrentActor, state: State) -> PlanOut:
     return state.database.read(service.plan, state, who, body.spec, body.explain)
 
 
 @router.post("/stop")
-def stop_many(body: SelectJobs, who: CurrentUser, state: State) -> SelectedOut:
+def stop_many(body: SelectJobs, who: CurrentActor, state: State) -> SelectedOut:
     done = state.database.write(service.stop_many, state, who, body.jobs)
     state.wake_scheduler()
     return done
 
 
 @router.post("/delete")
-def delete_many(body: SelectJobs, who: CurrentUser, state: State) -> SelectedOut:
+def delete_many(body: SelectJobs, who: CurrentActor, state: State) -> SelectedOut:
     done = state.database.write(service.delete_many, state, who, body.jobs)
     for job_id in done.done:
         state.logs.drop_files(job_id)
@@ -65,7 +65,7 @@ def delete_many(body: SelectJobs, who: CurrentUser, state: State) -> SelectedOut
 
 @router.get("")
 def list_jobs(
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -80,45 +80,45 @@ def list_jobs(
 
 
 @router.get("/{job}")
-def get(job: str, who: CurrentUser, state: State) -> JobOut:
+def get(job: str, who: CurrentReader, state: State) -> JobOut:
     return state.database.read(service.get, state, who, job)
 
 
 @router.delete("/{job}", status_code=204)
-def delete(job: str, who: CurrentUser, state: State) -> Response:
+def delete(job: str, who: CurrentActor, state: State) -> Response:
     state.logs.drop_files(state.database.write(service.delete, state, who, job))
     return Response(status_code=204)
 
 
 @router.post("/{job}/stop")
-def stop(job: str, who: CurrentUser, state: State) -> JobOut:
+def stop(job: str, who: CurrentActor, state: State) -> JobOut:
     return _change(state, service.stop, who, job)
 
 
 @router.post("/{job}/pause")
-def pause(job: str, who: CurrentUser, state: State) -> JobOut:
+def pause(job: str, who: CurrentActor, state: State) -> JobOut:
     return _change(state, service.pause, who, job)
 
 
 @router.post("/{job}/resume")
-def resume(job: str, who: CurrentUser, state: State) -> JobOut:
+def resume(job: str, who: CurrentActor, state: State) -> JobOut:
     return _change(state, service.resume, who, job)
 
 
 @router.post("/{job}/start")
-def start(job: str, who: CurrentUser, state: State) -> JobOut:
+def start(job: str, who: CurrentActor, state: State) -> JobOut:
     return _change(state, service.start_again, who, job)
 
 
 @router.get("/{job}/why")
-def why(job: str, who: CurrentUser, state: State) -> WhyOut:
+def why(job: str, who: CurrentReader, state: State) -> WhyOut:
     """What is missing, who is ahead, which limit holds it, when there is room, and what would let it start."""
     with state.database.reading() as session:
         return why_out(session, service.find(session, who, job), state.now())
 
 
 @router.get("/{job}/events")
-def events(job: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
+def events(job: str, who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
     return state.database.read(service.list_events, who, job, after=number_in(cursor) or 0, limit=limit)
 
 
@@ -130,7 +130,7 @@ def _change(state: ServerState, change: Callable[..., JobOut], who: UserIdentity
 
 
 @reasons_router.get("")
-def list_reasons(_who: CurrentUser) -> Page[ReasonOut]:
+def list_reasons(_who: CurrentReader) -> Page[ReasonOut]:
     """The catalogue: why jobs wait and why they end, whose fault it is, and what to do."""
     return Page(items=[ReasonOut(code=code, **entry._asdict()) for code, entry in CATALOGUE.items()])
 

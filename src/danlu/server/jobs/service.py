@@ -17,6 +17,7 @@ from danlu.server import catalog
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
+from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
@@ -25,7 +26,7 @@ from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
-from danlu.spec.job import JobSpec, parse_job, stored_job
+from danlu.spec.job import JobAccess, JobSpec, parse_job, stored_job
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_live, is_over
 from danlu.spec.terms import Terms
@@ -56,6 +57,7 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     project_id = project_of(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     access = check_access(session, who, spec, project_id=project_id)
+    check_job_access(who, spec)
     owner = Owner(user=who.name, project=project, project_id=project_id)
     try_plan(session, spec, output=access.output, owner=owner, now=state.now())
     return Checked(spec, project_id, project, access, terms)
@@ -96,7 +98,7 @@ def submit(
     jobs.add_job(session, row)
     for name in spec.endpoints:
         endpoints.put_endpoint(session, job_id, name, is_shared=False, at=now)
-    jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {who.name}", at=now)
+    jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {_told(who)}", at=now)
     flow.job_submitted(session, row, now, spec)
     _record(session, state, who, Action.JOB_SUBMIT, row)
     return row
@@ -108,11 +110,13 @@ def plan(
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
     spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
     project_id = project_of(session, who, spec)
+    check_job_access(who, spec)
     output = output_folder(session, spec, project_id)
     owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
     made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
+    notes += access_notes(who, spec, owner.project)
     return plan_out(made, notes, explain(spec, made) if is_explained else None, terms)
 
 
@@ -206,7 +210,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     )
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
-    jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {who.name}", at=now)
+    jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {_told(who)}", at=now)
     _record(session, state, who, Action.JOB_START, row)
     jobs.reload(session, row)
     return job_out(session, row, state.now())
@@ -219,7 +223,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     jobs.set_desired(session, [row.id for row in open_rows], Desired.STOP)
     now = state.now()
     for row in open_rows:
-        jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {who.name}", at=now)
+        jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {_told(who)}", at=now)
         _record(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
@@ -249,6 +253,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, job: str) ->
 def _check_access(session: Session, who: UserIdentity, row: JobRow) -> None:
     """What a job reads and writes may have become somebody else's since it was submitted."""
     spec = stored_job(row.spec)
+    check_job_access(who, spec)
     access = check_access_again(session, who, spec, output=row.output, project_id=row.project_id)
     jobs.set_bucket_ids(session, row, access.bucket_ids)
 
@@ -263,13 +268,21 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
         return
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
-    jobs.add_event(session, row.id, row.attempt, kind=told, message=f"{told} asked for by {who.name}", at=state.now())
+    message = f"{told} asked for by {_told(who)}"
+    jobs.add_event(session, row.id, row.attempt, kind=told, message=message, at=state.now())
     _record(session, state, who, _ACTIONS[desired], row)
     jobs.reload(session, row)
 
 
 def _record(session: Session, state: ServerState, who: UserIdentity, action: Action, row: JobRow) -> None:
-    record_action(session, who, action, f"job/{row.id}", at=state.now(), project_id=row.project_id, name=row.name)
+    asked = row.spec.get("access", JobAccess.OWN.value)
+    access = None if asked == JobAccess.OWN.value else str(asked)
+    thing, at = f"job/{row.id}", state.now()
+    record_action(session, who, action, thing, at=at, project_id=row.project_id, name=row.name, access=access)
+
+
+def _told(who: UserIdentity) -> str:
+    return who.name if who.job is None else f"{who.job.job_id}, a job of {who.name}"
 
 
 def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:

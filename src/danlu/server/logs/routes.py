@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.logs.operations import lines_of, locate, read_raw, read_times
 from danlu.server.logs.pattern import compile_pattern
 from danlu.server.logs.service import LogQuery
@@ -35,7 +35,7 @@ Offset = Annotated[int, Query(ge=0, le=2**60)]
 def read(
     job: str,
     rank: int,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     offset: Offset = 0,
@@ -60,7 +60,7 @@ def read(
 def times(
     job: str,
     rank: int,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     offset: Offset = 0,
@@ -75,7 +75,7 @@ def times(
 def count_lines(
     job: str,
     rank: int,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     offset: Offset = 0,
@@ -88,7 +88,7 @@ def count_lines(
 def find_lines(
     job: str,
     rank: int,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     grep: Annotated[Optional[str], Query(max_length=1000)] = None,
@@ -105,7 +105,7 @@ def find_lines(
 @router.get("/{job}/logs", response_class=StreamingResponse, responses=EVENTS)
 def lines(
     job: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     streams: Streams,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,

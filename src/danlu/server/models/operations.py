@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from danlu.auth.identity import UserIdentity
+from danlu.auth.identity import Identity, UserIdentity
 from danlu.server.flow import operations as flow
 from danlu.server.models import files as model_files
 from danlu.server.models import registering, service
+from danlu.server.models.registrar import registrar
 from danlu.server.models.sources import Measured, Source, journals_of_runs, measured
 from danlu.server.models.view import version_out
 from danlu.server.objects.located import Located
@@ -15,11 +16,12 @@ from danlu.server.state import ServerState
 from danlu.wire.models import DeletedModel, ModelVersionOut, RegisterModel
 
 
-def register(state: ServerState, who: UserIdentity, body: RegisterModel) -> ModelVersionOut:
+def register(state: ServerState, asker: Identity, body: RegisterModel) -> ModelVersionOut:
     """Register a version. The files are there before anybody can see it.
 
     A server that dies on the way leaves files of a copy that nobody refers to, and no version.
     """
+    who = state.database.read(registrar, asker, body)
     version_id = registering.version_id_for(who, body)
     found = state.database.read(registering.prepare, who, body, version_id)
     if found is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader
 from danlu.server.invalid import bad_field
 from danlu.server.models import operations, service
 from danlu.server.models.view import compare as side_by_side
@@ -32,14 +32,14 @@ Project = Annotated[Optional[str], Query(max_length=100)]
 
 
 @router.post("/models", status_code=201)
-def register(body: RegisterModel, who: CurrentUser, state: State) -> ModelVersionOut:
+def register(body: RegisterModel, who: CurrentIdentity, state: State) -> ModelVersionOut:
     """Register a new version, and the model with its first one. The server gives the number."""
     return operations.register(state, who, body)
 
 
 @router.get("/models")
 def list_models(
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -53,13 +53,13 @@ def list_models(
 
 
 @router.get("/models/{model}")
-def get_model(model: str, who: CurrentUser, state: State, project: Project = None) -> ModelOut:
+def get_model(model: str, who: CurrentReader, state: State, project: Project = None) -> ModelOut:
     with state.database.reading() as session:
         return model_out(session, service.find_model(session, who, model, project))
 
 
 @router.patch("/models/{model}")
-def change_model(model: str, body: ChangeModel, who: CurrentUser, state: State, project: Project = None) -> ModelOut:
+def change_model(model: str, body: ChangeModel, who: CurrentActor, state: State, project: Project = None) -> ModelOut:
     """Describe or tag a model."""
     with state.database.writing() as session:
         row = service.find_model(session, who, model, project)
@@ -69,7 +69,7 @@ def change_model(model: str, body: ChangeModel, who: CurrentUser, state: State, 
 
 @router.delete("/models/{model}")
 def delete_model(
-    model: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
+    model: str, who: CurrentActor, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
     """Forget a model with its versions. Files stay; with `files`, those that versions have of their own go too."""
     return operations.delete_model(state, who, model, project, with_files=files)
@@ -77,7 +77,7 @@ def delete_model(
 
 @router.get("/models/{model}/versions")
 def list_versions(
-    model: str, who: CurrentUser, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
+    model: str, who: CurrentReader, state: State, project: Project = None, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[ModelVersionOut]:
     """Newest first."""
     with state.database.reading() as session:
@@ -88,7 +88,7 @@ def list_versions(
 @router.get("/models/{model}/compare")
 def compare(
     model: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     version: Annotated[list[str], Query(min_length=1, max_length=MAX_COMPARED)],
     project: Project = None,
@@ -101,7 +101,7 @@ def compare(
 
 
 @router.get("/models/{model}/versions/{which}")
-def get_version(model: str, which: str, who: CurrentUser, state: State, project: Project = None) -> ModelVersionOut:
+def get_version(model: str, which: str, who: CurrentReader, state: State, project: Project = None) -> ModelVersionOut:
     """A number, an alias, or `latest`."""
     with state.database.reading() as session:
         row = service.find_model(session, who, model, project)
@@ -110,7 +110,7 @@ def get_version(model: str, which: str, who: CurrentUser, state: State, project:
 
 @router.patch("/models/{model}/versions/{which}")
 def change_version(
-    model: str, which: str, body: ChangeModelVersion, who: CurrentUser, state: State, project: Project = None
+    model: str, which: str, body: ChangeModelVersion, who: CurrentActor, state: State, project: Project = None
 ) -> ModelVersionOut:
     """Describe, tag, or say what it takes to run it. Files and metrics stay what they were."""
     with state.database.writing() as session:
@@ -121,7 +121,7 @@ def change_version(
 
 @router.delete("/models/{model}/versions/{which}")
 def delete_version(
-    model: str, which: str, who: CurrentUser, state: State, project: Project = None, files: bool = False
+    model: str, which: str, who: CurrentActor, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
     """Forget a version. Its files stay; with `files`, they go if they are its own."""
     return operations.delete_version(state, who, model, which, project, with_files=files)
@@ -129,7 +129,7 @@ def delete_version(
 
 @router.put("/models/{model}/aliases/{alias}")
 def set_alias(
-    model: str, alias: str, body: SetAlias, who: CurrentUser, state: State, project: Project = None
+    model: str, alias: str, body: SetAlias, who: CurrentActor, state: State, project: Project = None
 ) -> ModelVersionOut:
     """Point an alias at a version; it leaves the one that had it in the same moment."""
     with state.database.writing() as session:
@@ -138,14 +138,14 @@ def set_alias(
 
 
 @router.delete("/models/{model}/aliases/{alias}", status_code=204)
-def delete_alias(model: str, alias: str, who: CurrentUser, state: State, project: Project = None) -> Response:
+def delete_alias(model: str, alias: str, who: CurrentActor, state: State, project: Project = None) -> Response:
     with state.database.writing() as session:
         service.delete_alias(session, state, who, service.find_model(session, who, model, project), alias)
     return Response(status_code=204)
 
 
 @router.get("/model-versions/{version_id}")
-def get_version_by_id(version_id: str, who: CurrentUser, state: State) -> ModelVersionOut:
+def get_version_by_id(version_id: str, who: CurrentReader, state: State) -> ModelVersionOut:
     with state.database.reading() as session:
         return version_out(session, service.get_version(session, who, version_id))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.nodes import service
 from danlu.server.state import State
 from danlu.wire.base import Page
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 
 
 @router.get("")
-def list_nodes(_who: CurrentUser, state: State) -> Page[NodeOut]:
+def list_nodes(_who: CurrentReader, state: State) -> Page[NodeOut]:
     return Page(items=state.database.read(service.list_nodes, state.usage))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import Repeated, record_repeated_action
@@ -54,11 +55,12 @@ def list_objects(
 ) -> ListingOut:
     where = state.database.read(readable, who, bucket, prefix, is_prefix=True)
     page = _Page(delimiter, after, limit)
-    if isinstance(who, JobIdentity) and prefix and not prefix.endswith("/"):
+    is_input = rights.is_input(who, where.path, where.bucket)
+    if is_input and prefix and not prefix.endswith("/"):
         found = _file_or_folder(state, where, page)
     else:
         found = _list(state, where, where.stored.key, page)
-    return service.listing_out(who, bucket, found)
+    return service.listing_out(who if is_input else rights.reader_of(who) or who, bucket, found)
 
 
 def delete(state: ServerState, who: UserIdentity, bucket: str, key: str) -> int:
@@ -87,11 +89,11 @@ def delete_bucket(state: ServerState, who: UserIdentity, name: str) -> None:
 
 def record_put(state: ServerState, who: Identity, where: Located, *, count: int = 1) -> None:
     """Record that objects were put. A job's own output is recorded once, with the job, not file by file."""
-    if isinstance(who, JobIdentity):
+    if isinstance(who, JobIdentity) and rights.is_output(who, where.path, where.bucket):
         flow.record_output(state, who)
         return
     with state.database.writing() as session:
-        _record(session, state, who, Action.OBJECT_PUT, where, count)
+        _record(session, state, rights.actor_of(who) or who, Action.OBJECT_PUT, where, count)
         objects_put(session, where.path)
 
 
@@ -102,7 +104,7 @@ def record_delete(state: ServerState, who: UserIdentity, where: Located) -> None
 
 
 def _record(
-    session: Session, state: ServerState, who: UserIdentity, action: Action, where: Located, count: int = 1
+    session: Session, state: ServerState, who: Identity, action: Action, where: Located, count: int = 1
 ) -> None:
     place, project_id = f"bucket/{where.path.bucket}", where.bucket.project_id
     changed = Repeated(place, project_id, first=where.path.key, count=count)

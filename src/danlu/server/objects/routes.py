@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from danlu.errors import RangeNotSatisfiable
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader, CurrentUser
 from danlu.server.invalid import bad_field
 from danlu.server.objects import operations, service
 from danlu.server.objects.located import readable
@@ -30,12 +30,12 @@ Sha256 = Annotated[Optional[str], Header(alias=SHA256_HEADER, pattern=r"^[0-9a-f
 
 
 @router.get("")
-def list_buckets(who: CurrentUser, state: State) -> Page[BucketOut]:
+def list_buckets(who: CurrentReader, state: State) -> Page[BucketOut]:
     return Page(items=state.database.read(service.list_buckets, who))
 
 
 @router.post("", status_code=201)
-def make_bucket(body: MakeBucket, who: CurrentUser, state: State) -> BucketOut:
+def make_bucket(body: MakeBucket, who: CurrentActor, state: State) -> BucketOut:
     return state.database.write(service.make_bucket, who, body, state.now())
 
 
@@ -66,7 +66,7 @@ def list_objects(
 
 
 @router.delete("/{bucket}/objects")
-def delete_below(bucket: str, who: CurrentUser, state: State, prefix: Prefix) -> DeletedOut:
+def delete_below(bucket: str, who: CurrentActor, state: State, prefix: Prefix) -> DeletedOut:
     if not prefix.strip("/"):
         raise bad_field("prefix", "it is empty; name what is to be deleted")
     return DeletedOut(num_objects=operations.delete_below(state, who, bucket, prefix))
@@ -112,7 +112,7 @@ def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
 
 
 @router.delete("/{bucket}/objects/{key:path}")
-def delete(bucket: str, key: str, who: CurrentUser, state: State) -> DeletedOut:
+def delete(bucket: str, key: str, who: CurrentActor, state: State) -> DeletedOut:
     return DeletedOut(num_objects=operations.delete(state, who, bucket, key))
 
 

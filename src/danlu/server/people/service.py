@@ -96,6 +96,7 @@ def job_itself(session: Session, who: JobIdentity) -> MeOut:
         projects=[project],
         job=who.job_id,
         attempt=who.attempt,
+        access=who.access,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.paging import Cursor, Limit
 from danlu.server.projects import service
 from danlu.server.state import State
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/projects", tags=["projects"])
 
 
 @router.get("")
-def list_projects(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectSummary]:
+def list_projects(who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[ProjectSummary]:
     """Those that you are a member of; all for admins."""
     return state.database.read(service.list_projects, who, after=cursor or "", limit=limit)
 
@@ -27,7 +27,7 @@ def make(body: MakeProject, who: CurrentUser, state: State) -> ProjectOut:
 
 
 @router.get("/{project}")
-def get(project: str, who: CurrentUser, state: State) -> ProjectOut:
+def get(project: str, who: CurrentReader, state: State) -> ProjectOut:
     return state.database.read(service.get, who, project)
 
 

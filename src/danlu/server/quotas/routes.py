@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.quotas import service
 from danlu.server.state import State
 from danlu.wire.quotas import QuotasOut, SetQuotas
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/projects/{project}/quotas", tags=["quotas"])
 
 
 @router.get("")
-def get(project: str, who: CurrentUser, state: State) -> QuotasOut:
+def get(project: str, who: CurrentReader, state: State) -> QuotasOut:
     """Used, quota and free, for the project and for each of its people. For its members."""
     return state.database.read(service.get, who, project)
 

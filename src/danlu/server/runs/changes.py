@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.openapi import EVENTS
 from danlu.server.runs import service
 from danlu.server.runs.followed import FollowedRuns, RunLists, listed_runs
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 
 
 @router.get("/changes", response_class=StreamingResponse, responses=EVENTS)
-def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns, follow: bool = False) -> Stream:
+def changes(who: CurrentReader, state: State, streams: Streams, wanted: WantedRuns, follow: bool = False) -> Stream:
     """Server-sent events: `run` with the row of each run that changed, `gone` for one that is not in the list any more.
 
     Takes what the list of runs takes. Looks at those that are running and at the newest; begins with all of these, and
@@ -38,7 +38,7 @@ def changes(who: CurrentUser, state: State, streams: Streams, wanted: WantedRuns
 
 
 @router.get("/{run}/watch", response_class=StreamingResponse, responses=EVENTS)
-def watch(run: str, who: CurrentUser, state: State, streams: Streams) -> Stream:
+def watch(run: str, who: CurrentReader, state: State, streams: Streams) -> Stream:
     """Server-sent events: `run` with the whole run, at once and when something new was ingested, until it is over."""
     with state.database.reading() as session:
         run_id = service.find(session, who, run).id

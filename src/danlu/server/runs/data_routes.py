@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.auth import rights
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.openapi import BYTES
 from danlu.server.paging import Cursor, Limit, bad_cursor, is_number
 from danlu.server.runs import operations, service
@@ -29,7 +29,7 @@ MAX_MEDIA = 1000
 
 @router.get("/points")
 def points(
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     run: Annotated[list[str], Query(min_length=1, max_length=200, description="ids or names")],
     series: Annotated[
@@ -45,13 +45,13 @@ def points(
 
 
 @router.get("/{run}/series")
-def list_series(run: str, who: CurrentUser, state: State) -> Page[MetricOut]:
+def list_series(run: str, who: CurrentReader, state: State) -> Page[MetricOut]:
     """All series of a run, rolled up."""
     return Page(items=state.database.read(service.list_series, who, run))
 
 
 @router.get("/{run}/media")
-def list_media(run: str, who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[MediaOut]:
+def list_media(run: str, who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[MediaOut]:
     """Images, texts and histograms."""
     after = ("", -1) if cursor is None else _media_id(cursor)
     if after is None:
@@ -60,7 +60,7 @@ def list_media(run: str, who: CurrentUser, state: State, cursor: Cursor = None, 
 
 
 @router.get("/{run}/media/{media}", response_class=Response, responses=BYTES)
-def read_media(run: str, media: str, who: CurrentUser, state: State) -> Response:
+def read_media(run: str, media: str, who: CurrentReader, state: State) -> Response:
     """The bytes of an image, a text or a histogram. The list says what they are."""
     row, found = state.database.read(service.find_media, who, run, _media_id(media), media)
     data = state.metrics.read_media(row.id, found)
@@ -73,7 +73,7 @@ def read_media(run: str, media: str, who: CurrentUser, state: State) -> Response
 def read_output(
     run: str,
     journal: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     offset: Annotated[int, Query(ge=0, le=2**60)] = 0,
 ) -> Response:
@@ -87,7 +87,7 @@ def read_output(
 @router.get("/{run}/export", response_class=StreamingResponse, responses=BYTES)
 def export(
     run: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     streams: Streams,
     file_format: Annotated[Format, Query(alias="format")] = Format.CSV,

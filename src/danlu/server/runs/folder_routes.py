@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity
 from danlu.server.runs import folders
 from danlu.server.state import State
 from danlu.wire.base import Page
@@ -29,14 +29,14 @@ def make(body: MakeFolder, who: CurrentIdentity, state: State) -> FolderOut:
 
 
 @router.post("/move")
-def move(body: MoveFolder, who: CurrentUser, state: State) -> FolderOut:
+def move(body: MoveFolder, who: CurrentActor, state: State) -> FolderOut:
     """Move or rename a folder with all that is in it."""
     return state.database.write(folders.move_folder, state, who, body)
 
 
 @router.delete("", status_code=204)
 def delete(
-    who: CurrentUser,
+    who: CurrentActor,
     state: State,
     path: Annotated[str, Query(min_length=1, max_length=500)],
     project: Annotated[Optional[str], Query(max_length=100)] = None,

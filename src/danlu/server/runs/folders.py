@@ -20,7 +20,10 @@ from danlu.wire.runs import FolderOut, MakeFolder, MoveFolder
 
 
 def list_folders(session: Session, who: Identity) -> list[FolderOut]:
-    seen = [who.project_id] if isinstance(who, JobIdentity) else visible_project_ids(who)
+    reader = rights.reader_of(who)
+    seen = visible_project_ids(reader) if reader is not None else None
+    if isinstance(who, JobIdentity):
+        seen = [*{who.project_id, *(seen or ())}]
     names = people.projects_by_id(session)
     counts = run_folders.num_runs(session, seen)
     return [

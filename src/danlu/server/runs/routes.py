@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from danlu.auth import rights
 from danlu.errors import TooLarge
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader
 from danlu.server.openapi import TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.runs import operations, service
-from danlu.server.runs.view import environment_out, run_out
+from danlu.server.runs.view import environment_out, run_out, skipped_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
@@ -27,7 +28,9 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
     """Make a run. The same id again is the same run."""
     with state.database.writing() as session:
-        return run_out(session, service.create(session, state, who, body))
+        row = service.create(session, state, who, body)
+        is_seen = rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id)
+        return run_out(session, row) if is_seen else skipped_out(session, row)
 
 
 @router.get("")
@@ -51,14 +54,14 @@ def get(run: str, who: CurrentIdentity, state: State) -> RunOut:
 
 
 @router.patch("/{run}")
-def change(run: str, body: ChangeRun, who: CurrentUser, state: State) -> RunOut:
+def change(run: str, body: ChangeRun, who: CurrentActor, state: State) -> RunOut:
     """Rename, move, label or describe a run."""
     with state.database.writing() as session:
         return run_out(session, service.change(session, state, who, run, body))
 
 
 @router.delete("/{run}", status_code=204)
-def delete(run: str, who: CurrentUser, state: State, purge: bool = False) -> Response:
+def delete(run: str, who: CurrentActor, state: State, purge: bool = False) -> Response:
     """Put a run into the bin; with `purge`, forget one that is there for good."""
     gone = state.database.write(service.delete, state, who, run, purge=purge)
     if gone is not None:
@@ -67,14 +70,14 @@ def delete(run: str, who: CurrentUser, state: State, purge: bool = False) -> Res
 
 
 @router.post("/{run}/restore")
-def restore(run: str, who: CurrentUser, state: State) -> RunOut:
+def restore(run: str, who: CurrentActor, state: State) -> RunOut:
     """Take a run out of the bin."""
     with state.database.writing() as session:
         return run_out(session, service.restore(session, state, who, run))
 
 
 @router.get("/{run}/environment")
-def environment(run: str, who: CurrentUser, state: State) -> EnvironmentOut:
+def environment(run: str, who: CurrentReader, state: State) -> EnvironmentOut:
     """What was captured of a run's surroundings: packages, git commit and diff, command, machine."""
     with state.database.reading() as session:
         return environment_out(service.find(session, who, run))

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from sqlalchemy.orm import Session
 
 from danlu.auth import rights
-from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.auth.identity import Identity, JobIdentity
 from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
@@ -86,7 +86,8 @@ def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
     else:
-        row = runs.by_name(session, name_or_id, visible_project_ids(who)) if isinstance(who, UserIdentity) else None
+        reader = rights.reader_of(who)
+        row = runs.by_name(session, name_or_id, visible_project_ids(reader)) if reader is not None else None
     if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
     return row

@@ -32,6 +32,13 @@ MAX_METRICS = 50
 """In a row of a list."""
 
 
+def skipped_out(session: Session, row: RunRow) -> RunOut:
+    """The run that a job's upload makes way for: that it is there, and nothing of what is in it."""
+    full = run_out(session, row)
+    kept = {"id", "name", "project", "folder", "owner", "state", "created_at", "started_at", "seen_at"}
+    return RunOut.model_validate(full.model_dump(include=kept))
+
+
 def rows_out(session: Session, rows: Sequence[RunRow]) -> list[RunSummary]:
     """Runs for a list, with three queries for all of them. Points are not touched."""
     projects = people.projects_by_id(session)

@@ -6,14 +6,14 @@ from typing import Annotated, Optional
 
 from fastapi import Depends, Query
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.runs.folders import folder_in
 from danlu.server.scope import visible_project_ids
 from danlu.store.queries import runs
 
 
 def _wanted(
-    who: CurrentUser,
+    who: CurrentReader,
     query: Annotated[Optional[str], Query(alias="filter", max_length=4000)] = None,
     folder: Annotated[Optional[str], Query(max_length=500)] = None,
     below: bool = True,

@@ -8,7 +8,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Origin, Role, UserIdentity
+from danlu.errors import NotSignedIn
 from danlu.server.identity import SESSION_ID_CHARS
+from danlu.server.jobs.identity import of_attempt
 from danlu.store.queries import followed, projects
 
 Person = tuple[int, str]
@@ -36,6 +38,8 @@ def identities_now(session: Session, people: Collection[Person], now: datetime) 
 
     def identity(user_id: int, via: str) -> UserIdentity | None:
         kind, _, name = via.partition(" ")
+        if kind == "job":
+            return _owner_by_job(session, name)
         user = users.get(user_id)
         if user is None or (kind == "key" and name not in valid_keys):
             return None
@@ -51,3 +55,12 @@ def identities_now(session: Session, people: Collection[Person], now: datetime) 
         )
 
     return {(user_id, via): identity(user_id, via) for user_id, via in people}
+
+
+def _owner_by_job(session: Session, name: str) -> UserIdentity | None:
+    """Whom a job acts for, as long as it runs; `name` is its id and attempt."""
+    job_id, _, attempt = name.partition("/")
+    try:
+        return of_attempt(session, job_id, int(attempt)).owner
+    except NotSignedIn:
+        return None

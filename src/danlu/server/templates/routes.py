@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.server.templates import operations, service
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/templates", tags=["templates"])
 
 
 @router.get("")
-def list_templates(who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[TemplateOut]:
+def list_templates(who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 100) -> Page[TemplateOut]:
     """Your own, and those that are shared in your projects."""
     after = number_in(cursor, max_digits=service.MAX_ID_DIGITS) or 0
     return state.database.read(service.list_templates, who, after=after, limit=limit)

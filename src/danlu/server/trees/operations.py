@@ -97,7 +97,7 @@ def store_tree(state: ServerState, project_id: int, tree: Tree) -> None:
 def read_tree(state: ServerState, who: Identity, digest: str) -> Tree:
     """A tree that one of their projects has."""
     service.check_names_tree(who, digest)
-    _find(state, who, digest)
+    _find(state, service.reader_for(who, digest), digest)
     return _read(state.blobs, digest)
 
 
@@ -106,12 +106,12 @@ def check_readable_blobs(state: ServerState, who: Identity, digests: Sequence[st
     if not isinstance(who, JobIdentity):
         state.database.read(service.check_files_of_projects, service.projects_seen(who), digests)
         return
-    refused = NotAllowed(f"{min(digests)[:80]} is not a file of the code of {who.job_id}")
-    if who.tree is None:
-        raise refused
-    project_id = _find(state, who, who.tree)
-    if not set(digests) <= _digests(state.blobs, who.tree):
-        raise refused
+    project_id = None if who.tree is None else _find(state, who, who.tree)
+    if project_id is None or who.tree is None or not set(digests) <= _digests(state.blobs, who.tree):
+        if who.owner is None:
+            raise NotAllowed(f"{min(digests)[:80]} is not a file of the code of {who.job_id}")
+        state.database.read(service.check_files_of_projects, service.projects_seen(who.owner), digests)
+        return
     state.database.read(service.check_files_of_projects, [project_id], digests)
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.server.identity import CurrentIdentity, CurrentUser
+from danlu.server.identity import CurrentActor, CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.request_body import HEADER_BYTES, receive, receive_whole
 from danlu.server.state import State
@@ -21,7 +21,7 @@ Project = Annotated[Optional[str], Query(max_length=100)]
 
 
 @router.post("/trees")
-def put_tree(body: Tree, who: CurrentUser, state: State, project: Project = None) -> TreeOut:
+def put_tree(body: Tree, who: CurrentActor, state: State, project: Project = None) -> TreeOut:
     """Store a folder by content in a project, your default one when none is named; or say which files are missing."""
     return operations.put_tree(state, who, body, project=project)
 
@@ -32,7 +32,7 @@ def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
 
 
 @router.post("/blobs/batches", openapi_extra=TAKES_BYTES)
-async def put_blobs(request: Request, who: CurrentUser, state: State, project: Project = None) -> BlobsOut:
+async def put_blobs(request: Request, who: CurrentActor, state: State, project: Project = None) -> BlobsOut:
     """Store many small files of trees: a header that names them, and their bytes."""
     body = await receive_whole(request, MAX_BATCH_BYTES + HEADER_BYTES)
     num_stored = await run_in_threadpool(operations.put_blobs, state, who, body, project=project)
@@ -47,7 +47,7 @@ def read_blobs(body: ReadBlobs, who: CurrentIdentity, state: State) -> Response:
 
 
 @router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)
-async def put_blob(digest: str, request: Request, who: CurrentUser, state: State, project: Project = None) -> Response:
+async def put_blob(digest: str, request: Request, who: CurrentActor, state: State, project: Project = None) -> Response:
     incoming = await run_in_threadpool(operations.begin_blob, state, who, digest, project=project)
     await receive(request, incoming.writer, digest)
     await run_in_threadpool(operations.finish_blob, state, incoming)

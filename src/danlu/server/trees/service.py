@@ -24,6 +24,13 @@ def projects_seen(who: Identity) -> Collection[int] | None:
     return who.projects if isinstance(who, JobIdentity) else visible_project_ids(who)
 
 
+def reader_for(who: Identity, tree: str) -> Identity:
+    """As whom a tree is read: a job, as itself where it is its own code, else as its owner."""
+    if isinstance(who, JobIdentity) and tree != who.tree:
+        return who.owner or who
+    return who
+
+
 def find_tree(session: Session, who: Identity, digest: str) -> int | None:
     """The project of theirs that has the tree; a job's own one if it has it. None when none is known to."""
     found = blobs.projects_with_tree(session, digest, projects_seen(who))
@@ -42,8 +49,8 @@ def has_tree(session: Session, project_id: int, digest: str) -> bool:
 
 
 def check_names_tree(who: Identity, digest: str) -> None:
-    """A job may ask for its own code only."""
-    if isinstance(who, JobIdentity) and digest != who.tree:
+    """Without `access: read` a job may ask for its own code only."""
+    if isinstance(who, JobIdentity) and digest != who.tree and who.owner is None:
         raise NotAllowed(f"{digest[:80]} is not the code of {who.job_id}")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query
 
-from danlu.server.identity import CurrentUser
+from danlu.server.identity import CurrentReader
 from danlu.server.state import State
 from danlu.server.usage import service
 from danlu.wire.usage import UsageOut
@@ -18,7 +18,7 @@ Rank = Annotated[int, Query(ge=0, le=1_000_000)]
 @router.get("/{job}/usage")
 def read(
     job: str,
-    who: CurrentUser,
+    who: CurrentReader,
     state: State,
     attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
     rank: Annotated[Optional[list[Rank]], Query(max_length=4096)] = None,

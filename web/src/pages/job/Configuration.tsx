@@ -12,7 +12,7 @@ import { commandOf, flavorsIn } from "./spec";
 /** What was asked for. */
 export function Configuration(props: { job: Job }) {
   const { job } = props;
-  const { job: texts, common, flavors } = useTexts();
+  const { job: texts, common, flavors, submit } = useTexts();
   const locale = useLocale();
   const spec = job.spec as Record<string, unknown>;
   const command = commandOf(spec);
@@ -138,6 +138,12 @@ export function Configuration(props: { job: Job }) {
           <dd>{job.priority}</dd>
           <dt>{texts.preemptible}</dt>
           <dd>{spec.preemptible ? common.yes : common.no}</dd>
+          {(spec.access === "read" || spec.access === "owner") && (
+            <>
+              <dt>{texts.access}</dt>
+              <dd>{submit.accesses[spec.access]}</dd>
+            </>
+          )}
           <dt>{texts.retries}</dt>
           <dd>{retry ? texts.retriesUpTo(retry) : texts.noRetries}</dd>
         </dl>

@@ -31,6 +31,7 @@ export type Form = {
   processes: string;
   roles: RoleForm[];
   preemptible: boolean;
+  access: string;
   jupyter: boolean;
   tensorboard: boolean;
   /** Ports that open in a browser, with spaces or commas between them. */
@@ -81,6 +82,7 @@ export const EMPTY: Form = {
   processes: "per_node",
   roles: [],
   preemptible: false,
+  access: "own",
   jupyter: false,
   tensorboard: false,
   ports: "",
@@ -132,6 +134,7 @@ export function specOf(form: Form): Spec {
       form.hyperparameters.filter(isGiven).map(({ key, value }) => [key, jsonOrText(value)]),
     );
   }
+  if (form.access !== EMPTY.access) spec.access = form.access;
   if (form.priority !== EMPTY.priority) spec.priority = number(form.priority);
   if (form.processes !== EMPTY.processes && form.launch === "ascend")
     spec.processes = form.processes;
@@ -169,6 +172,7 @@ export function formOfSpec(spec: Spec): Form {
     processes: text(spec.processes) || EMPTY.processes,
     roles: roles.map(([name, role]) => roleForm(name, role)),
     preemptible: Boolean(spec.preemptible),
+    access: text(spec.access) || EMPTY.access,
     ...endpointFields(spec.endpoints),
     command: commandText(spec.command),
     setup: text(spec.setup),
@@ -293,6 +297,7 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["max_duration", "maxDuration"],
   ["max_wait", "maxWait"],
   ["preemptible", "preemptible"],
+  ["access", "access"],
   ["endpoints", "ports"],
 ];
 

@@ -1,6 +1,7 @@
 import { AreaField, SelectField, TextField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
 import { PairsField } from "./PairsField";
+import { EMPTY } from "./form";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
@@ -90,9 +91,10 @@ export function MoreSection(props: { part: Part }) {
     wrong.maxDuration,
     wrong.maxWait,
     wrong.setup,
+    wrong.access,
   ].some((one) => one !== undefined);
   return (
-    <details className={`panel ${styles.more ?? ""}`} open={hasWrong || undefined}>
+    <details className={`panel ${styles.more ?? ""}`} open={hasWrong || form.access !== EMPTY.access || undefined}>
       <summary>{texts.more}</summary>
       <div className={`panel-body ${styles.fields ?? ""}`}>
         <div className={styles.row}>
@@ -174,6 +176,18 @@ export function MoreSection(props: { part: Part }) {
           wrong={wrong.setup}
           onChange={(event) => {
             set({ setup: event.target.value });
+          }}
+        />
+        <SelectField
+          label={texts.access}
+          hint={texts.accessHint}
+          value={form.access}
+          wrong={wrong.access}
+          choices={(["own", "read", "owner"] as const).map(
+            (name) => [name, texts.accesses[name]] as const,
+          )}
+          onChange={(event) => {
+            set({ access: event.target.value });
           }}
         />
         <SelectField

@@ -45,6 +45,7 @@ export const job = {
   tags: "Tags",
   priority: "Priority",
   preemptible: "Preemptible",
+  access: "Access",
   retries: "Retries",
   noRetries: "none",
   retriesUpTo: (count: number) => `up to ${String(count)}`,

@@ -86,6 +86,13 @@ export const submit = {
   preemptible: "Preemptible",
   preemptibleHint:
     "Can be stopped for other jobs and runs again later. In return it can use idle quota of other projects.",
+  access: "Access",
+  accessHint: "What the job may do on the server with its own credentials. It ends with the job.",
+  accesses: {
+    own: "own: its own inputs, output, runs and artifacts",
+    read: "read: also reads what you may read",
+    owner: "owner: also submits jobs and changes data of its project in your name",
+  },
   files: "Data and results",
   data: "Data",
   dataHint: "Store path → path in the job.",

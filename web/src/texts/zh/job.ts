@@ -48,6 +48,7 @@ export const job: Same<typeof en> = {
   tags: "标签",
   priority: "优先级",
   preemptible: "可抢占",
+  access: "访问权限",
   retries: "重试",
   noRetries: "不重试",
   retriesUpTo: (count) => `最多 ${String(count)} 次`,

@@ -87,6 +87,13 @@ export const submit: Same<typeof en> = {
   },
   preemptible: "可抢占",
   preemptibleHint: "可能被其他任务抢占，之后重新运行；可使用其他项目的空闲配额。",
+  access: "访问权限",
+  accessHint: "任务用自己的令牌在服务器上可以做什么；任务结束即失效。",
+  accesses: {
+    own: "own：只限自己的输入、输出、运行和制品",
+    read: "read：另可读取您能读取的内容",
+    owner: "owner：另可在其项目中以您的名义提交任务、修改数据",
+  },
   files: "数据与结果",
   data: "数据",
   dataHint: "从存储映射到任务中的路径。",

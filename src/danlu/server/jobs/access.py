@@ -1,0 +1,30 @@
+"""The rules of a job's access: who may give it, and what people are told about it."""
+
+from __future__ import annotations
+
+from danlu.auth import rights
+from danlu.auth.identity import UserIdentity
+from danlu.server.invalid import bad_spec
+from danlu.spec.job import JobAccess, JobSpec
+
+
+def check_job_access(who: UserIdentity, spec: JobSpec) -> None:
+    """Refuse access that its giver cannot give: a job hands none on, and an API key none that outlives it."""
+    if spec.access is JobAccess.OWN:
+        return
+    if who.job is not None:
+        told = f"expected own, got {str(spec.access)!r}: this comes from {who.job.job_id}, and a job hands no access on"
+        raise bad_spec("access", told)
+    rights.check_lasting(who, f"a job with `access: {spec.access}`")
+
+
+def access_notes(who: UserIdentity, spec: JobSpec, project: str) -> list[str]:
+    """What the owner of a job should know about what they let it do."""
+    if spec.access is JobAccess.READ:
+        return [f"access: read; until its end the job reads what {who.name} may read"]
+    if spec.access is JobAccess.OWNER:
+        return [
+            f"access: owner; until its end the job reads what {who.name} may read, and in project {project} it submits "
+            f"jobs and changes data as {who.name} would as a member"
+        ]
+    return []
