@@ -35,7 +35,6 @@ LONG_FUNCTIONS: dict[str, int] = {
 }
 MANY_ARGUMENTS: dict[str, int] = {
     "client/cluster/flavors.py: Flavors.add": 7,
-    "client/cluster/frameworks.py: Frameworks.add": 7,
     "client/http.py: Http.send": 7,
     "client/jobs/logs.py: log_query": 7,
     "client/tracking/artifacts.py: Artifacts.upload": 8,

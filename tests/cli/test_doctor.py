@@ -134,3 +134,13 @@ def test_something_else_at_the_address(stranger: str) -> None:
             "use another port: danlu up --port PORT, and set DANLU_URL",
         )
     ]
+
+
+def test_the_original_tikit_beside_ours_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [finding.what for finding in checks.check_old_names()] == []
+    installed = tmp_path / "tikit-1.9.5.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: tikit\nVersion: 1.9.5\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (finding,) = checks.check_old_names()
+    assert (finding.level, "pip uninstall tikit" in finding.remedy) == (Level.WARNING, True)

@@ -90,3 +90,16 @@ def test_the_same_from_python(client: Client) -> None:
     with pytest.raises(NotFound, match="no framework 'tensorflow'"):
         client.frameworks.get("tensorflow")
     assert all(one.price_per_hour == 0 and one.num_total for one in client.flavors.suggestions())
+
+
+def test_costs_are_told_by_project_and_user(danlu: Danlu, client: Client) -> None:
+    client.flavors.add("costly", price_per_hour="3600")
+    job = client.jobs.submit(name="costly", command="true", flavor="costly").wait()
+    table = danlu("cost").out
+    assert table.splitlines()[0].split() == ["PROJECT", "USER", "JOBS", "HOURS", "COST"]
+    by_user = danlu("cost", "--by", "user", "--since", "1d").out.splitlines()
+    assert by_user[0].split() == ["USER", "JOBS", "HOURS", "COST"]
+    assert job.row.owner in by_user[1]
+    assert json.loads(danlu("cost", "--json").out)["items"][0]["num_jobs"] >= 1
+    assert danlu("cost", "--by", "week").code == 2
+    client.flavors.remove("costly")

@@ -138,7 +138,7 @@ class TestFlavors:
 class TestFrameworks:
     def test_added_shown_changed_and_removed(self, world: World, api: Api) -> None:
         made = api.json("POST", "/frameworks", json=TORCH)
-        assert made == {**TORCH, "image": None, "description": "", "is_enabled": True}
+        assert made == {**TORCH, "image": None, "description": "", "purpose": "training", "is_enabled": True}
         changed = api.json("PATCH", "/frameworks/torch-2.13", json={"image": "team/torch:2.13", "setup": ""})
         assert changed == {**made, "image": "team/torch:2.13", "setup": None}
         assert api.json("GET", "/frameworks")["items"] == [changed]

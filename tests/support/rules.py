@@ -121,6 +121,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/jobs/{job}/watch"): Rule(SEE),
     ("GET", "/jobs/{job}/logs"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}"): Rule(SEE),
+    ("GET", "/jobs/{job}/logs/{rank}/times"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}/lines"): Rule(SEE),
     ("GET", "/jobs/{job}/logs/{rank}/matches"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
@@ -409,6 +410,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/artifacts/uploads/{artifact}/lacking"): Rule(SEND_ARTIFACT, body(digests=[NO_DIGEST])),
     ("POST", "/artifacts/uploads/{artifact}/chunks"): Rule(SEND_ARTIFACT, lambda _case: {"content": pack_of_chunk()}),
     ("POST", "/artifacts/uploads/{artifact}/commit"): Rule(SEND_ARTIFACT, lambda _case: {"content": commit_of_chunk()}),
+    ("GET", "/costs"): Rule({"any": "2 403 403 403 403"}),
     ("GET", "/audit"): Rule(
         {
             "any": "2 2 403 403 2",

@@ -89,6 +89,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "People and projects": {
         "users": Command("danlu.cli.people.users:app", "Approve, invite and disable users."),
         "projects": Command("danlu.cli.people.projects:app", "Manage projects, members and buckets."),
+        "cost": Command("danlu.cli.people.cost:cost", "Show what jobs cost, by project and user."),
         "audit": Command("danlu.cli.people.audit:audit", "Show who changed what, when and from where."),
     },
     "Server": {

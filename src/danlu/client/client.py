@@ -18,7 +18,9 @@ from danlu.client.http import Http
 from danlu.client.jobs.examples import Examples
 from danlu.client.jobs.jobs import Jobs
 from danlu.client.jobs.templates import Templates
+from danlu.client.moments import Since
 from danlu.client.pages import pages
+from danlu.client.people.costs import read_costs
 from danlu.client.people.keys import Keys
 from danlu.client.people.people import People
 from danlu.client.people.projects import Projects
@@ -31,6 +33,7 @@ from danlu.client.tracking.runs import Runs
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
+from danlu.wire.costs import CostsOut
 from danlu.wire.nodes import DrainNode, HealthOut, NodeOut
 
 
@@ -93,6 +96,13 @@ class Client:
         query = {"person": person, "object": object, "action": action, "project": project}
         times = {"since": _moment(since), "until": _moment(until)}
         return pages(self._http, "/audit", AuditOut, query={**query, **times})
+
+    def costs(self, *, since: Optional[Since] = None, until: Optional[Since] = None) -> CostsOut:
+        """What jobs cost so far, by project and user, or between two moments: datetimes, or text such as `30d`.
+
+        For admins.
+        """
+        return read_costs(self._http, since=since, until=until)
 
     def flow(
         self,

@@ -17,6 +17,7 @@ from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
 from danlu.server.console.route import console_route
+from danlu.server.costs.routes import router as costs_router
 from danlu.server.endpoints.routes import router as endpoints_router
 from danlu.server.examples.routes import router as examples_router
 from danlu.server.flavors.routes import router as flavors_router
@@ -62,6 +63,7 @@ MAX_HEAD_BYTES = 256 << 10
 ROUTERS = (
     artifacts_router,
     audit_router,
+    costs_router,
     batches_router,
     changes_router,
     endpoints_router,

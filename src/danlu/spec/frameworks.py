@@ -8,6 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from danlu.spec.fields import EnvName, EnvValue, FrameworkName, ImageName, Text
 from danlu.spec.job import LaunchMode
+from danlu.spec.states import Word
+
+
+class Purpose(Word):
+    """What an environment is for."""
+
+    TRAINING = "training"
+    INFERENCE = "inference"
 
 
 class Framework(BaseModel):
@@ -32,6 +40,9 @@ class Framework(BaseModel):
 
     launch: tuple[LaunchMode, ...] = Field(default=(), max_length=20)
     """Launch modes that it supports; all when left out."""
+
+    purpose: Purpose = Purpose.TRAINING
+    """`training`: offered to jobs; `inference`: what registered models run in."""
 
     description: Annotated[Text, Field(max_length=1000)] = ""
     """What it contains."""

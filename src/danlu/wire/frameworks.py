@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 from pydantic import Field
 
 from danlu.spec.fields import EnvName, EnvValue, Text
-from danlu.spec.frameworks import Framework
+from danlu.spec.frameworks import Framework, Purpose
 from danlu.spec.job import LaunchMode
 from danlu.wire.base import Answer, Body
 
@@ -28,6 +28,7 @@ class ChangeFramework(Body):
 
     env: Optional[Annotated[dict[EnvName, EnvValue], Field(max_length=100)]] = None
     launch: Optional[Annotated[list[LaunchMode], Field(max_length=20)]] = None
+    purpose: Optional[Purpose] = None
     description: Optional[Annotated[Text, Field(max_length=1000)]] = None
     is_enabled: Optional[bool] = None
 
@@ -42,6 +43,9 @@ class FrameworkOut(Answer):
     env: dict[str, str] = {}
     launch: list[LaunchMode] = []
     """Launch modes that it suits; empty: all."""
+
+    purpose: Purpose = Purpose.TRAINING
+    """`training`: offered to jobs; `inference`: what registered models run in."""
 
     description: str = ""
     is_enabled: bool = True

@@ -20,6 +20,18 @@ class LogChunk(Answer):
     text: str
 
 
+class LogTimes(Answer):
+    """When parts of one rank's log were written, as it was seen about once a second."""
+
+    attempt: int
+    rank: int
+    offset: list[int]
+    """Lengths that the log had, each larger than the one before."""
+
+    time: list[float]
+    """When it had them, in seconds since 1970."""
+
+
 class LogEnd(Answer):
     """Event `end`: nothing more will come."""
 

@@ -24,6 +24,7 @@ Setup = Annotated[
 ]
 Env = Annotated[list[str], typer.Option("--env", metavar="NAME=VALUE", help="Variable; repeatable.")]
 Launch = Annotated[list[str], typer.Option("--launch", metavar="MODE", help="Supported launch mode; repeatable.")]
+Purpose = Annotated[Optional[str], typer.Option(help="training (for jobs) or inference (for models).")]
 Description = Annotated[Optional[str], typer.Option(help="What it contains.")]
 
 
@@ -66,12 +67,13 @@ def list_(as_json: AsJson = False) -> None:
             one.name,
             one.image or "the node's own",
             ", ".join(map(str, one.launch)) or "all",
+            str(one.purpose),
             "" if one.is_enabled else "disabled",
             " ".join(one.title.split()),
         )
         for one in found
     ]
-    echo_block(table(("NAME", "IMAGE", "LAUNCH", "STATE", "TITLE"), rows))
+    echo_block(table(("NAME", "IMAGE", "LAUNCH", "PURPOSE", "STATE", "TITLE"), rows))
     if not found:
         echo_err("no frameworks; an admin can add some: danlu frameworks add --help")
 
@@ -98,6 +100,7 @@ def add(
     setup: Setup = None,
     env: Env = [],  # noqa: B006  typer's own way
     launch: Launch = [],  # noqa: B006
+    purpose: Purpose = None,
     description: Description = None,
     as_json: AsJson = False,
 ) -> None:
@@ -119,6 +122,7 @@ def add(
             setup=_script(setup),
             env=_variables(env) or None,
             launch=launch,
+            purpose=purpose,
             description=description,
         )
     _print(made, as_json)
@@ -132,6 +136,7 @@ def change(
     setup: Setup = None,
     env: Env = [],  # noqa: B006
     launch: Launch = [],  # noqa: B006
+    purpose: Purpose = None,
     description: Description = None,
     as_json: AsJson = False,
 ) -> None:
@@ -154,6 +159,7 @@ def change(
             setup=_script(setup),
             env=_variables(env) or None,
             launch=launch or None,
+            purpose=purpose,
             description=description,
         )
     _print(changed, as_json)
@@ -218,6 +224,7 @@ def _print(framework: FrameworkOut, as_json: bool) -> None:
         "state": "" if framework.is_enabled else "disabled",
         "image": framework.image or "none: the node's own Python",
         "launch": ", ".join(map(str, framework.launch)) or "all",
+        "purpose": str(framework.purpose),
         "env": " ".join(f"{name}={value}" for name, value in framework.env.items()),
         "about": " ".join(framework.description.split()),
     }

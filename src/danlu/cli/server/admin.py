@@ -1,4 +1,4 @@
-"""`danlu admin backup|restore|migrate-store|clean`, on the machine of a server."""
+"""`danlu admin backup|restore|migrate-store|clean`, on the machine of a server; `danlu admin catalogue`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
+from danlu.cli.server import catalogue
 from danlu.cli.terminal import counter, echo, echo_err, echo_json
 
 app = typer.Typer(name="admin", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
+app.add_typer(catalogue.app)
 DataDir = typer.Option(None, help="The data folder of the server.", show_default="DANLU_SERVER_DATA_DIR, else ~/.danlu")
 
 
@@ -20,7 +22,8 @@ DataDir = typer.Option(None, help="The data folder of the server.", show_default
 def _admin() -> None:
     """Back up, restore, migrate and clean the stores of a server.
 
-    These commands read the same DANLU_SERVER_... variables as `danlu up`. Run them where the data folder is.
+    These commands read the same DANLU_SERVER_... variables as `danlu up`. Run them where the data folder is; only
+    `catalogue` talks to the server.
     """
 
 

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -64,6 +65,7 @@ def check_folder(data_dir: Path, *, is_named: bool) -> Finding:
 def check_machine(data_dir: Path) -> Iterator[Finding]:
     """Checks of this machine for a server and its jobs."""
     yield check_python()
+    yield from check_old_names()
     yield check_packages()
     yield from check_isolation()
     yield check_disk(data_dir)
@@ -97,6 +99,18 @@ def check_python() -> Finding:
     if sys.version_info < (3, 11):
         return Finding("python", Level.WARNING, f"Python {version}; a server needs 3.11", "install a newer Python")
     return Finding("python", Level.GOOD, f"Python {version} with all packages for a server")
+
+
+def check_old_names() -> Iterator[Finding]:
+    """Whether another package has files under a name that danlu-compat has too."""
+    installed = {name: _version_of(name) for name in ("danlu-compat", "tikit")}
+    if all(installed.values()):
+        yield Finding(
+            "tikit",
+            Level.WARNING,
+            f"Tencent Cloud's tikit {installed['tikit']} is installed beside danlu-compat: both have the folder tikit",
+            "pip uninstall tikit, then pip install --force-reinstall danlu-compat; or use two environments",
+        )
 
 
 def check_packages() -> Finding:
@@ -235,6 +249,13 @@ def check_port(url: str) -> Finding:
     except OSError as error:
         text = f"no server at {url}, and the port cannot be used: {error.strerror}"
         return Finding("server", Level.BAD, text, "set DANLU_URL to the address of the server")
+
+
+def _version_of(distribution: str) -> Optional[str]:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _isolation(what: str, problem: str, good: str, remedy: str) -> Finding:

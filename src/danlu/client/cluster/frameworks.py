@@ -34,11 +34,13 @@ class Frameworks:
         setup: Optional[str] = None,
         env: Optional[Mapping[str, object]] = None,
         launch: Sequence[str] = (),
-        description: Optional[str] = None,
+        **more: Any,
     ) -> FrameworkOut:
         """Add a framework: an image, or without one the node's own Python.
 
         client.frameworks.add("pytorch-2.13", image="registry.example.com/torch:2.13", launch=["plain", "ddp"])
+
+        More: `description`; `purpose="inference"` for one that registered models run in.
         """
         made = body(
             MakeFramework,
@@ -48,7 +50,7 @@ class Frameworks:
             setup=setup,
             env=None if env is None else dict(env),
             launch=tuple(launch),
-            description=description,
+            **more,
         )
         return self._http.post("/frameworks", FrameworkOut, body=made)
 

@@ -9,7 +9,7 @@ from typing import Callable, Optional, Union
 
 from danlu.client.files.paths import quote_part
 from danlu.client.files.progress import Meter, Progress
-from danlu.client.http import Http
+from danlu.client.http import Http, Query
 from danlu.client.pages import pages
 from danlu.errors import InvalidInput, NotFound
 from danlu.spec.paths import StorePath, check_key, parse_store_path
@@ -85,14 +85,25 @@ class Store:
 
     def list(self, path: str) -> Iterator[ObjectOut]:
         """Every object whose key begins with the path's key, sorted by key."""
-        for listing in self._listings(parse(path), delimiter=None):
+        for listing in self._listings(parse(path), is_flat=True):
             yield from listing.objects
 
     def browse(self, path: str) -> Iterator[Union[str, ObjectOut]]:
         """One level of a folder: the keys of its folders (ending in `/`) and its objects."""
-        for listing in self._listings(parse(path), delimiter="/"):
+        for listing in self._listings(parse(path), is_flat=False):
             yield from listing.folders
             yield from listing.objects
+
+    def page(self, path: str, *, after: str = "", limit: int = 1000, is_flat: bool = False) -> ListingOut:
+        """One page of a folder, of keys after `after`; with `is_flat` of all that begins with the path's key."""
+        where = parse(path)
+        query: Query = {
+            "prefix": where.key,
+            "delimiter": None if is_flat else "/",
+            "cursor": after or None,
+            "limit": limit,
+        }
+        return self._http.get(f"/buckets/{where.bucket}/objects", ListingOut, query=query)
 
     def exists(self, path: str) -> bool:
         """Whether there is such an object; for a path ending in `/`, whether anything is below it."""
@@ -143,18 +154,12 @@ class Store:
             # an answer to HEAD has no body, so the server could not say what is missing
             raise NotFound(f"there is no object {where}") from error
 
-    def _listings(self, where: StorePath, *, delimiter: Optional[str]) -> Iterator[ListingOut]:
-        cursor: Optional[str] = None
-        while True:
-            listing = self._http.get(
-                f"/buckets/{where.bucket}/objects",
-                ListingOut,
-                query={"prefix": where.key, "delimiter": delimiter, "cursor": cursor, "limit": 1000},
-            )
+    def _listings(self, where: StorePath, *, is_flat: bool) -> Iterator[ListingOut]:
+        after: Optional[str] = ""
+        while after is not None:
+            listing = self.page(str(where), after=after, is_flat=is_flat)
             yield listing
-            if listing.next is None:
-                return
-            cursor = listing.next
+            after = listing.next
 
 
 def parse(path: str) -> StorePath:

@@ -8,14 +8,25 @@ from itertools import chain
 from typing import Optional, Union
 
 from danlu.client.events import NotEvents, TimeLimit, events
-from danlu.client.http import Http
+from danlu.client.http import Http, Query
 from danlu.client.jobs.endpoints import Endpoints
-from danlu.client.jobs.logs import LogLine, LogQuery, Ranks, Since, log_query, read_batches, read_raw
+from danlu.client.jobs.logs import (
+    LogLine,
+    LogPiece,
+    LogQuery,
+    Ranks,
+    log_query,
+    read_batches,
+    read_piece,
+    read_raw,
+)
 from danlu.client.jobs.terminals import Size, Terminal
+from danlu.client.moments import Since
 from danlu.client.pages import pages
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobSummary
+from danlu.wire.logs import LogTimes
 from danlu.wire.usage import UsageOut
 from danlu.wire.why import WhyOut
 
@@ -133,6 +144,17 @@ class Job:
     def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
         """One rank's log byte for byte, in pieces, up to where it is now."""
         return read_raw(self._http, self.id, rank=rank, attempt=attempt)
+
+    def log_piece(
+        self, rank: int, offset: int, *, limit: Optional[int] = None, attempt: Optional[int] = None
+    ) -> LogPiece:
+        """Bytes of one rank's log from an offset on: for whoever reads a long log page by page, or from its end."""
+        return read_piece(self._http, self.id, rank=rank, attempt=attempt, offset=offset, limit=limit)
+
+    def log_times(self, rank: int, offset: int = 0, *, attempt: Optional[int] = None) -> LogTimes:
+        """When one rank's log was written behind an offset: lengths that it had, and when. At most 1000 of them."""
+        query: Query = {"attempt": attempt, "offset": offset}
+        return self._http.get(f"/jobs/{self.id}/logs/{rank}/times", LogTimes, query=query)
 
     def usage(self, *, attempt: Optional[int] = None, rank: Optional[Ranks] = None, points: int = 300) -> UsageOut:
         """What its tasks use over time: cores, memory, bytes read and written, and what their devices do.

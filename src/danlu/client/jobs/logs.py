@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterable, Iterator
-from datetime import datetime, timedelta, timezone
 from typing import NamedTuple, Optional, Union
 
 from danlu.client.events import events
 from danlu.client.http import Http, Query
+from danlu.client.moments import Since, unix_seconds
 from danlu.errors import InvalidInput
 from danlu.spec.states import is_over
-from danlu.spec.units import parse_duration
 from danlu.wire.jobs import JobOut
 from danlu.wire.logs import LogChunk, LogEnd
 
-Since = Union[float, str, datetime, timedelta]
 Ranks = Union[int, Iterable[int]]
 _LOOK_AGAIN_SECONDS = 1.0
 
@@ -32,6 +30,17 @@ class LogLine(NamedTuple):
 
     def __str__(self) -> str:
         return self.text
+
+
+class LogPiece(NamedTuple):
+    """Bytes of one rank's log."""
+
+    offset: int
+    """Of the first byte: later than asked for when that part was cut out of a very long log."""
+
+    data: bytes
+    is_last: bool
+    """Whether nothing comes after them, and nothing will."""
 
 
 class LogQuery(NamedTuple):
@@ -59,7 +68,7 @@ def log_query(
     ranks = () if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
     if any(one < 0 for one in ranks):
         raise InvalidInput(f"rank {min(ranks)} is below 0", fields={"rank": str(min(ranks))})
-    return LogQuery(follow, ranks, attempt, tail, _unix(since, now if now is not None else time.time()), grep)
+    return LogQuery(follow, ranks, attempt, tail, _unix(since, now), grep)
 
 
 def read_batches(http: Http, job_id: str, asked: LogQuery) -> Iterator[list[LogLine]]:
@@ -83,13 +92,21 @@ def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> I
     """The bytes of one rank's log as they were written, up to where it is now."""
     offset = 0
     while True:
-        query: Query = {"attempt": attempt, "offset": offset}
-        response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
-        next_offset = int(response.headers.get("X-Danlu-Next-Offset", offset + len(response.content)))
-        if not response.content:
+        piece = read_piece(http, job_id, rank=rank, attempt=attempt, offset=offset)
+        if not piece.data:
             return
-        yield response.content
-        offset = next_offset
+        yield piece.data
+        offset = piece.offset + len(piece.data)
+
+
+def read_piece(
+    http: Http, job_id: str, *, rank: int, attempt: Optional[int], offset: int, limit: Optional[int] = None
+) -> LogPiece:
+    """Bytes of one rank's log from an offset on, as many as the server gives at once, or `limit`."""
+    query: Query = {"attempt": attempt, "offset": offset, "limit": limit}
+    response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
+    begin = int(response.headers.get("X-Danlu-Offset", offset))
+    return LogPiece(begin, response.content, response.headers.get("X-Danlu-Complete") == "true")
 
 
 def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[LogLine], None, Optional[LogEnd]]:
@@ -169,25 +186,5 @@ def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:
         time.sleep(_LOOK_AGAIN_SECONDS)
 
 
-def _unix(since: Optional[Since], now: float) -> Optional[float]:
-    if since is None or isinstance(since, (int, float)):
-        return since
-    if isinstance(since, timedelta):
-        return now - since.total_seconds()
-    if isinstance(since, datetime):
-        return (since if since.tzinfo is not None else since.astimezone()).timestamp()
-    return _since_text(since, now)
-
-
-def _since_text(since: str, now: float) -> float:
-    try:
-        return now - parse_duration(since)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(since.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise InvalidInput(
-            f"{since!r} is not a time; write for example 10m, 2h or 2026-01-31T12:00", fields={"since": since}
-        ) from error
-    return (moment if moment.tzinfo is not None else moment.astimezone()).astimezone(timezone.utc).timestamp()
+def _unix(since: Optional[Since], now: Optional[float]) -> Optional[float]:
+    return None if since is None else unix_seconds(since, time.time() if now is None else now)

@@ -205,7 +205,11 @@ class Runs:
     ) -> RunOut:
         """Push metrics to a job: they land in the run that it has of its own."""
         one = PushMetrics(values=dict(values), step=step, total_steps=total_steps, epoch=epoch, timestamp=timestamp)
-        return self._http.post(f"/jobs/{path_part(job)}/metrics", RunOut, body=PushMany(metrics=[one]))
+        return self.push_many(job, [one])
+
+    def push_many(self, job: str, metrics: Sequence[PushMetrics]) -> RunOut:
+        """Push metrics of several steps in one request."""
+        return self._http.post(f"/jobs/{path_part(job)}/metrics", RunOut, body=PushMany(metrics=[*metrics]))
 
     def folders(self) -> List[FolderOut]:  # noqa: UP006
         return [*pages(self._http, "/folders", FolderOut)]

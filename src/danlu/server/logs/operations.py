@@ -10,6 +10,7 @@ from danlu.server.logs.lines import RankLines
 from danlu.server.logs.service import LogPlace, LogQuery, resolve, status
 from danlu.server.state import ServerState
 from danlu.store.logs.index import READ_BYTES, TAIL_BYTES
+from danlu.wire.logs import LogTimes
 
 
 def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
@@ -41,6 +42,19 @@ def read_raw(state: ServerState, who: UserIdentity, job: str, query: LogQuery, *
     data = state.logs.read(*place.key, rank, first, limit)
     is_over = found is not None and (found.is_over or rank in found.ended)
     return RawPiece(first, data, is_over and first + len(data) >= state.logs.length(*place.key, rank))
+
+
+def read_times(state: ServerState, who: UserIdentity, job: str, query: LogQuery, *, limit: int) -> LogTimes:
+    """Time marks of one rank behind the offset that is given."""
+    place = state.database.read(resolve, state, who, job, query)
+    ((rank, offset),) = place.offsets.items()
+    marks = state.logs.marks_after(*place.key, rank=rank, offset=offset, limit=limit)
+    return LogTimes(
+        attempt=place.key.attempt,
+        rank=rank,
+        offset=[at for at, _ in marks],
+        time=[moment.timestamp() for _, moment in marks],
+    )
 
 
 def lines_of(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> RankLines:

@@ -10,19 +10,20 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.server.identity import CurrentReader
-from danlu.server.logs.operations import lines_of, locate, read_raw
+from danlu.server.logs.operations import lines_of, locate, read_raw, read_times
 from danlu.server.logs.pattern import compile_pattern
 from danlu.server.logs.service import LogQuery
 from danlu.server.logs.stored import tell_stored
 from danlu.server.logs.tails import FollowedLogs
 from danlu.server.openapi import BYTES, EVENTS
+from danlu.server.paging import Limit
 from danlu.server.state import State
 from danlu.server.streams.follower import Follower
 from danlu.server.streams.hub import Hub, Streams
 from danlu.server.streams.response import Stream
 from danlu.store.logs.index import READ_BYTES
 from danlu.store.logs.segments import SEGMENT_BYTES
-from danlu.wire.logs import LogLines, LogMatches
+from danlu.wire.logs import LogLines, LogMatches, LogTimes
 
 router = APIRouter(prefix="/jobs", tags=["logs"])
 Rank = Annotated[int, Query(ge=0, le=1_000_000)]
@@ -53,6 +54,21 @@ def read(
         "X-Danlu-Complete": "true" if piece.is_last else "false",
     }
     return Response(piece.data, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/{job}/logs/{rank}/times")
+def times(
+    job: str,
+    rank: int,
+    who: CurrentReader,
+    state: State,
+    attempt: Annotated[Optional[int], Query(ge=1, le=2**31)] = None,
+    offset: Offset = 0,
+    limit: Limit = 1000,
+) -> LogTimes:
+    """When the log behind an offset was written: its lengths and when it had them."""
+    query = LogQuery(attempt=attempt, ranks=(rank,), starts=(f"{rank}:{offset}",))
+    return read_times(state, who, job, query, limit=limit)
 
 
 @router.get("/{job}/logs/{rank}/lines")

@@ -158,6 +158,19 @@ class Logs:
             )
         return found or 0
 
+    def marks_after(
+        self, job_id: str, attempt: int, *, rank: int, offset: int, limit: int
+    ) -> list[tuple[int, datetime]]:
+        """Time marks behind an offset, oldest first."""
+        query = (
+            select(LogMarkRow.offset, LogMarkRow.at)
+            .where(*_of(LogMarkRow, job_id, attempt, rank), LogMarkRow.offset > offset)
+            .order_by(LogMarkRow.offset)
+            .limit(limit)
+        )
+        with self._database.reading() as session:
+            return [(row.offset, row.at) for row in session.execute(query)]
+
     def remove_attempt(self, session: Session, job_id: str, attempt: int) -> None:
         """Delete the index of an attempt's logs. After the commit call `drop_files`."""
         for table in (LogSegmentRow, LogMarkRow):

@@ -35,6 +35,7 @@ class FrameworkRow(Base):
     setup: Mapped[str | None] = mapped_column(Text)
     env: Mapped[dict[str, Any]]
     launch: Mapped[list[Any]]
+    purpose: Mapped[str] = mapped_column(String(20), default="training", server_default="training")
     description: Mapped[str] = mapped_column(Text)
     is_enabled: Mapped[bool] = mapped_column(default=True)
     created_at: Mapped[datetime]

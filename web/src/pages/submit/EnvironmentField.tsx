@@ -16,7 +16,7 @@ export function EnvironmentField(props: { part: Part }) {
   const { form, wrong, set } = props.part;
   const { data, error, refetch } = useQuery(frameworksQuery);
   const [wantsImage, setWantsImage] = useState(form.image !== "");
-  const offered = (data ?? []).filter((one) => one.is_enabled);
+  const offered = (data ?? []).filter((one) => one.is_enabled && one.purpose !== "inference");
   const chosen = offered.find((one) => one.name === form.framework);
   const image = (
     <TextField

@@ -1,0 +1,107 @@
+"""Which server, whose key, and Danlu's errors as the one that scripts for tikit catch."""
+
+from __future__ import annotations
+
+import functools
+import os
+import uuid
+import warnings
+import weakref
+from typing import Any, Callable, Optional, TypeVar, cast
+
+from danlu.client import Client as DanluClient
+from danlu.errors import (
+    AlreadyExists,
+    Conflict,
+    DanluError,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    ServerUnreachable,
+    StorageFull,
+    TooManyRequests,
+    Unsupported,
+    WrongState,
+)
+from danlu.inside import inside_job
+from tikit.tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CODES: dict[type[DanluError], str] = {
+    NotSignedIn: "AuthFailure",
+    NotAllowed: "UnauthorizedOperation",
+    NotFound: "ResourceNotFound",
+    AlreadyExists: "FailedOperation.DuplicateName",
+    WrongState: "FailedOperation.NotAllow",
+    Conflict: "FailedOperation",
+    InvalidInput: "InvalidParameterValue",
+    TooManyRequests: "RequestLimitExceeded",
+    ServerUnreachable: "ClientNetworkError",
+    StorageFull: "ResourceInsufficient",
+    Unsupported: "UnsupportedOperation",
+}
+"""The first class that an error is of counts."""
+
+KEY_PREFIX = "dk-"
+
+
+class Session:
+    """What every part of the client has: a Danlu client of the right person, and the region that was named."""
+
+    def __init__(
+        self,
+        secret_id: Optional[str] = None,
+        secret_key: Optional[str] = None,
+        region: Optional[str] = None,
+        token: Optional[str] = None,
+        proxies: Optional[dict[str, str]] = None,
+        tione_endpoint: Optional[str] = None,
+    ) -> None:
+        """Inside a job its own identity is used, whatever is given here. Outside, a Danlu key: its two halves
+        (`dk-...` and what comes behind the dot), else what `danlu login` keeps. `tione_endpoint` is the address
+        of the server if it begins with http; `region` and `token` are kept and not needed."""
+        self._secret_id, self._secret_key, self._token = secret_id, secret_key, token
+        self._region = region or os.environ.get("REGION") or ""
+        if proxies:
+            warnings.warn("tikit: proxies is not used; set HTTP_PROXY and HTTPS_PROXY", stacklevel=3)
+        url = tione_endpoint if tione_endpoint and tione_endpoint.startswith(("http://", "https://")) else None
+        if inside_job() is not None:
+            url, key = None, None
+        else:
+            key = _key(secret_id, secret_key)
+        self._danlu = translated(DanluClient)(url=url, api_key=key)
+        weakref.finalize(self, self._danlu.close)  # the original has nothing to close
+
+
+def _key(secret_id: Optional[str], secret_key: Optional[str]) -> Optional[str]:
+    """The Danlu key that a pair is; None for placeholders and for keys of the original's platform."""
+    if secret_key and secret_key.startswith(KEY_PREFIX) and "." in secret_key:
+        return secret_key
+    if secret_id and secret_key and secret_id.startswith(KEY_PREFIX):
+        return f"{secret_id}.{secret_key}"
+    return None
+
+
+def translated(function: F) -> F:
+    """The function, with Danlu's errors turned into TencentCloudSDKException."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except DanluError as error:
+            code = next((code for kind, code in CODES.items() if isinstance(error, kind)), "InternalError")
+            raise TencentCloudSDKException(code, error.message, request_id()) from error
+
+    return cast("F", call)
+
+
+def refuse(message: str, code: Optional[str] = None) -> TencentCloudSDKException:
+    """An error that was found before anything was sent."""
+    return TencentCloudSDKException(code, message)
+
+
+def request_id() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,1 @@
+"""Paths of the original below which scripts find its error and its models."""
