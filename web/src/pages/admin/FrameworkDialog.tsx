@@ -9,7 +9,15 @@ import { useTexts } from "@/texts/language";
 import styles from "./admin.module.css";
 
 type Mode = Schemas["LaunchMode"];
-const MODES: readonly Mode[] = ["plain", "ddp", "ascend", "ps_worker", "mpi", "horovod", "deepspeed"];
+const MODES: readonly Mode[] = [
+  "plain",
+  "ddp",
+  "ascend",
+  "ps_worker",
+  "mpi",
+  "horovod",
+  "deepspeed",
+];
 const FIELDS = ["name", "title", "image", "setup", "env", "launch", "description"] as const;
 
 /** A new framework, or one that there is. */

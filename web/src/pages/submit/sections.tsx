@@ -94,7 +94,10 @@ export function MoreSection(props: { part: Part }) {
     wrong.access,
   ].some((one) => one !== undefined);
   return (
-    <details className={`panel ${styles.more ?? ""}`} open={hasWrong || form.access !== EMPTY.access || undefined}>
+    <details
+      className={`panel ${styles.more ?? ""}`}
+      open={hasWrong || form.access !== EMPTY.access || undefined}
+    >
       <summary>{texts.more}</summary>
       <div className={`panel-body ${styles.fields ?? ""}`}>
         <div className={styles.row}>
