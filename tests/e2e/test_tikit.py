@@ -387,6 +387,15 @@ class TestRepository:
         assert list(client.store.list(path)) == []
         assert client.store.exists(f"{BUCKET}/output/{trained}/model/weights-0")
 
+    def test_a_model_that_is_moved_leaves_the_rest_of_the_output(self, tikit: Tikit, client: Client) -> None:
+        environment = models.ReasoningEnvironment.new_system_environment("torch1.9.0-py38-cu111")
+        command = "echo w > /opt/ml/model/weights; echo k > /opt/ml/output/kept"
+        job = client.jobs.submit(name="moved", command=command, output=f"store://{BUCKET}/moved")
+        assert job.wait().state == "succeeded"
+        tikit.create_model_by_task("tikit-moved", job.id, environment, None, "PYTORCH", delete_task_cos_model=True)
+        left = [one.key.rpartition("/")[2] for one in client.store.list(f"{BUCKET}/moved/")]
+        assert left == ["kept"]
+
     def test_from_files(self, tikit: Tikit, tmp_path: Path) -> None:
         (tmp_path / "model.onnx").write_text("onnx")
         tikit.upload_to_cos(str(tmp_path / "model.onnx"), BUCKET, "models/in/")

@@ -25,6 +25,9 @@ FORMATS = [
     "ONNX",
     "HUGGING_FACE",
 ]
+MODEL_FOLDER = "model/"
+"""Where tasks leave their model, below their output."""
+
 ENVIRONMENT, SOURCE = "inference-environment", "inference-source"
 """Tags of a version that keep the name of its environment, and whether it is one of the platform's."""
 
@@ -251,10 +254,15 @@ class Repository(Catalogue):
             raise refuse(f"training_model_cos_path: expected a folder below {job.output}, got {store_path(source)}")
         if to and _inside(to, job.output) is None:
             fields["to"] = store_path(to)
+        folder = folder or self._model_folder(job.output)
         made = self._danlu.models.register(name, job=job.id, folder=folder or None, project=job.project, **fields)
-        if is_moved:
-            self._danlu.store.delete(f"{job.output}{folder}" if folder else job.output)
+        if is_moved:  # what was copied, and nothing else of the output
+            self._danlu.store.delete(f"{job.output}{folder}")
         return self._created(made)
+
+    def _model_folder(self, output: str) -> str:
+        """The part of a task's output that is registered when none is named."""
+        return MODEL_FOLDER if self._danlu.store.exists(f"{output}{MODEL_FOLDER}") else ""
 
     def _by_cos(
         self, name: str, framework: str, source: CosPlace, version: _Version, *, is_moved: bool
