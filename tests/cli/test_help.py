@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 def all_commands() -> Iterator[tuple[str, Any]]:
     for name in COMMANDS:
-        command = load_command(name)
-        if getattr(command, "invoke_without_command", True):
-            yield name, command
-        if hasattr(command, "commands"):
-            yield from ((f"{name} {inner}", one) for inner, one in command.commands.items() if not one.hidden)
+        yield from _with_inner(name, load_command(name))
+
+
+def _with_inner(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A command, and those of a group, which may have groups in it."""
+    if getattr(command, "invoke_without_command", True):
+        yield name, command
+    for inner, one in getattr(command, "commands", {}).items():
+        if not one.hidden:
+            yield from _with_inner(f"{name} {inner}", one)
 
 
 @pytest.mark.parametrize(("name", "command"), list(all_commands()))

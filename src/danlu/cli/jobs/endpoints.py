@@ -60,7 +60,9 @@ def open_(
 def close(
     job: JobName, endpoint: str = typer.Argument(..., metavar="ENDPOINT", help="An endpoint that is open.")
 ) -> None:
-    """Close an endpoint of a job. Whoever uses it is cut off within seconds.
+    """Close an endpoint of a job.
+
+    Whoever uses it is cut off within seconds.
 
     \b
     Examples:

@@ -20,11 +20,11 @@ def notebook(
     idle: str = typer.Option("2h", help="Ends the job when nobody has used it for so long."),
     browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
 ) -> None:
-    """Start a job that is JupyterLab, and print the link to it.
+    """Start a job that is JupyterLab.
 
-    It has the devices, files and variables of a job, and Danlu's SDK is signed in as the job. It ends when it is
-    stopped, or after some idle time: kernels and terminals that did nothing for so long end, and then the job.
-    `danlu open NAME jupyter` prints another link.
+    Prints the link to it. It has the devices, files and variables of a job, and Danlu's SDK is signed in as the
+    job. It ends when it is stopped, or after some idle time: kernels and terminals that did nothing for so long end,
+    and then the job. `danlu open NAME jupyter` prints another link.
 
     \b
     Examples:

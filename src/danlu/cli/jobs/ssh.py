@@ -52,7 +52,9 @@ def forward(
     local: Optional[int] = typer.Option(None, "--local", "-l", min=1, max=65535, help="Port here; the same without."),
     rank: int = Rank,
 ) -> None:
-    """Bring a port of a running job to this machine, until Ctrl-C.
+    """Bring a port of a running job to this machine.
+
+    Ends with Ctrl-C.
 
     \b
     Examples:

@@ -22,9 +22,9 @@ def cost(
     by: Optional[str] = typer.Option(None, metavar="project|user", help="One row for each project, or for each user."),
     as_json: AsJson = False,
 ) -> None:
-    """Show what jobs cost so far, by project and user; for admins.
+    """Show what jobs cost, by project and user.
 
-    Jobs without a flavor have no price. Deleted jobs are not counted.
+    For admins. Jobs without a flavor have no price. Deleted jobs are not counted.
 
     \b
     Examples:
