@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from danlu.client import Client
-from danlu.spec.states import is_over
 from danlu.testing import preloaded, waiting
 from danlu.testing.postgres import Postgres, find_binaries, running_postgres
 from danlu.testing.serving import RunningServer
@@ -121,10 +120,14 @@ def end_server(running: RunningServer) -> None:
     """Stop what is left of jobs, then the server: tests leave nothing running."""
     if not running.is_running:
         running.start()
-    with running.client() as client:
-        left = [job.id for job in client.jobs.list() if not is_over(job.state)]
-        if left:
-            client.jobs.stop(left)
-            for job_id in left:
-                client.jobs.get(job_id).wait()
+    stop_jobs(running)
     running.stop()
+
+
+def stop_jobs(running: RunningServer) -> None:
+    """End what runs and waits: nothing holds devices that what comes next needs."""
+    with running.client() as client:
+        left = list(client.jobs.list(all=False))
+        client.jobs.stop(left)
+        for job in left:
+            job.wait()

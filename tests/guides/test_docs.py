@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.conftest import end_server
+from tests.conftest import end_server, stop_jobs
 from tests.guides.pages import LONG, SETUPS, SUBSTITUTIONS
 
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -107,7 +108,14 @@ class World:
         )
         words = ["bash", "-e", "-o", "pipefail", "-c", script]
         done = subprocess.run(
-            words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            words,
+            cwd=self.folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANG_SECONDS,
         )
         assert done.returncode == 0, (
             f"{script}\n--- ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
@@ -173,6 +181,7 @@ def test_the_commands_of_a_page_work(page: str, docs_server: RunningServer, tmp_
             world.run("\n".join([*before[number : number + 1], block.script]))
     finally:
         world.close()
+        stop_jobs(docs_server)
 
 
 def test_few_blocks_are_left_out_and_each_says_why() -> None:
