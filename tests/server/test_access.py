@@ -66,6 +66,8 @@ def filled(path: str) -> str:
         "version": "x",
         "flavor": "x",
         "framework": "x",
+        "endpoint": "8080",
+        "ssh_key": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select, text
 from tests.support.cases import Case
 from tests.support.rights import API, expected, path_of
-from tests.support.rules import RULES
+from tests.support.rules import RULES, SSH_KEY
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 
@@ -28,6 +28,8 @@ NOT_NOTED = {
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): "going in is noted, not what is typed there",
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a window",
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): "going in is noted",
+    ("DELETE", "/ssh-keys/{ssh_key}"): "the matrix has none to remove; tested below",
+    ("POST", "/jobs/{job}/endpoints/{endpoint}/links"): "needs a task that runs; tests/e2e/test_endpoints.py",
     ("POST", "/buckets/{bucket}/uploads"): "bytes that are not an object yet; the commit is noted",
     ("PUT", "/uploads/{upload}"): "bytes that are not an object yet; the commit is noted",
     ("DELETE", "/uploads/{upload}"): "bytes that never became an object",
@@ -84,6 +86,13 @@ def test_a_run_that_comes_out_of_the_bin_is_noted(scene: Scene) -> None:
     for method, path in (("DELETE", ""), ("POST", "/restore")):
         assert scene.send("owner", method, f"{API}/runs/{run}{path}").status_code < 300
     assert [row.action for row in rows(scene.world)][-2:] == ["run.delete", "run.restore"]
+    scene.restore()
+
+
+def test_a_key_for_ssh_that_is_removed_is_noted(scene: Scene) -> None:
+    made = scene.send("member", "POST", f"{API}/ssh-keys", json={"public_key": SSH_KEY}).json()
+    assert scene.send("member", "DELETE", f"{API}/ssh-keys/{made['id']}").status_code < 300
+    assert [row.action for row in rows(scene.world)][-2:] == ["ssh_key.add", "ssh_key.remove"]
     scene.restore()
 
 

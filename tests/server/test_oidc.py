@@ -113,7 +113,7 @@ def test_who_has_to_wait_is_told_and_asked_for_once(world: World, provider: str,
     tell(provider, sub="grace-1", preferred_username="grace")
     for _ in range(2):
         answer = go(browser)
-        assert (answer.status_code, "once an admin has done so, sign in again" in told(answer)) == (202, True)
+        assert (answer.status_code, "sign in again once it is approved" in told(answer)) == (202, True)
     assert browser.get("/api/v1/me").status_code == 401
     with Api(str(browser.base_url), world.api_key()) as admin:
         (waiting,) = [one for one in admin.json("GET", "/registrations")["items"] if one["name"] == "grace"]

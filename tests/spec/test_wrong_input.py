@@ -50,7 +50,10 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"nodes": 1.5}, "nodes: expected a whole number, got 1.5"),
     ({"nodes": True}, "nodes: expected a number, got true"),
     ({"nodes": [2]}, "nodes: expected a whole number, got a list"),
-    ({"launch": "torchrun"}, "launch: expected one of ascend, ddp, horovod, mpi, plain, ps_worker, got 'torchrun'"),
+    (
+        {"launch": "torchrun"},
+        "launch: expected one of ascend, ddp, deepspeed, horovod, mpi, plain, ps_worker, got 'torchrun'",
+    ),
     ({"launch": "DDP"}, "launch: unknown value 'DDP'; did you mean 'ddp'?"),
     # roles, success
     ({"roles": {"ps": {"command": "x"}}}, f"command: {BOTH}"),

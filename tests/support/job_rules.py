@@ -65,6 +65,7 @@ _LINES = {
         "GET /jobs/{job}/logs/{rank}",
         "GET /jobs/{job}/logs/{rank}/lines",
         "GET /jobs/{job}/logs/{rank}/matches",
+        "GET /jobs/{job}/logs/{rank}/times",
         "GET /reasons",
         "GET /nodes",
         "GET /examples",
@@ -186,6 +187,7 @@ _LINES = {
         "POST /templates",
         "DELETE /templates/{template}",
         "GET /audit",
+        "GET /costs",
     ),
 }
 JOB_RULES: dict[tuple[str, str], str] = {

@@ -8,14 +8,13 @@ import httpx
 from tests.support.journals import JournalMaker
 
 from danlu.testing.serving import RunningServer
-from danlu.testing.waiting import wait_until
+from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 
 def send_runs(server: RunningServer, made: Sequence[JournalMaker]) -> list[str]:
     """Send journals as clients do, wait until their points are counted, and return the ids of the runs."""
-    with httpx.Client(
-        base_url=f"{server.url}/api/v1", headers={"Authorization": f"Bearer {server.api_key}"}, timeout=60
-    ) as http:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    with httpx.Client(base_url=f"{server.url}/api/v1", headers=headers, timeout=HANG_SECONDS) as http:
         for one in made:
             http.post("/runs", json=one.header).raise_for_status()
             path = f"/runs/{one.run}/journals/{one.name}"

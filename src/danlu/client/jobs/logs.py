@@ -139,13 +139,25 @@ def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[Lo
     return None
 
 
+class _OpenLine(NamedTuple):
+    """A line whose end has not come. Its pieces are put together once: a line may have hundreds of MiB."""
+
+    rank: int
+    attempt: int
+    offset: int
+    pieces: list[str]
+
+    def whole(self) -> LogLine:
+        return LogLine(self.rank, self.attempt, self.offset, "".join(self.pieces))
+
+
 class _Lines:
     """Puts the chunks of all ranks together to lines, and knows where each rank goes on."""
 
     def __init__(self) -> None:
         self.attempt: Optional[int] = None
         self.next_offsets: dict[int, int] = {}
-        self._open: dict[int, LogLine] = {}
+        self._open: dict[int, _OpenLine] = {}
 
     def take(self, chunk: LogChunk) -> list[LogLine]:
         """The lines that this chunk completes."""
@@ -158,21 +170,26 @@ class _Lines:
         begun = self._open.pop(rank, None)
         lines = []
         if begun is not None and chunk.offset != known:
-            lines.append(begun)  # something was left out between the two: they are not one line
+            lines.append(begun.whole())  # something was left out between the two: they are not one line
             begun = None
-        offset = begun.offset if begun is not None else chunk.offset
-        *complete, rest = ((begun.text if begun is not None else "") + chunk.text).split("\n")
-        is_ascii = chunk.text.isascii() and (begun is None or begun.text.isascii())
-        for text in complete:
-            lines.append(LogLine(rank, attempt, offset, text))
-            offset += (len(text) if is_ascii else len(text.encode("utf-8", "surrogatepass"))) + 1
-        if rest:
-            self._open[rank] = LogLine(rank, attempt, offset, rest)
+        begun = begun or _OpenLine(rank, attempt, chunk.offset, [])
+        first, *others = chunk.text.split("\n")
+        begun.pieces.append(first)
+        for text in others:
+            line = begun.whole()
+            lines.append(line)
+            begun = _OpenLine(rank, attempt, line.offset + _num_bytes(line.text) + 1, [text])
+        if any(begun.pieces):
+            self._open[rank] = begun
         return lines
 
     def rest(self) -> list[LogLine]:
         """Lines that were never ended."""
-        return [self._open.pop(rank) for rank in sorted(self._open)]
+        return [self._open.pop(rank).whole() for rank in sorted(self._open)]
+
+
+def _num_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:

@@ -174,7 +174,7 @@ def _of_machine(machine: Machine, view: View) -> Iterable[_Step]:
         if os.path.islink(path):
             yield _Step(path, ("--symlink", os.readlink(path), path))
         elif os.path.isdir(path):
-            yield _Step(path, ("--ro-bind", path, path))
+            yield _Step(path, ("--ro-bind-try", path, path))
     yield from _opened(view, hidden)
     for path in ("/tmp", "/var/tmp"):
         if os.path.isdir(path):
