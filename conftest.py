@@ -14,7 +14,10 @@ settings.load_profile("danlu")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests press Ctrl-C
 
-LONG_FIRST = ("test_ray.py", "test_histories.py", "test_schemathesis.py", "e2e", "comm", "web", "faults", "security")
+LONG_FIRST = (
+    *("test_docs.py", "test_ray.py", "test_histories.py", "test_schemathesis.py"),
+    *("guides", "e2e", "comm", "web", "faults", "security"),
+)
 """Files and folders. What takes long comes first: else one worker is left with it, and the others have nothing."""
 
 CAMPAIGN_HANGS_SECONDS = 6 * 3600.0

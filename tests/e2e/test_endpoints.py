@@ -34,13 +34,14 @@ def browser(job: Job) -> Iterator[Browser]:
         yield made
 
 
-def test_a_link_lets_one_browser_in(job: Job, browser: Browser) -> None:
+def test_a_link_lets_one_browser_in(client: Client, job: Job, browser: Browser) -> None:
     with Browser(job.endpoints.link(8080).url) as other:
         assert other.get("/headers").status_code == 401
         assert "danlu open" in other.get("/headers", Accept="text/html").text
         entered = other.http.get(f"{other.enter_path}&to=/a/b")
         assert (entered.status_code, entered.headers["location"]) == (303, "/a/b")
     assert browser.get("/x").json() == {"path": "/x"}
+    assert any(job.id in event.object for event in client.audit(action="endpoint.use"))
 
 
 def test_the_path_arrives_as_it_was_sent(browser: Browser) -> None:

@@ -27,7 +27,7 @@ def test_the_journey(make_server: Callable[..., RunningServer], tmp_path: Path) 
         wanted = catalogues.adapted(catalogues.parse(catalogues.read_text("ti-one")), devices_only=True)
         assert all(one.is_new for one in catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks))
         client.store.make_bucket(BUCKET)
-        said = journey(server)
+        said = journey(server, client)
         (job,) = client.jobs.list()
         assert all(word in said for word in ("torch1.9-py3.8-cuda11.1-gpu", "18.4008", f"{job.id} SUCCEED")), said
         assert int(said.partition(" lines of log")[0].rpartition(" ")[2]) >= 2 * STEPS
@@ -39,11 +39,13 @@ def test_the_journey(make_server: Callable[..., RunningServer], tmp_path: Path) 
         assert version.metrics["train/acc1"] == 100.0
 
 
-def journey(server: RunningServer) -> str:
+def journey(server: RunningServer, client: Client) -> str:
     env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, str(EXAMPLE / "journey.py"), BUCKET, str(STEPS)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    if done.returncode:
+        logs = [str(line) for job in client.jobs.list() for line in job.logs(tail=100)]
+        raise AssertionError("\n".join([done.stdout[-2000:], done.stderr, *logs]))
     return done.stdout
 
 
