@@ -100,7 +100,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
                 timeout_graceful_shutdown=2,
                 lifespan="on",
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-                # whoever may say where a request comes from may say so for throttling and for the audit trail
+                # whoever may say where a request comes from may say so for throttling and for the audit log
                 proxy_headers=bool(settings.trusted_proxies),
                 forwarded_allow_ips=settings.trusted_proxies,
             ),

@@ -1,4 +1,4 @@
-"""Actions of the audit trail."""
+"""Actions of the audit log."""
 
 from __future__ import annotations
 

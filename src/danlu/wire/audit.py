@@ -1,4 +1,4 @@
-"""The audit trail on the wire."""
+"""The audit log on the wire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// People, those who wait to be let in, projects, quotas, and the audit trail.
+// People, those who wait to be let in, projects, quotas, and the audit log.
 import {
   infiniteQueryOptions,
   queryOptions,

@@ -1,4 +1,4 @@
-"""The audit trail over HTTP."""
+"""The audit log over HTTP."""
 
 from __future__ import annotations
 

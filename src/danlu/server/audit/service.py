@@ -1,4 +1,4 @@
-"""The audit trail: what is recorded, and who reads it. An event is written in the transaction of its change."""
+"""The audit log: what is recorded, and who reads it. An event is written in the transaction of its change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit trail in SQL."""
+"""The audit log in SQL."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def change_project(session: Session, row: ProjectRow, **values: Any) -> None:
 
 
 def delete_project(session: Session, row: ProjectRow, *, at: datetime) -> None:
-    """Delete a project with its members and blob rows. Its name and id stay taken; admins keep its audit trail."""
+    """Delete a project with its members and blob rows. Its name and id stay taken; admins keep its audit log."""
     used_names.remember(session, UsedKind.PROJECT, row.name, project_id=row.id, at=at)
     session.execute(update(AuditRow).where(AuditRow.project_id == row.id).values(project_id=None))
     session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == row.id))

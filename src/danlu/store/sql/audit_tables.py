@@ -1,4 +1,4 @@
-"""The table of the audit trail."""
+"""The table of the audit log."""
 
 from __future__ import annotations
 
