@@ -70,9 +70,7 @@ POSITIONAL: dict[str, int] = {
 }
 """Folder -> how many public functions in it take more than two arguments by position."""
 
-LARGE_FOLDERS: dict[str, int] = {
-    "track": 29,
-}
+LARGE_FOLDERS: dict[str, int] = {}
 
 
 def test_files_are_short_enough_to_read() -> None:

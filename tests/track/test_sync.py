@@ -16,10 +16,10 @@ from tests.fakes.run_server import RunServer
 
 from danlu import journal, track
 from danlu.testing.waiting import wait_until
-from danlu.track.address import Address, connected
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
-from danlu.track.syncing import ServerAway, Synced, sync_all
+from danlu.track.sync.address import Address, connected
+from danlu.track.sync.syncing import ServerAway, Synced, sync_all
 from danlu.transfer.api import Api
 from danlu.transfer.journals import send_journal
 

@@ -31,8 +31,8 @@ def start_companion(folder: str, journal_path: str, *, is_over: Callable[[], boo
 
 
 def script(name: str) -> list[str]:
-    """The command line of a script of this package: nothing of the user's folder or variables gets into it."""
-    return [sys.executable, "-I", os.path.join(os.path.dirname(os.path.abspath(__file__)), name)]
+    """The command line of a script in `sync`: nothing of the user's folder or variables gets into it."""
+    return [sys.executable, "-I", os.path.join(os.path.dirname(os.path.abspath(__file__)), "sync", name)]
 
 
 def _spawn(order: str) -> tuple[int, subprocess.Popen[bytes]]:

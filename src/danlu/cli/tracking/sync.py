@@ -37,9 +37,9 @@ def sync(
     from danlu.content.drafts import find_drafts
     from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
     from danlu.spec.units import show_size
-    from danlu.track.address import Address, connected
     from danlu.track.folders import find_runs, runs_folder
-    from danlu.track.syncing import ServerAway, Synced, sync_run
+    from danlu.track.sync.address import Address, connected
+    from danlu.track.sync.syncing import ServerAway, Synced, sync_run
 
     place = runs_folder(os.environ, str(folder) if folder is not None else None)
     runs, drafts = list(find_runs(place)), list(find_drafts(place))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from danlu.cli.terminal import echo, progress_bar
 
 if TYPE_CHECKING:
-    from danlu.track.address import Address
-    from danlu.track.syncing import SyncedArtifact
+    from danlu.track.sync.address import Address
+    from danlu.track.sync.syncing import SyncedArtifact
 
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
@@ -18,8 +18,8 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
     from danlu.spec.units import show_size
-    from danlu.track.address import connected
-    from danlu.track.syncing import ServerAway, sync_artifact
+    from danlu.track.sync.address import connected
+    from danlu.track.sync.syncing import ServerAway, sync_artifact
 
     done: list[SyncedArtifact] = []
     with connected(address) as api:

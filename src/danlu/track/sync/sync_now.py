@@ -13,13 +13,13 @@ from typing import Any
 
 if __name__ == "__main__":
     # as a script: this very copy of the package, but behind Python's own library, which nothing may shadow
-    _own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    _own = os.path.abspath(os.path.join(__file__, "../../../.."))
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
-from danlu.track.address import connected, find_address
-from danlu.track.artifact_orders import carry_out
-from danlu.track.syncing import Wish, sync_artifacts_of, sync_run
+from danlu.track.sync.address import connected, find_address
+from danlu.track.sync.artifact_orders import carry_out
+from danlu.track.sync.syncing import Wish, sync_artifacts_of, sync_run
 from danlu.transfer.errors import ServerAway
 
 

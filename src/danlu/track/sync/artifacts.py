@@ -9,15 +9,15 @@ import time
 from typing import Callable, Optional
 
 from danlu.content.drafts import RECORD, find_drafts, read_draft
-from danlu.track.address import Address, connected
-from danlu.track.syncing import ServerAway, sync_artifact
+from danlu.track.sync.address import Address, connected
+from danlu.track.sync.syncing import ServerAway, sync_artifact
 from danlu.transfer.retrying import Backoff
 
 LOOK_SECONDS = 2.0
 MAX_PAUSE_SECONDS = 30.0
 
 
-class ArtifactsBeside:
+class ArtifactSync:
     """Looks into a folder of artifacts now and then, and sends those that are finished."""
 
     def __init__(self, folder: str, say: Callable[[str], None]) -> None:

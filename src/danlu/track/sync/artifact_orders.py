@@ -6,7 +6,7 @@ import time
 import urllib.parse
 from typing import Any
 
-from danlu.track.address import Address, connected
+from danlu.track.sync.address import Address, connected
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.artifact_folders import send_folder

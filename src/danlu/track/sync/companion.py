@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Optional
 
 if __name__ == "__main__":
     # as a script: this very copy of the package, but behind Python's own library, which nothing may shadow
-    _own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    _own = os.path.abspath(os.path.join(__file__, "../../../.."))
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
@@ -26,11 +26,11 @@ from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.inside import inside_job
 from danlu.journal import Kind, Layout
 from danlu.track import capture
-from danlu.track.address import connect, find_address
-from danlu.track.artifacts_beside import ArtifactsBeside
 from danlu.track.machine_usage import Meter
 from danlu.track.processes import Watch, from_header
 from danlu.track.reading import open_journals
+from danlu.track.sync.address import connect, find_address
+from danlu.track.sync.artifacts import ArtifactSync
 from danlu.track.writer import Rows, Writer
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused, ServerAway
@@ -68,7 +68,7 @@ class Companion:
         self._backoff, self._try_at = _backoff(), 0.0
         self._sent_bytes = -1
         self._search = search
-        self._artifacts = ArtifactsBeside(os.path.join(os.path.dirname(folder), ARTIFACTS), _say)
+        self._artifacts = ArtifactSync(os.path.join(os.path.dirname(folder), ARTIFACTS), _say)
 
     def run(self) -> None:
         """Return after the end of the run."""
