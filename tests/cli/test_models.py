@@ -67,7 +67,7 @@ class TestModels:
                 "nothing is stored at store://main/nothing-there/",
             ),
             (("register", "cli-x", "--path", "main/a/", "-m", "acc=good"), "expected a number, got 'good'"),
-            (("register", "cli-x", "--path", "main/a/", "-e", "A"), "expected name=value"),
+            (("register", "cli-x", "--path", "main/a/", "-e", "A"), "--env: expected NAME=VALUE, got 'A'"),
             (("show", "nothing"), "no model 'nothing'; `danlu models list` shows yours"),
             (("show", "nothing:?"), "expected a number, latest or an alias as version, such as nothing:3"),
             (("compare", "nothing", "1"), "no model 'nothing'"),

@@ -16,7 +16,7 @@ from danlu.journal import Layout
 from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted, taken
-from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word
+from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word, without_type
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
 
@@ -81,7 +81,7 @@ class Run:
         writer: Any = self._writer  # None after the end: that is an AttributeError, which costs nothing until then
         try:
             if metrics is None or isinstance(type, dict):
-                type, values, step = _without_type(type, metrics, step)
+                type, values, step = without_type(type, metrics, step)
             if step is None:
                 step = self._next_step
             key = (type, *values)
@@ -331,7 +331,7 @@ class Run:
                     warn_once("after", f"{self.name}: log() after finish() is not kept")
                 return
             if isinstance(type, Mapping):
-                type, metrics, step = _without_type(type, metrics, step)
+                type, metrics, step = without_type(type, metrics, step)
             if not isinstance(metrics, Mapping):
                 warn_once("metrics", f"log() takes a mapping of names to numbers, not {metrics!r:.80}; nothing is kept")
                 return
@@ -398,10 +398,3 @@ class SilentRun(Run):
 
     def upload(self, *_: Any, **__: Any) -> bool:
         return True
-
-
-def _without_type(first: Any, second: Any, step: Any) -> tuple[str, Any, Any]:
-    """`log({...}, step=i)` and `log({...}, i)`."""
-    if not isinstance(first, Mapping):
-        return str(first), second, step
-    return "train", first, second if step is None else step

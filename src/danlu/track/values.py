@@ -125,3 +125,10 @@ def _shown(value: Any) -> str:
         return str(value)[:MAX_TEXT]
     except Exception as error:
         return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
+def without_type(first: Any, second: Any, step: Any) -> tuple[str, Any, Any]:
+    """Type, values and step of `log({...}, step=i)` and `log({...}, i)`, which name no type."""
+    if not isinstance(first, Mapping):
+        return str(first), second, step
+    return "train", first, second if step is None else step

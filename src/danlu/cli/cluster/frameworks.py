@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.options import AsJson
+from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def add(
             title=title,
             image=image,
             setup=_script(setup),
-            env=_variables(env) or None,
+            env=pairs(env, "--env") or None,
             launch=launch,
             purpose=purpose,
             description=description,
@@ -157,7 +157,7 @@ def change(
             title=title,
             image=image,
             setup=_script(setup),
-            env=_variables(env) or None,
+            env=pairs(env, "--env") or None,
             launch=launch or None,
             purpose=purpose,
             description=description,
@@ -238,13 +238,3 @@ def _script(text: Optional[str]) -> Optional[str]:
     if text is None or not text.startswith("@"):
         return text
     return Path(text[1:]).read_text(encoding="utf-8")
-
-
-def _variables(items: list[str]) -> dict[str, str]:
-    found = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"expected NAME=VALUE, got {item!r}", param_hint="--env")
-        found[name] = value
-    return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Callable, Optional
 
 import typer
 
-from danlu.cli.options import AsJson
+from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import clear_screen, echo_block, echo_json
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def ps(
     """
     from danlu.client import Client
 
-    tags = _tags(tag)
+    tags = pairs(tag, "--tag")
 
     def look(client: Client) -> list[JobSummary]:
         found = client.jobs.list(state=_states(state), name=name, tags=tags, all=all_ or bool(state), limit=limit)
@@ -112,13 +112,3 @@ def _states(words: list[str]) -> list[str]:
         if word not in known:
             raise typer.BadParameter(f"expected one of {', '.join(known)}, got {word!r}", param_hint="--state")
     return words
-
-
-def _tags(items: list[str]) -> dict[str, str]:
-    tags = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"expected NAME=VALUE, got {item!r}", param_hint="--tag")
-        tags[name] = value
-    return tags

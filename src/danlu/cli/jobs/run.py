@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.options import AsJson, Detach
+from danlu.cli.options import AsJson, Detach, pair, pairs
 
 _PRESET = typer.Option(None, help="Settings for scripts of another platform: tione, apulis or modelarts.")
 _LAUNCH = typer.Option(
@@ -83,13 +83,13 @@ def run(
         image=image,
         contract=contract,
         setup=setup,
-        data=dict(_pair(item, "--data") for item in data) or None,
+        data=pairs(data, "--data") or None,
         output=output,
         project=project,
         env=dict(_variable(item, "--env") for item in env) or None,
         secrets=dict(_variable(item, "--secret") for item in secret) or None,
         hyperparameters=_hyperparameters(hp) or None,
-        tags=dict(_pair(item, "--tag") for item in tag) or None,
+        tags=pairs(tag, "--tag") or None,
         priority=priority,
         retry={"max": retries} if retries is not None else None,
         max_duration=max_duration,
@@ -125,16 +125,9 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=option)
-    return name, value
-
-
 def _variable(text: str, option: str) -> tuple[str, str]:
     if "=" in text:
-        return _pair(text, option)
+        return pair(text, option)
     if text not in os.environ:
         raise typer.BadParameter(f"{text!r} is not set in your environment; use {text}=VALUE", param_hint=option)
     return text, os.environ[text]
@@ -143,4 +136,4 @@ def _variable(text: str, option: str) -> tuple[str, str]:
 def _hyperparameters(items: list[str]) -> dict[str, Any]:
     from danlu.client.jobs.jobfile import parse_value
 
-    return {name: parse_value(value) for name, value in (_pair(item, "--hp") for item in items)}
+    return {name: parse_value(value) for name, value in pairs(items, "--hp").items()}

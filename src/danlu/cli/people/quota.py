@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Optional
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.options import AsJson
+from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import echo_block, echo_json
 
 if TYPE_CHECKING:
@@ -86,12 +86,11 @@ def _line(line: QuotaOut) -> tuple[str, str, str, str, str]:
 
 
 def _amounts(items: list[str]) -> dict[str, str]:
-    found = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals or not name or not value:
-            raise typer.BadParameter(f"expected RESOURCE=AMOUNT, got {item!r}", param_hint="RESOURCE=AMOUNT")
-        found[name] = value
+    shape = "RESOURCE=AMOUNT"
+    found = pairs(items, shape, shape=shape)
+    for name, value in found.items():
+        if not value:
+            raise typer.BadParameter(f"expected {shape}, got {name + '='!r}", param_hint=shape)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.options import AsJson
+from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import echo, echo_block, echo_json, one_line, progress_bar
 
 if TYPE_CHECKING:
@@ -234,12 +234,11 @@ def delete(
 
 
 def _references(texts: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for text in texts:
-        path, sign, uri = text.partition("=")
-        if not sign or not path or ":" not in uri:
-            raise typer.BadParameter(f"--reference: expected PATH=URI, such as data=s3://bucket/mnist/, got {text!r}")
-        found[path] = uri
+    shape = "PATH=URI, such as data=s3://bucket/mnist/"
+    found = pairs(texts, "--reference", shape=shape)
+    for path, uri in found.items():
+        if ":" not in uri:
+            raise typer.BadParameter(f"expected {shape}, got {f'{path}={uri}'!r}", param_hint="--reference")
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.options import AsJson
+from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import echo, echo_block, echo_json, fail
+from danlu.cli.tracking.model_text import comparison_text, metrics_text, model_text, version_text
 
 if TYPE_CHECKING:
-    from danlu.wire.models import ModelComparison, ModelOut, ModelVersionOut
+    from danlu.wire.models import ModelVersionOut
 
 app = typer.Typer(name="models", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model name; project/name if it is ambiguous.")]
@@ -19,6 +20,7 @@ Version = Annotated[
     str, typer.Argument(metavar="MODEL:VERSION", help="A number, an alias or latest: mnist:3, mnist:champion, mnist.")
 ]
 SHOWN_METRICS = 4
+_COPY = typer.Option(None, "--copy/--no-copy", help="Whether to copy the files; default: yes, except for artifacts.")
 
 
 @app.callback()
@@ -48,7 +50,7 @@ def list_(
     from danlu.client import Client
 
     with Client() as client:
-        found = list(client.models.list(name, project=project, tags=_pairs(tag, "--tag")))
+        found = list(client.models.list(name, project=project, tags=pairs(tag, "--tag")))
     if as_json:
         echo_json(found)
         return
@@ -75,9 +77,7 @@ def register(
     path: Optional[str] = typer.Option(None, help="From this path: store://bucket/folder/, or an object."),
     folder: Optional[str] = typer.Option(None, help="Part of the job's output; default: model/ if it exists."),
     run: Optional[str] = typer.Option(None, help="Use metrics and hyperparameters of this run."),
-    copy: Optional[bool] = typer.Option(
-        None, "--copy/--no-copy", help="Whether to copy the files; default: yes, except for artifacts."
-    ),
+    copy: Optional[bool] = _COPY,
     to: Optional[str] = typer.Option(None, help="Folder in the store for the copy."),
     format: str = typer.Option("", "--format", "-f", help="Such as pytorch, onnx, safetensors, saved_model."),
     framework: str = typer.Option("", help="Such as 'torch 2.13'."),
@@ -122,10 +122,10 @@ def register(
             framework=framework,
             image=image,
             command=command,
-            env=_pairs(env, "--env"),
+            env=pairs(env, "--env"),
             metrics=_numbers(metric),
             aliases=alias or (),
-            tags=_pairs(tag, "--tag"),
+            tags=pairs(tag, "--tag"),
             description=description,
             project=project or named.project,
         )
@@ -172,7 +172,7 @@ def versions(model: Model, as_json: AsJson = False) -> None:
             one.format or "-",
             show_size(one.size),
             one.source_name or one.source,
-            _metrics(one, SHOWN_METRICS),
+            metrics_text(one, SHOWN_METRICS),
             one.owner,
             age(one.created_at),
         )
@@ -248,7 +248,7 @@ def tag(
     """
     from danlu.client import Client
 
-    changes = _pairs(tags, "KEY=VALUE")
+    changes = pairs(tags, "KEY=VALUE")
     with Client() as client:
         if ":" in model:
             before = client.models.version(model).tags
@@ -314,78 +314,8 @@ def delete(
     echo(f"deleted {model} ({gone.num_versions} version{'' if gone.num_versions == 1 else 's'}; {kept})")
 
 
-def version_text(one: ModelVersionOut) -> str:
-    """A version as text."""
-    from danlu.cli.output import age, facts
-    from danlu.spec.units import show_size
-
-    files = f"{one.num_files} file{'' if one.num_files == 1 else 's'}, {show_size(one.size)}"
-    where = one.path if one.path is not None else f"those of {one.source}"
-    values = {
-        "aliases": ", ".join(one.aliases),
-        "about": " ".join(one.description.split()),
-        "from": f"{one.source_name} ({one.source})" if one.source_name not in ("", one.source) else one.source,
-        "files": f"{files}, {'a copy' if one.is_copied else 'not copied'}: {where}",
-        "format": one.format,
-        "framework": one.framework,
-        "image": one.environment.image or "",
-        "command": one.environment.command or "",
-        "env": " ".join(f"{name}={value}" for name, value in one.environment.env.items()),
-        "metrics": _metrics(one, None),
-        "run": one.run or "",
-        "hparams": ", ".join(f"{name}={value}" for name, value in one.hparams.items()),
-        "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
-        "by": f"{one.owner}, {one.created_at:%Y-%m-%d %H:%M:%S} UTC ({age(one.created_at)} ago)",
-    }
-    shown = {name: " ".join(str(value).split()) for name, value in values.items() if value != "-"}
-    title = f"{one.model}:{one.version}  in {one.project}  {one.id}"
-    return f"{facts(title, shown)}\n\nlineage: danlu flow {one.id} --up"
-
-
-def model_text(one: ModelOut) -> str:
-    from danlu.cli.output import facts
-
-    aliases = ", ".join(f"{alias}={version}" for alias, version in one.aliases.items())
-    values = {
-        "about": " ".join(one.description.split()),
-        "versions": str(one.num_versions),
-        "aliases": aliases,
-        "tags": ", ".join(f"{name}={value}" for name, value in one.tags.items()),
-    }
-    return facts(f"{one.name}  in {one.project}", values)
-
-
-def comparison_text(found: ModelComparison, *, is_all: bool) -> str:
-    """Versions as columns."""
-    from danlu.cli.output import bold, table
-
-    heads = [f"{one.model}:{one.version}" for one in found.versions]
-    parts = []
-    for title, rows in (("METRICS", found.metrics), ("HYPERPARAMETERS", found.hparams), ("FACTS", found.facts)):
-        shown = [row for row in rows if is_all or not row.is_same]
-        num_same = len(rows) - len(shown)
-        if shown:
-            parts.append(table((title, *heads), [(row.name, *map(_value, row.values)) for row in shown]))
-        if num_same:
-            parts.append(f"{title.lower()}: {num_same} {'is' if num_same == 1 else 'are'} equal (--all)")
-    return "\n\n".join(parts) if parts else bold("nothing to compare")
-
-
 def _print_version(version: ModelVersionOut, as_json: bool) -> None:
-
     echo_json(version) if as_json else echo_block(version_text(version))
-
-
-def _metrics(one: ModelVersionOut, most: Optional[int]) -> str:
-    shown = [f"{name}={_value(value)}" for name, value in sorted(one.metrics.items())]
-    rest = "" if most is None or len(shown) <= most else f", … {len(shown) - most} more"
-    return (", ".join(shown[:most]) + rest) or "-"
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _merged(before: dict[str, str], changes: dict[str, str]) -> Optional[dict[str, str]]:
@@ -394,19 +324,9 @@ def _merged(before: dict[str, str], changes: dict[str, str]) -> Optional[dict[st
     return {key: value for key, value in {**before, **changes}.items() if value}
 
 
-def _pairs(texts: Optional[list[str]], option: str) -> dict[str, str]:
-    pairs = {}
-    for text in texts or ():
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            fail(f"{option}: expected name=value, got {text!r}", code=2)
-        pairs[key] = value
-    return pairs
-
-
 def _numbers(texts: Optional[list[str]]) -> dict[str, float]:
     numbers = {}
-    for name, value in _pairs(texts, "--metric").items():
+    for name, value in pairs(texts, "--metric").items():
         try:
             numbers[name] = float(value)
         except ValueError:
