@@ -32,6 +32,13 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
 }
 """Library -> where it may be named."""
 
+CONNECTION_HOMES: dict[str, tuple[str, ...]] = {
+    "http.client": ("transfer/http_carrier.py",),
+    "urllib.request": (),
+}
+"""Modules of Python's own that open HTTP connections. Requests go through one of the two carriers and the one policy of
+trying again, so that no second way for bytes comes up."""
+
 SQL_NAMES_ABOVE_STORE = {"sqlalchemy.orm.Session", "sqlalchemy.exc.IntegrityError"}
 """Sessions are handed from the caller that owns the transaction to the store; statements stay in the store."""
 
@@ -51,6 +58,16 @@ def test_a_statement_above_the_store_is_named() -> None:
     assert _offence(Import("server/jobs/service.py", "sqlalchemy.orm.Session", is_lazy=False)) is None
     told = _offence(Import("server/jobs/service.py", "sqlalchemy.select", is_lazy=False))
     assert told == "server/jobs/service.py: server must not name sqlalchemy (sqlalchemy.select)"
+
+
+def test_http_connections_are_opened_by_the_carriers_only() -> None:
+    assert _offence(Import("node/stage/send.py", "urllib.request.urlopen", is_lazy=True)) == (
+        "node/stage/send.py: node must not name urllib.request (urllib.request.urlopen)"
+    )
+    assert _offence(Import("track/sync/companion.py", "http.client", is_lazy=False)) == (
+        "track/sync/companion.py: track must not name http.client (http.client)"
+    )
+    assert _offence(Import("transfer/http_carrier.py", "http.client", is_lazy=False)) is None
 
 
 def test_what_runs_on_nodes_needs_the_standard_library_only() -> None:
@@ -83,4 +100,7 @@ def _offence(found: Import) -> str | None:
         return None
     if library in LIBRARY_HOMES and not found.file.startswith(LIBRARY_HOMES[library]):
         return f"{found.file}: {folder_of(found.file)} must not name {library} ({found.name})"
+    for module, homes in CONNECTION_HOMES.items():
+        if f"{found.name}.".startswith(f"{module}.") and not found.file.startswith(homes):
+            return f"{found.file}: {folder_of(found.file)} must not name {module} ({found.name})"
     return None

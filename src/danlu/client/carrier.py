@@ -42,7 +42,7 @@ class HttpxCarrier:
         self.reaches_services = True
 
     def close(self) -> None:
-        """Close what was opened here; the server's client belongs to somebody else."""
+        """Close what was opened here; the client of the server belongs to the caller."""
         if self._services is not None:
             self._services.close()
 
@@ -89,7 +89,7 @@ class _Wanted:
             self._headers["Content-Length"] = str(body.size)
 
     def send(self, client: httpx.Client) -> httpx.Response:
-        """Send it, with a body that is made anew. Raise _Dead when a kept connection was closed under it."""
+        """Send it, with a new body. Raise _Dead when a kept connection turned out to be closed."""
         is_new = False
 
         def trace(event: str, _: object) -> None:
@@ -136,7 +136,7 @@ def _send(client: httpx.Client, wanted: _Wanted) -> httpx.Response:
 
 
 def disconnected(error: httpx.TransportError) -> Disconnected:
-    """What a problem of httpx is for those who move bytes."""
+    """Translate an error of httpx into one of `transfer`."""
     kind = NotConnected if isinstance(error, _NOT_CONNECTED) else Disconnected
     return kind(str(error) or type(error).__name__)
 

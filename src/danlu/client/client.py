@@ -125,7 +125,7 @@ class Client:
         return pages(self._http, "/nodes", NodeOut)
 
     def drain_node(self, name: str, reason: str, *, evict: bool = False) -> NodeOut:
-        """Have nothing new started on a node; what runs there goes on. For admins.
+        """Start nothing new on a node; running tasks continue. For admins.
 
         `evict`: preemptible jobs there have to leave. They get their grace, and go back into the queue.
         """

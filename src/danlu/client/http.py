@@ -28,7 +28,7 @@ from danlu.transfer.errors import Changed, Damaged, NotConnected, Refused, Repla
 from danlu.transfer.retrying import PASSING, Retry
 
 PATIENCE_SECONDS = 2.0
-"""How long a server that does not answer is waited for: people look on."""
+"""How long to wait for a server that does not answer: short, because users wait."""
 
 Primitive = Union[str, int, float, bool, None]
 Query = Mapping[str, Union[str, int, float, bool, Sequence[Union[str, int]], None]]

@@ -111,7 +111,7 @@ def read_draft(folder: str) -> Optional[Draft]:
 
 def parse(data: bytes) -> Optional[Draft]:
     """What the lines come to. Lines that make no sense are passed over."""
-    # one at a time: whoever wrote the record decides how many there are
+    # one at a time: the record is untrusted, and may have any number of lines
     lines = (one for one in map(_line, io.BytesIO(data)) if one is not None)
     header = next(lines, None)
     if header is None or not isinstance(header.get("artifact"), str) or header.get("format") != FORMAT:

@@ -77,7 +77,7 @@ def digest_of(data: bytes) -> str:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Read what `to_json` wrote, or somebody else. Raise ValueError that says what is wrong and where."""
+    """Read a manifest, of `to_json` or from elsewhere. Raise ValueError that says what is wrong and where."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"a manifest has up to {MAX_BYTES >> 20} MiB, this one has {len(data)} bytes; make several")
     try:

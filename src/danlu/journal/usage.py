@@ -4,7 +4,7 @@
     cell      f64 unix time of its end, f32 seconds it covers, f32 spare, 8 x f32 means, 8 x f32 peaks
 
 Cells are added at the end. When there are MOST of them the older ones are put together to wider ones and the file is
-written anew with the next generation: whoever copies it begins again. What was not measured is NaN.
+rewritten with the next generation number: copies start again. What was not measured is NaN.
 `docs/formats/usage.md` is the specification.
 """
 
@@ -79,7 +79,7 @@ def thin(cells: Sequence[Cell]) -> list[Cell]:
 def _up_to(cells: Sequence[Cell], width: float) -> list[Cell]:
     found: list[Cell] = []
     for cell in cells:
-        # looks are never quite as far apart as they should be
+        # samples are never exactly as far apart as they should be
         if found and found[-1].seconds + cell.seconds <= width * 1.2:
             found[-1] = together(found[-1], cell)
         else:

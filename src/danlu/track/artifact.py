@@ -89,7 +89,7 @@ class Artifact:
         size: Optional[int] = None,
         checksum: Optional[str] = None,
     ) -> Artifact:
-        """Note something that stays where it is, such as `s3://bucket/data/`. It is not looked at."""
+        """Record something that stays where it is, such as `s3://bucket/data/`. It is not read."""
 
         def add() -> None:
             where = (path or uri.rstrip("/").rpartition("/")[2]).strip("/")
@@ -133,7 +133,7 @@ class Artifact:
     # its way
 
     def finish(self) -> None:
-        """Say that nothing will be added: from now on it is uploaded by whoever syncs. A second call does nothing.
+        """Mark it complete: the companion, the job's stager or `danlu sync` uploads it. A second call does nothing.
 
         An artifact of which something could not be added stays unfinished: it is kept here, and never sent as if it
         were whole. One warning tells that.

@@ -29,7 +29,7 @@ def runs_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
 
 
 def artifacts_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
-    """Where artifacts lie: with the runs, so that whoever syncs those finds them. `given` is a folder of runs too."""
+    """The folder of artifacts: with the runs, so that a sync finds both. `given` is a folder of runs too."""
     return os.path.join(runs_folder(environ, given), ARTIFACTS)
 
 

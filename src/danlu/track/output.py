@@ -32,7 +32,7 @@ def stop(listener: Listener) -> None:
     if _listeners:
         return
     for stream, own in _wrapped:
-        # who has wrapped it once more since then keeps what they have; ours has nobody to tell any more
+        # if other code has wrapped it again, that wrapper stays; ours passes text on and records nothing
         if vars(stream).get("write") is own:
             del stream.write
     _wrapped.clear()

@@ -28,7 +28,7 @@ def this_process() -> Process:
 
 
 def from_header(header: dict[str, Any]) -> Optional[Process]:
-    """The process that a RUN frame tells of; None when it tells too little."""
+    """The process that a RUN frame describes; None when fields are missing."""
     about = header.get("environment") or {}
     try:
         place = str(about["host"]), str(about["boot_id"]), str(about["pid_space"])

@@ -68,7 +68,7 @@ class Recorded(NamedTuple):
     """The largest step of the newest branch; -1 without points."""
 
     state: Optional[str]
-    """How it ended; None while it has not, or nobody has noticed yet."""
+    """How it ended; None while it runs, or while its end is not recorded."""
 
 
 def open_journals(folder: str) -> list[JournalFile]:

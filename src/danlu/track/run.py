@@ -102,7 +102,7 @@ class Run:
     def log_past(
         self, type: str, metrics: Mapping[str, Any], step: int, *, time: float, epoch: Optional[float] = None
     ) -> None:
-        """As `log`, for values of an earlier time: for those who bring runs from elsewhere."""
+        """As `log`, for values of an earlier time: for importing runs from other trackers."""
         self._log_slowly(type, metrics, step, epoch, None, time=time)
 
     def log_text(self, name: str, text: str, step: Optional[int] = None, *, type: str = "train") -> None:

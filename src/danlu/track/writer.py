@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.02
 """Between something being added and its being written. A busy interpreter may add the 5 ms of a thread switch."""
 
 LATE_SECONDS = 0.035
-"""When the thread has not come round by then, `log` writes by itself: somebody holds the interpreter."""
+"""When the thread has not written by then, `log` writes itself: other code holds the interpreter."""
 
 MAX_UNWRITTEN_BYTES = 64 << 20
 """What is kept in memory while the disk takes nothing. More than that is dropped, with a warning."""

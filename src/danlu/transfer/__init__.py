@@ -10,5 +10,5 @@ on nodes and beside training scripts.
 | chunk | a piece of an artifact, cut by content and named by its SHA-256 |
 | batch | small files that travel in one request |
 | part  | a numbered stretch of a large object, sent to the object service by a grant |
-| range | a stretch of a large object that is fetched by itself |
+| range | a stretch of a large object that is fetched in one request |
 """

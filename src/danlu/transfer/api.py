@@ -1,4 +1,4 @@
-"""The server's API as those see it who move bytes: a carrier, and the policy of trying again."""
+"""The server's API for transfers: a carrier, and the retry policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Api:
-    """Every call that is made here is tried again by the policy. Safe to share between threads."""
+    """Every call is retried by the policy, unless it says otherwise. Safe to share between threads."""
 
     def __init__(self, carrier: Carrier, retry: Retry) -> None:
         self.carrier = carrier
@@ -59,15 +59,15 @@ class Api:
         return self._retry.call(what, attempt, progress=progress)
 
     def open(self, request: Request) -> AbstractContextManager[Answer]:
-        """One request, not tried again."""
+        """One request, not retried."""
         return self.carrier.open(request)
 
     def open_granted(self, granted: Granted) -> AbstractContextManager[Answer]:
-        """One request to an object service, not tried again."""
+        """One request to an object service, not retried."""
         return self.carrier.open_granted(granted)
 
     def send_once(self, method: str, path: str, body: Body, *, headers: Optional[Mapping[str, str]] = None) -> Any:
-        """As `send`, not tried again."""
+        """As `send`, not retried."""
         with self.open(_bytes_request(method, path, body, headers)) as answer:
             return _parsed(path, answer.read())
 

@@ -52,7 +52,7 @@ class SentArtifact(NamedTuple):
 
 
 def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentArtifact]:
-    """Send one artifact; None when the folder has no record, or somebody else is at it. Raise ServerAway.
+    """Send one artifact; None when the folder has no record, or another process sends it. Raise ServerAway.
 
     Copies of files are removed once the server has them.
     """
@@ -65,7 +65,7 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
     if draft.is_done:
         return sent
     with _alone(folder) as is_alone:
-        draft = read_draft(folder) if is_alone else None  # somebody may have finished it a moment ago
+        draft = read_draft(folder) if is_alone else None  # another process may have sent it a moment ago
         if draft is None:
             return None
         try:
@@ -78,7 +78,7 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
 
 
 class OwnFolder:
-    """A folder that nobody else writes to. Copies of files are removed once the server has them."""
+    """A folder that no other process writes to. Copies of files are removed once the server has them."""
 
     def __init__(self, path: str) -> None:
         self.path = path

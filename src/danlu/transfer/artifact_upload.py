@@ -1,7 +1,7 @@
 """Sends an artifact: files are cut, the server says which chunks it lacks, these are sent, and the whole is committed.
 
 This is the one way in which an artifact reaches the server. What has arrived is not lacking, so sending again after a
-break goes on where it was. Memory does not grow with files: what is lacking is read once more as it is sent.
+break goes on where it was. Memory does not grow with files: missing chunks are read a second time as they are sent.
 """
 
 from __future__ import annotations

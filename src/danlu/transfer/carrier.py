@@ -34,7 +34,7 @@ def bearer(credentials: Credentials) -> str:
 
 
 class Body(NamedTuple):
-    """Bytes to send. They are made anew whenever they are sent."""
+    """Bytes to send. `blocks` is called for each attempt."""
 
     size: int
     blocks: Callable[[], Iterable[Block]]
@@ -81,7 +81,7 @@ class Answer(Protocol):
 class Carrier(Protocol):
     """A way to one server, and to the object services that it names. Safe to share between threads.
 
-    A kept connection that died while it was idle is nobody's problem: the request is sent again on a new one. Every
+    When a kept connection was closed while it was idle, the carrier sends the request again on a new one. Every
     other break is raised, and trying again is for the retry policy.
     """
 
@@ -98,7 +98,7 @@ class Carrier(Protocol):
         """Close the connections that are kept."""
 
     def open_granted(self, granted: Granted) -> AbstractContextManager[Answer]:
-        """Send a request to an object service; nothing else of ours goes there, least of all credentials.
+        """Send a request to an object service; it carries only what the grant says, never our credentials.
 
         Raises as `open` does; `error` of what is Refused is the service's own code, such as BadDigest.
         """

@@ -27,7 +27,7 @@ class Crew(Generic[T]):
         """Set when there is no point in going on."""
 
     def put(self, item: T) -> None:
-        """Hand something over. Raise the problem that somebody had meanwhile."""
+        """Hand over an item. Raise the first problem of a worker, if there was one."""
         self.check()
         self._queue.put(item)
 
@@ -36,7 +36,7 @@ class Crew(Generic[T]):
             raise self._problem
 
     def told(self, told: Told) -> Told:
-        """The same listener, which raises Stopped in whoever moves more bytes after a failure."""
+        """The same listener, which raises Stopped in workers that move bytes after another one failed."""
 
         def tell(file: str, num_bytes: int, has_travelled: bool) -> None:
             if num_bytes > 0 and self.has_failed.is_set():
@@ -57,7 +57,7 @@ class Crew(Generic[T]):
             self._fail(error)
         try:
             self._wait()
-        except BaseException as interrupt:  # Ctrl-C while we wait: nobody goes on with what is begun
+        except BaseException as interrupt:  # Ctrl-C while we wait: workers stop
             self._fail(interrupt)
             self._wait()
             raise

@@ -1,6 +1,6 @@
 """What can go wrong while bytes move.
 
-None of it is an OSError: nobody who looks after a file takes a problem of the network for one of the disk.
+None of it is an OSError: code that handles errors of files must not catch problems of the network.
 """
 
 from __future__ import annotations
@@ -68,4 +68,4 @@ class LocalProblem(Exception):
 
 
 class Stopped(Exception):
-    """Somebody else has failed, or does not want the rest any more."""
+    """Another worker failed, or the caller cancelled."""

@@ -61,7 +61,7 @@ def fetch_file(api: Api, file: RemoteFile, *, about: Optional[About] = None, tol
 
 @contextmanager
 def _unfinished(file: RemoteFile, about: Optional[About]) -> Iterator[tuple[str, int]]:
-    """Open the unfinished file: that of an earlier try when it is large and nobody else is at it."""
+    """Open the unfinished file: that of an earlier attempt when it is large and no other process uses it."""
     is_kept = about is not None and about.size >= RESUMABLE_BYTES
     # what is kept belongs to one version of the object: the name says which
     known = partial_path(file.to, hashlib.sha256(repr(about).encode()).hexdigest()[:12])

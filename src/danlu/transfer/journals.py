@@ -66,7 +66,7 @@ def send_open(api: Api, run_id: str, descriptor: int) -> int:
         if not data:
             break
         has = int(api.send("PUT", f"{url}?offset={offset}", body_of(data))["offset"])
-        # somebody else may have sent the same bytes meanwhile, or the server lost a tail that it had not confirmed
+        # another process may have sent the same bytes meanwhile, or the server lost bytes that it had not confirmed
         standstills = standstills + 1 if has <= offset else 0
         num_sent += max(0, has - offset)
         offset = has

@@ -95,7 +95,7 @@ def write_at(descriptor: int, data: Block, offset: int) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; False when somebody else has."""
+    """Lock an open file until it is closed; False when another process holds it."""
     try:
         import fcntl
 

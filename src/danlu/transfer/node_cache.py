@@ -1,7 +1,7 @@
-"""Files by their SHA-256 that the tasks of one node share: each is fetched once, and everybody gets a copy.
+"""Files by their SHA-256 that the tasks of one node share: each is fetched once, and every task gets a copy.
 
 <folder>/<sha256>          whole and checked, least recently used first to go
-<folder>/<name>.lock       held by the one who fetches; its time of change says that it goes on
+<folder>/<name>.lock       held by the process that fetches; its modification time shows progress
 
 The folder belongs to one owner, because a digest is not a right: who names one must not get the bytes of others.
 A task gets blocks shared until they are written where the file system can (reflink), else a copy, never a hard link:
@@ -30,13 +30,13 @@ from danlu.transfer.progress import Told, quiet
 LOCK = ".lock"
 LOOK_SECONDS = 0.1
 LOOK_BYTES = 64 << 20
-"""How much one process adds before it looks what others have added."""
+"""How much one process adds before it measures the folder again."""
 
 SILENT_SECONDS = 60.0
-"""Who fetches and is silent for longer is not waited for."""
+"""Others stop waiting for a process that made no progress for so long."""
 
 LEFT_BEHIND_SECONDS = 24 * 3600.0
-"""Unfinished files and locks older than this are of somebody who was killed."""
+"""Unfinished files and locks older than this were left by a killed process."""
 
 Fetch = Callable[[RemoteFile, Told], None]
 
@@ -45,7 +45,7 @@ class NodeCache:
     """Safe to use from any number of processes and threads."""
 
     def __init__(self, folder: str, max_bytes: int, *, silent_seconds: float = SILENT_SECONDS) -> None:
-        """The folder must be there, and nobody else may enter it."""
+        """The folder must exist, and no other user may enter it."""
         self._folder = folder
         self._max_bytes = max_bytes
         self._silent_seconds = silent_seconds
@@ -106,9 +106,9 @@ class NodeCache:
 
     @contextmanager
     def fetching(self, name: str, look: Callable[[], bool]) -> Iterator[Turn]:
-        """Wait for one's turn to fetch something, or until `look` says that one has it.
+        """Wait for the turn to fetch something, or until `look` says that it is cached.
 
-        A turn that is neither done nor ours is of one who waits for nobody, and fetches for itself.
+        A turn that is neither done nor ours: do not wait any longer, fetch without the cache.
         """
         turn = Turn(os.path.join(self._folder, f"{name}{LOCK}"))
         try:
@@ -118,7 +118,7 @@ class NodeCache:
                 time.sleep(LOOK_SECONDS)
             else:
                 turn.is_done = True
-            if turn.is_ours and look():  # whoever had the turn before has fetched it
+            if turn.is_ours and look():  # the previous holder has fetched it
                 turn.is_done = True
             yield turn
         finally:
@@ -175,7 +175,7 @@ class Turn:
         """Whether there is nothing left to fetch."""
 
     def take(self) -> bool:
-        """Try to hold it. Where no file can be made, nobody waits for anybody."""
+        """Try to hold it. Where no lock file can be created, tasks do not wait for each other."""
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError:
@@ -188,7 +188,7 @@ class Turn:
         return self.is_ours
 
     def told(self, _file: str, _num_bytes: int, _has_travelled: bool) -> None:
-        """Show those who wait that it goes on."""
+        """Show progress to waiting processes."""
         now = time.monotonic()
         if self.is_ours and now - self._told_at >= 1.0:
             self._told_at = now
@@ -203,7 +203,7 @@ class Turn:
     def give_back(self) -> None:
         if self.is_ours:
             with suppress(OSError):
-                os.unlink(self._path)  # while it is held: nobody locks a file that is gone
+                os.unlink(self._path)  # while it is held, so that no process locks a deleted file
             os.close(self._descriptor)
             self.is_ours = False
 

@@ -58,7 +58,7 @@ def range_headers(begin: int, end: Optional[int] = None) -> dict[str, str]:
 
 @contextmanager
 def open_at_service(api: Api, url: str, headers: Mapping[str, str]) -> Iterator[Answer]:
-    """Read with a grant. One that has run out is a broken connection: whoever tries again has a new one."""
+    """Read with a grant. An expired grant counts as a broken connection: the next attempt gets a new one."""
     try:
         with api.open_granted(Granted("GET", url, headers=headers)) as answer:
             yield answer

@@ -173,7 +173,7 @@ class _Sender:
         self._commit(file, str(begun["id"]), size, sha256)
 
     def _check_unchanged(self, file: Outgoing, descriptor: int, before: os.stat_result, upload_id: str) -> None:
-        """The server does not see what goes to the service, so nobody else would notice other bytes than announced."""
+        """The server does not see bytes that are sent to the service: only this check notices a file that changed."""
         now = os.fstat(descriptor)
         if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             self._api.ask("DELETE", f"/uploads/{upload_id}")

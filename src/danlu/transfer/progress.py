@@ -12,4 +12,4 @@ A negative number takes back what has to be moved again.
 
 
 def quiet(_file: str, _num_bytes: int, _has_travelled: bool) -> None:
-    """For those who do not want to be told."""
+    """A listener that does nothing."""

@@ -1,8 +1,8 @@
 """The one policy of trying again: what, when, and for how long.
 
-Tried again is what may pass by itself: a connection that broke, a server that is starting, busy or full. The first
+Retried are temporary failures: a broken connection, a server that is starting, busy or full. The first
 pause is short, each one is twice as long as the one before, up to a limit, and spread, so that the tasks of a gang do
-not all come back in the same moment. Patience counts from the first failure; bytes that got through start it anew.
+not all come back in the same moment. Patience counts from the first failure; progress resets it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 def quiet(_line: str) -> None:
-    """For those who do not want to be told."""
+    """A listener that prints nothing."""
 
 
 class Backoff:
-    """How long to wait after each failure. Asks for nothing and sleeps nowhere: for loops that have more to do."""
+    """How long to wait after each failure. It does not sleep itself: for loops that do other work meanwhile."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Backoff:
 
 
 class Retry:
-    """Calls something until it works, or patience is over, or somebody says stop."""
+    """Calls a function until it succeeds, patience is over, or `stop` is set."""
 
     def __init__(
         self,

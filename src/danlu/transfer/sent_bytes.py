@@ -9,7 +9,7 @@ from danlu.transfer.progress import Told
 
 
 class SentBytes:
-    """Tells a listener what goes out, and takes back what has to go out again."""
+    """Reports sent bytes to a listener, and subtracts those that must be sent again."""
 
     def __init__(self, told: Told, path: str) -> None:
         self._told = told

@@ -81,7 +81,7 @@ def adapted(catalogue: Catalogue, *, device: Optional[str] = None, devices_only:
 
 
 def load(catalogue: Catalogue, *, flavors: Flavors, frameworks: Frameworks) -> Iterator[Loaded]:
-    """Add what is in it, and change what is there under the same names; tell of each. For admins."""
+    """Add its entries, and change existing ones of the same names; yield each. For admins."""
     for flavor in catalogue.flavors:
         yield Loaded("flavor", flavor.name, _put(flavors, flavor, empty={"cpus": 0, "memory": 0}))
     for framework in catalogue.frameworks:

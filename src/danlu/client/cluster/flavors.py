@@ -16,7 +16,7 @@ Amount = Union[str, int, float, Decimal]
 
 
 class Flavors:
-    """What jobs name as `flavor`. Everybody sees them, admins change them.
+    """What jobs name as `flavor`. All users see them, admins change them.
 
     for flavor in client.flavors.list():
         print(flavor.name, flavor.device, flavor.price_per_hour, flavor.currency, flavor.num_free)

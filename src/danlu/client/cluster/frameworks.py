@@ -13,7 +13,7 @@ from danlu.wire.frameworks import ChangeFramework, FrameworkOut, MakeFramework
 
 
 class Frameworks:
-    """What jobs name as `framework`. Everybody sees them, admins change them."""
+    """What jobs name as `framework`. All users see them, admins change them."""
 
     def __init__(self, http: Http) -> None:
         self._http = http

@@ -92,7 +92,7 @@ def upload_tree(http: Http, folder: Path) -> str:
 
 
 def _send(http: Http, tree: Tree, files: Mapping[str, str], *, is_last: bool) -> Optional[str]:
-    """The digest; None when the folder has to be looked at once more: a file was written to after it was hashed."""
+    """The digest; None when a file was changed after it was hashed: read the folder again."""
     try:
         return send_tree(http.api, tree.model_dump(mode="json"), files)
     except Changed:

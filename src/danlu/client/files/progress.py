@@ -36,7 +36,7 @@ class Meter:
             self._tell(file)
 
     def told(self, file: str, num_bytes: int, _has_travelled: bool) -> None:
-        """As `moved`, for those who move bytes."""
+        """As `moved`, in the form that `transfer` calls."""
         self.moved(file, num_bytes)
 
     def finished(self, file: str) -> None:

@@ -130,7 +130,7 @@ class Job:
     ) -> Iterator[LogLine]:
         """Lines of all ranks, or of those that are named; of the newest attempt unless one is named.
 
-        With `follow`, goes on until the job is over; a broken connection is taken up where it broke.
+        With `follow`, continues until the job has ended, and resumes after a broken connection.
         `since`: Unix seconds, a datetime, a timedelta or text such as `10m`. `grep`: a regular
         expression, searched for on the server.
         """
@@ -138,7 +138,7 @@ class Job:
         return chain.from_iterable(read_batches(self._http, self.id, asked))
 
     def log_batches(self, asked: LogQuery) -> Iterator[list[LogLine]]:
-        """The same lines, as many at a time as came at a time: for whoever writes them on at once."""
+        """The same lines in the batches in which they arrived, for programs that forward them."""
         return read_batches(self._http, self.id, asked)
 
     def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
@@ -148,7 +148,7 @@ class Job:
     def log_piece(
         self, rank: int, offset: int, *, limit: Optional[int] = None, attempt: Optional[int] = None
     ) -> LogPiece:
-        """Bytes of one rank's log from an offset on: for whoever reads a long log page by page, or from its end."""
+        """Bytes of one rank's log from an offset on: for reading a long log page by page, or from its end."""
         return read_piece(self._http, self.id, rank=rank, attempt=attempt, offset=offset, limit=limit)
 
     def log_times(self, rank: int, offset: int = 0, *, attempt: Optional[int] = None) -> LogTimes:

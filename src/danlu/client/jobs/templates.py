@@ -22,7 +22,7 @@ class Templates:
         return pages(self._http, "/templates", TemplateOut)
 
     def get(self, name_or_id: str) -> TemplateOut:
-        """By id, or by name: your own first, else the newest that somebody shares."""
+        """By id, or by name: your own first, else the newest shared one."""
         found = [one for one in self.list() if name_or_id in (one.id, one.name)]
         if not found:
             raise NotFound(f"no template {name_or_id!r}; `danlu templates ls` shows them")

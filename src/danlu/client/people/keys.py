@@ -20,7 +20,7 @@ class Keys:
         self._http = http
 
     def list(self, *, user: Optional[str] = None) -> Iterator[KeyOut]:
-        """Your own; somebody else's for admins."""
+        """Your own; for admins also those of another user."""
         return pages(self._http, "/keys", KeyOut, query={"user": user})
 
     def make(self, name: str = "", *, expires_in_days: Optional[int] = None) -> NewKeyOut:

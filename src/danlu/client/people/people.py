@@ -36,7 +36,7 @@ class People:
         return self._http.post("/registrations", RegisteredOut, body=made)
 
     def list(self) -> Iterator[UserOut]:
-        """Everybody for admins; yourself and those with whom you share a project for others."""
+        """All users for admins; for others, themselves and the members of their projects."""
         return pages(self._http, "/users", UserOut)
 
     def get(self, name: str) -> UserOut:
@@ -55,7 +55,7 @@ class People:
         role: str = "member",
         link: Optional[str] = None,
     ) -> UserOut:
-        """Let somebody in who asked: by the registration's id, or by the name when only one asks for it."""
+        """Approve a registration, by its id, or by the name when only one requests it."""
         made = body(Approve, name=name, project=project, role=role, link=link)
         path = f"/registrations/{quote_part(self._registration(who))}/approve"
         return self._http.post(path, UserOut, body=made)
@@ -89,7 +89,7 @@ class People:
         return self._http.patch(_path(name), UserOut, body=made)
 
     def disable(self, name: str, *, stops_jobs: bool = False) -> UserOut:
-        """End somebody's sessions, links and keys at once. Jobs go on unless they are to be stopped."""
+        """End the user's sessions, links and keys at once. Jobs keep running unless they are stopped too."""
         made = body(Disable, stops_jobs=stops_jobs)
         return self._http.post(f"{_path(name)}/disable", UserOut, body=made, is_repeatable=True)
 
@@ -97,7 +97,7 @@ class People:
         return self._http.post(f"{_path(name)}/enable", UserOut, is_repeatable=True)
 
     def reset(self, name: str, *, ends_access: bool = False) -> LinkOut:
-        """A link with which somebody signs in, once, and chooses a new password."""
+        """A link with which the user signs in, once, and chooses a new password."""
         return self._http.post(f"{_path(name)}/link", LinkOut, body=body(MakeLink, ends_access=ends_access))
 
     def _registration(self, who: str) -> str:

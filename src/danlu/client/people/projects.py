@@ -43,7 +43,7 @@ class Projects:
         return self._change(name, body(ChangeProject, description=description))
 
     def archive(self, name: str) -> ProjectOut:
-        """Keep it to be looked at; nothing in it can be changed then."""
+        """Make it read-only."""
         return self._change(name, body(ChangeProject, is_archived=True))
 
     def unarchive(self, name: str) -> ProjectOut:
@@ -54,7 +54,7 @@ class Projects:
         self._http.send("DELETE", _path(name))
 
     def invite(self, name: str, user: str, role: str = "member") -> InvitationOut:
-        """Ask somebody to become a member. It answers the same whether there is somebody of that name or not."""
+        """Invite a user. The answer is the same whether a user of that name exists or not."""
         made = body(InviteMember, user=user, role=role)
         return self._http.post(f"{_path(name)}/invitations", InvitationOut, body=made)
 
@@ -80,7 +80,7 @@ class Projects:
         self._http.send("PUT", "/me/default-project", body=body(SetDefaultProject, project=name))
 
     def set_member(self, name: str, user: str, role: str = "member") -> ProjectOut:
-        """Change the role of a member: owner, member or viewer. An admin adds anybody so; others invite."""
+        """Change the role of a member: owner, member or viewer. Admins can add any user this way; others invite."""
         path = f"{_path(name)}/members/{quote_part(user)}"
         return self._http.put(path, ProjectOut, body=body(SetMember, role=role))
 

@@ -52,7 +52,7 @@ class Draft:
     aliases: Sequence[str] = ()
     project: Optional[str] = None
     id: Optional[str] = None
-    """The same id again is the same version: for who goes on in another process."""
+    """The same id again is the same version, for uploads that continue in another process."""
 
 
 class Contents(NamedTuple):

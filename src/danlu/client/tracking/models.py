@@ -29,7 +29,7 @@ from danlu.wire.models import (
 )
 
 COPY_SECONDS = 3600.0
-"""A copy may take long; it goes on at the server."""
+"""A copy may take long; the server completes it."""
 
 
 class Models:

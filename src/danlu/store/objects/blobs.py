@@ -135,7 +135,7 @@ def owned(session: Session, project_ids: Sequence[int] | None, digests: Iterable
 
 
 def sizes_of(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int | None]:
-    """Digest -> size of those that a project has, None where nobody has needed to know it."""
+    """Digest -> size of those that a project has, None where it was never needed."""
     found: dict[str, int | None] = {}
     for batch in _batches(digests):
         query = select(BlobOwnerRow.digest, BlobOwnerRow.size).where(

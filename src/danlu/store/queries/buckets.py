@@ -1,4 +1,4 @@
-"""Buckets in SQL. A bucket is its row's id; its name may be somebody else's tomorrow."""
+"""Buckets in SQL. A bucket is identified by its row's id; its name may be reused."""
 
 from __future__ import annotations
 

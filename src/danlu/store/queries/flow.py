@@ -163,7 +163,7 @@ def _known(session: Session, ref: NodeRef) -> FlowNodeRow:
 
 
 def _add_edge(session: Session, source: int, target: int, relation: str, at: datetime) -> None:
-    # writers are serialized, so nobody inserts the same one in between
+    # writers are serialized, so no other one inserts the same row in between
     if session.get(FlowEdgeRow, (source, target, str(relation))) is None:
         session.add(FlowEdgeRow(source=source, target=target, relation=str(relation), created_at=at))
         session.flush()

@@ -12,7 +12,7 @@ from danlu.store.sql.tables import Base
 
 
 class AuditRow(Base):
-    """Who changed what, when and from where. Rows refer to nothing: they outlive what they tell of."""
+    """Who changed what, when and from where. Rows have no foreign keys: they outlive what they describe."""
 
     __tablename__ = "audit_events"
     __table_args__ = (
@@ -25,7 +25,7 @@ class AuditRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     at: Mapped[datetime]
     actor: Mapped[str] = mapped_column(String(100))
-    """A person's name, a job's id, or nothing for somebody who is not signed in."""
+    """A person's name, a job's id, or empty for requests without credentials."""
 
     action: Mapped[str] = mapped_column(String(40))
     object: Mapped[str] = mapped_column(String(200))

@@ -18,6 +18,6 @@ class EndpointRow(Base):
     job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
     name: Mapped[str] = mapped_column(String(20), primary_key=True)
     is_shared: Mapped[bool] = mapped_column(default=False)
-    """Whether those who may submit to the job's project may use it too."""
+    """Whether users who may submit to the job's project may use it too."""
 
     opened_at: Mapped[datetime]

@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class InvitationRow(Base):
-    """Somebody is asked to become a member of a project. It is over when they answer, or when time runs out."""
+    """An invitation to a project. It ends with an answer, or when it expires."""
 
     __tablename__ = "invitations"
     __table_args__ = (UniqueConstraint("project_id", "name"), Index("invitations_by_user", "user_id"))
@@ -22,7 +22,7 @@ class InvitationRow(Base):
     """As the owner wrote it. Who invites does not learn whether there is such a person."""
 
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
-    """The person of that name when it was made; None: nobody. Who takes the name later is not meant."""
+    """The user of that name when it was sent; None if there was none. A later user of the name is not invited."""
 
     role: Mapped[str] = mapped_column(String(20))
     invited_by: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -56,7 +56,7 @@ class UsedNameRow(Base):
 
 
 class UsedVersionRow(Base):
-    """The last version number of an artifact or a model that was deleted: its name goes on counting from there."""
+    """The last version number of a deleted artifact or model: the next version of that name continues from it."""
 
     __tablename__ = "used_versions"
 

@@ -1,4 +1,4 @@
-"""All tables: whoever works on the whole database imports this, so that none is left out."""
+"""All tables: code that works on the whole database imports this, so that none is missing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class SshKeyRow(Base):
-    """A public key that somebody enters jobs with. Two people may have named the same one: a key alone is no right."""
+    """A public key that a user enters jobs with. Two users may register the same key: a key alone gives no right."""
 
     __tablename__ = "ssh_keys"
 

@@ -66,7 +66,7 @@ def write_backup(
     database: Database, stores: Stores, target: Path, *, now: datetime, key_file: Path | None = None
 ) -> BackupReport:
     """Write a backup; the file appears when it is complete."""
-    # somebody else on the machine may have put a file or a link of that name into a shared folder such as /tmp
+    # another user of the machine may have put a file or a link of that name into a shared folder such as /tmp
     partial = target.with_name(f".partial.{uuid.uuid4().hex}.{target.name}")
     try:
         with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:

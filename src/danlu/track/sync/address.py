@@ -13,7 +13,7 @@ from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import Retry
 
 PATIENCE_SECONDS = 30.0
-"""How long a server that has answered once is waited for, as while it is started anew."""
+"""How long to wait for a server that has answered before, such as during a restart."""
 
 
 class Address(NamedTuple):

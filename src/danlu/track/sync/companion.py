@@ -41,7 +41,7 @@ LOOK_SECONDS = 0.5
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0
 MAX_PAUSE_SECONDS = 30.0
 LAST_TRIES_SECONDS = 120.0
-"""How long it goes on trying after the end of the run. `danlu sync` does the rest."""
+"""How long it retries after the end of the run. `danlu sync` uploads the rest."""
 
 
 class Companion:

@@ -34,7 +34,7 @@ class Synced(NamedTuple):
     """Why it is not, or not wholly, on the server; empty when it is."""
 
     is_skipped: bool = False
-    """Whether the folder has a run of that name, and the wish was to leave it at that."""
+    """Whether the folder has a run of that name, and `conflict` was `skip`."""
 
 
 class Wish(NamedTuple):

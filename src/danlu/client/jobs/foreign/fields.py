@@ -1,4 +1,4 @@
-"""Fields of another platform's JSON, taken one by one, so that what nobody took can be named."""
+"""Fields of another platform's JSON, taken one by one, so that unknown fields can be named."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Fields:
         self._unused.append(told)
 
     def left(self) -> list[str]:
-        """Fields that nobody took."""
+        """Fields that were not taken."""
         own = [self._named(name) for name in self._values]
         return [*own, *(name for one in self._inner for name in one.left())]
 
