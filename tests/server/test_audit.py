@@ -224,7 +224,7 @@ class TestReading:
     @pytest.mark.parametrize(
         ("query", "told"),
         [
-            ("cursor=x", "cursor: 'x' is not a place in this list; send back the `next` of the page before"),
+            ("cursor=x", "cursor: 'x' is not a cursor of this list; send the `next` of the previous page"),
             ("action=project.makes", "action: unknown value 'project.makes'; did you mean 'project.make'"),
             ("limit=0", "limit: expected at least 1, got '0'"),
         ],

@@ -267,7 +267,7 @@ class TestSettings:
         with pytest.raises(Unavailable, match=r"does not answer .ConnectError.; try again"):
             url("http://127.0.0.1:9")
         tell(provider, "describes another", sub="1")
-        with pytest.raises(Unavailable, match="does not describe itself as that provider of OpenID Connect"):
+        with pytest.raises(Unavailable, match="is not the OpenID Connect provider that its metadata describes"):
             url(provider)
         tell(provider, sub="1")
 

@@ -56,7 +56,7 @@ class TestMaking:
         [
             ({"name": "Vision"}, 422, "name: expected a project name of up to 63 lower-case letters"),
             ({"name": "../x"}, 422, "name: expected a project name"),
-            ({"name": "default"}, 409, "a project cannot be called so: 'default' is taken; choose another name"),
+            ({"name": "default"}, 409, "invalid project name: 'default' is taken; choose another name"),
             ({"name": "a", "owner": "nobody"}, 404, "no active user 'nobody'; names are written as in `danlu whoami`"),
             ({"name": "a", "colour": "red"}, 422, "colour: unknown field of this request"),
             ({}, 422, "name: this field is required"),
@@ -195,7 +195,7 @@ class TestBuckets:
         job = world.submit(world.identity("ada"))
         assert told(api("PATCH", "/buckets/vision", json={"project": "other"})) == (
             409,
-            f"jobs that wait or run write to bucket 'vision': {job}; stop them first",
+            f"active jobs write to bucket 'vision': {job}; stop them first",
         )
         api.json("POST", f"/jobs/{job}/stop")
         world.tick()

@@ -87,7 +87,7 @@ def _one_connection(http: Http, path: str, *, query: Query, deadline: Optional[f
         except httpx.ReadTimeout as error:
             _check(deadline)
             if num_events == 0:
-                raise NotEvents(f"{path} said nothing for {quiet:.0f} s") from error
+                raise NotEvents(f"{path} sent nothing for {quiet:.0f} s") from error
             raise
 
 

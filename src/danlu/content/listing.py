@@ -42,7 +42,7 @@ def list_folder(top: str, path: str = "", *, ignore: Sequence[str] = ()) -> List
     if walk.problems:
         named = "; ".join(walk.problems[:_NUM_NAMED])
         more = f"; and {len(walk.problems) - _NUM_NAMED} more" if len(walk.problems) > _NUM_NAMED else ""
-        raise ValueError(f"{top} cannot be kept as a whole: {named}{more}; nothing of it was added")
+        raise ValueError(f"{top} cannot be added completely: {named}{more}; nothing of it was added")
     return Listing(walk.files, walk.folders)
 
 

@@ -167,7 +167,7 @@ class Terminals:
         """Only who opened a shell may use it: it acts with what he typed."""
         found = self._open.get(name)
         if found is None or found.job_id != job_id or found.guest.user_id != user_id:
-            raise NotFound(f"no open shell {name!r} in {job_id}; it may have been left alone for too long")
+            raise NotFound(f"no open shell {name!r} in {job_id}; it may have been closed because it was idle")
         return found
 
     def close(self, name: str) -> None:

@@ -43,4 +43,4 @@ class Aside:
             try:
                 work()
             except Exception:
-                log.exception("what is done beside the scheduler met an error")
+                log.exception("unexpected error in background work of the scheduler")

@@ -28,7 +28,7 @@ def _run(places: Places, stopping: threading.Event) -> None:
                 if is_mine:
                     clean(places, stopping)
         except (DanluError, OSError) as error:
-            log.warning("cleaning up is tried again later: %s", error)
+            log.warning("clean-up failed, retrying later: %s", error)
 
 
 def clean(places: Places, stopping: threading.Event) -> int:

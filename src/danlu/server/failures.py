@@ -69,7 +69,7 @@ def _bug(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     body = {
         "error": "DanluError",
-        "message": "the server met an error it does not know; its log says more",
+        "message": "internal error; the server's log has the details",
         "fields": {},
     }
     return JSONResponse(body, status_code=500)

@@ -43,4 +43,4 @@ def is_number(text: str, *, max_digits: int = MAX_DIGITS) -> bool:
 
 
 def bad_cursor(cursor: str) -> InvalidInput:
-    return bad_field("cursor", f"{cursor[:40]!r} is not a place in this list; send back the `next` of the page before")
+    return bad_field("cursor", f"{cursor[:40]!r} is not a cursor of this list; send the `next` of the previous page")

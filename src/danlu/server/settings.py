@@ -197,4 +197,4 @@ def load_settings(**given: Any) -> ServerSettings:
     except ValidationError as error:
         fields = {".".join(str(part) for part in one["loc"]): one["msg"] for one in error.errors()}
         told = "; ".join(f"{name}: {problem}" for name, problem in fields.items())
-        raise InvalidInput(f"the server cannot be set up so: {told}", fields=fields) from error
+        raise InvalidInput(f"invalid settings: {told}", fields=fields) from error

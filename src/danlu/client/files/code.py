@@ -116,7 +116,7 @@ def _tree_file(path: str, digest: str, size: int, mode: int) -> TreeFile:
         return TreeFile(path=path, sha256=digest, size=size, is_executable=is_executable(mode))
     except ValueError as error:
         raise InvalidInput(
-            f"code: the file {path!r} has a name that cannot travel; rename it or list it in {IGNORE_FILE}",
+            f"code: the file {path!r} has a name that cannot be uploaded; rename it or list it in {IGNORE_FILE}",
             fields={"code.path": path},
         ) from error
 

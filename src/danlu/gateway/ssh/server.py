@@ -84,7 +84,7 @@ class SshGateway:
         try:
             return await loop.run_in_executor(self._threads, self._gate.enter, wish, fingerprint)
         except DanluError as error:
-            log.info("%s is not let in over SSH: %s", user, error)
+            log.info("%s was denied SSH access: %s", user, error)
             return None
 
     async def connect(self, guest: Guest, port: int) -> socket.socket:

@@ -55,7 +55,7 @@ def run(config: dict[str, Any], host: str, command: str) -> int:
         prove_to_agent(connection, _token(config))
         connection.sendall(frame(b"C", json.dumps({"command": command}).encode()))
     except (Stranger, OSError) as error:
-        _say(f"{host} does not take commands from this task: {error or type(error).__name__}")
+        _say(f"{host} rejects commands from this task: {error or type(error).__name__}")
         return LOST
     for number in FORWARDED:
         signal.signal(number, lambda *_: None)

@@ -92,7 +92,7 @@ def _find(tool: Tool, image: TaskImage) -> str:
         tool.pull()
         number = tool.find()
         if number is None:
-            raise ImageProblem("image_missing", f"{image.name} was fetched and is not there")
+            raise ImageProblem("image_missing", f"{image.name} was fetched, but is missing")
         if image.username:
             with open(os.path.join(image.cache, f"{number}{PRIVATE}"), "w"):
                 pass

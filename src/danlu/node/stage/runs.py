@@ -52,7 +52,7 @@ class RunsSender:
         except Refused as refused:
             if refused.status == 401:
                 raise
-            self._say(f"{path}: the server does not take this run: {refused.status} {refused.message}")
+            self._say(f"{path}: the server rejected this run: {refused.status} {refused.message}")
             self._refused.add(path)
 
     def _send_once(self, descriptor: int) -> None:

@@ -136,7 +136,7 @@ def main() -> int:
     except Exception as error:  # whatever it is, what it means for the task is said
         _say(traceback.format_exc())
         code = "staging_failed" if direction == "in" else "upload_failed"
-        failure = code, f"the stager broke down: {type(error).__name__}: {error}"
+        failure = code, f"the stager failed: {type(error).__name__}: {error}"
     if failure is None:
         return 0
     reason, message = failure

@@ -44,7 +44,7 @@ class EndpointGate:
         found = (open_grant(self._sealer, cookie, kind="cookie") for cookie in cookies)
         grant = next((one for one in found if one is not None and self._is_for(one, place)), None)
         if grant is None:
-            raise NotSignedIn("you are not let in here (any more); `danlu open` or the console opens this endpoint")
+            raise NotSignedIn("you have no access here (any more); `danlu open` or the console opens this endpoint")
         with self._database.reading() as session:
             return self._admit(session, grant)
 

@@ -28,7 +28,7 @@ from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobAccess, JobSpec, parse_job, stored_job
 from danlu.spec.reasons import reason
-from danlu.spec.states import Desired, JobState, is_live, is_over
+from danlu.spec.states import Desired, JobState, is_over
 from danlu.spec.terms import Terms
 from danlu.store.queries import jobs, people
 from danlu.store.queries.gateway import endpoints
@@ -176,7 +176,7 @@ def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> 
     """Want the job out of the way for a while; its next attempt goes on with the same output."""
     row = find_to_change(session, who, job)
     if is_over(JobState(row.state)):
-        raise WrongState(f"{row.id} is {row.state}; only a job that waits or runs can be paused")
+        raise WrongState(f"{row.id} is {row.state}; only an active job can be paused")
     _want(session, state, who, row, Desired.PAUSE)
     return job_out(session, row, state.now())
 
@@ -194,7 +194,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     """Queue an ended job again: same id, same output, new attempt."""
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
-        raise WrongState(f"{row.id} is {row.state}; only a job that is over can be started again")
+        raise WrongState(f"{row.id} is {row.state}; only a job that has ended can be started again")
     _check_access(session, who, row)
     now = state.now()
     moved = jobs.move_job(
@@ -259,8 +259,7 @@ def _check_access(session: Session, who: UserIdentity, row: JobRow) -> None:
 
 
 def _still_there(row: JobRow) -> str:
-    how = "stop it first" if is_live(JobState(row.state)) else "stop it first, so that nobody starts it"
-    return f"{row.id} is {row.state}; {how}: danlu stop {row.id}"
+    return f"{row.id} is {row.state}; stop it first: danlu stop {row.id}"
 
 
 def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, desired: Desired) -> None:

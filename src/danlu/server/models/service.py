@@ -208,7 +208,7 @@ def _own_files(session: Session, who: UserIdentity, model: ModelRow, row: ModelV
     make buckets of the same name."""
     where = writable(session, who, row.bucket or "", row.key, is_prefix=True)
     if where.bucket.id != row.bucket_id:
-        told = f"bucket {row.bucket!r} was deleted and made anew since"
+        told = f"bucket {row.bucket!r} was deleted and created again since"
         raise Conflict(f"{model.name}:{row.version} has no files any more: {told}; delete it without files")
     return where
 

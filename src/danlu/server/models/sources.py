@@ -100,7 +100,7 @@ def _job(session: Session, who: UserIdentity, name: str, folder: str | None) -> 
     row = jobs_service.find(session, who, name)
     output = _readable(session, who, parse_store_path(row.output), "job")
     if output.bucket.id != (row.bucket_ids or {}).get(output.path.bucket, output.bucket.id):
-        raise NotFound(f"job: the output of {row.id} is gone: bucket {output.path.bucket!r} was deleted and made anew")
+        raise NotFound(f"job: the output of {row.id} is gone: bucket {output.path.bucket!r} was deleted")
     made = runs.list_runs(session, runs.RunFilter(job_id=row.id), before=None, limit=MAX_RUNS)
     inner = MODEL_FOLDER if folder is None else _inside(folder)
     return Source(

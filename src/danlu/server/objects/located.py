@@ -42,7 +42,7 @@ def still_writable(session: Session, state: ServerState, who: Identity, where: L
     """Refuse to go on when somebody has lost the right to write, or the bucket is another one."""
     now = identity_now(session, state, who)
     if writable(session, now, where.path.bucket, where.path.key).bucket.id != where.bucket.id:
-        raise Conflict(f"bucket {where.path.bucket!r} was made anew meanwhile; nothing was stored")
+        raise Conflict(f"bucket {where.path.bucket!r} was deleted and created again meanwhile; nothing was stored")
 
 
 def readable_all(session: Session, who: Identity, bucket: str, keys: Sequence[str]) -> list[Located | DanluError]:

@@ -57,10 +57,10 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
     row = _bucket_to_own(session, who, name)
     to = project_to_use(session, who, project)
     if not rights.can_own_project(who, to):
-        raise NotAllowed(f"a bucket is taken in by owners of project {project!r} and by admins")
+        raise NotAllowed(f"only owners of project {project!r} and admins may move a bucket there")
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
-        raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
+        raise Conflict(f"active jobs write to bucket {name!r}: {', '.join(writing)}; stop them first")
     before = people.projects_by_id(session)[row.project_id]
     for project_id in {row.project_id, to}:  # both projects have it in their story
         told = {"from_project": before, "to_project": project}
@@ -75,7 +75,7 @@ def bucket_to_delete(session: Session, who: UserIdentity, name: str) -> BucketRo
     row = _bucket_to_own(session, who, name)
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
-        raise Conflict(f"jobs that wait or run write to bucket {name!r}: {', '.join(writing)}; stop them first")
+        raise Conflict(f"active jobs write to bucket {name!r}: {', '.join(writing)}; stop them first")
     return row
 
 
@@ -83,7 +83,7 @@ def delete_bucket(session: Session, who: UserIdentity, name: str, *, bucket_id: 
     """Delete a bucket that nothing was in a moment ago, if it is still that one."""
     row = bucket_to_delete(session, who, name)
     if row.id != bucket_id:
-        raise Conflict(f"bucket {name!r} was made anew a moment ago; look at it and try again")
+        raise Conflict(f"bucket {name!r} was created again a moment ago; check it and try again")
     record_action(session, who, Action.BUCKET_DELETE, f"bucket/{name}", at=now, project_id=row.project_id)
     flow.bucket_deleted(session, name, row.id)
     buckets.delete_bucket(session, row, at=now)

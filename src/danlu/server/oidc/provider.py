@@ -139,7 +139,7 @@ class Provider:
             if not self._config or time.monotonic() > self._kept_until:
                 found = self._call("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
                 if found.get("issuer") != self.issuer or not all(isinstance(found.get(name), str) for name in _NEEDED):
-                    raise Unavailable(f"{self.issuer} does not describe itself as that provider of OpenID Connect")
+                    raise Unavailable(f"{self.issuer} is not the OpenID Connect provider that its metadata describes")
                 self._config, self._keys = found, None
                 self._kept_until = time.monotonic() + KEPT_SECONDS
             return self._config
@@ -166,7 +166,7 @@ class Provider:
         if response.status_code >= 500:
             raise Unavailable(f"the provider {self.issuer} answers {response.status_code}; try again")
         if response.status_code >= 400 or not isinstance(body, dict):
-            raise NotSignedIn("the provider does not vouch for this sign-in; begin again")
+            raise NotSignedIn("the provider rejected this sign-in; start again")
         return body
 
 

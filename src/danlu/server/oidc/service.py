@@ -63,7 +63,7 @@ def make_provider(settings: ServerSettings) -> Provider | None:
 def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
     """Return where to send the browser, and the cookie that it comes back with."""
     if provider is None:
-        raise NotFound("nobody signs in by OpenID Connect here")
+        raise NotFound("OpenID Connect is not configured on this server")
     kept = {
         "purpose": PURPOSE,
         "state": secrets.make_token(),
@@ -80,7 +80,7 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
 def who_came_back(state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str]) -> Person:
     """Whom the provider vouches for."""
     if provider is None:
-        raise NotFound("nobody signs in by OpenID Connect here")
+        raise NotFound("OpenID Connect is not configured on this server")
     kept = _open(state, cookie)
     if not secrets.same(kept["state"], given.get("state", "")):
         raise NotSignedIn(_BEGIN_AGAIN)

@@ -38,7 +38,7 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
     if user is not None and user.password_hash is None:
         rights.check_lasting(who, "a first password")
     elif user is not None:
-        told = "the password so far is missing or wrong; an admin can make a link that lets you choose a new one"
+        told = "the current password is missing or wrong; an admin can make a link that lets you choose a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
             raise bad_field("current", told)
     hashed = state.passwords.hash(body.password)

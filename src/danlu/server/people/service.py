@@ -69,7 +69,7 @@ def make_own_link(session: Session, who: UserIdentity, now: datetime) -> str:
 
 def me(session: Session, who: UserIdentity) -> MeOut:
     user = people.get_user(session, who.user_id)
-    assert user is not None, "whoever asks is there"
+    assert user is not None, "the user of a request exists"
     names = people.projects_by_id(session)
     default = user.default_project_id
     return MeOut(
@@ -104,7 +104,7 @@ def set_default_project(session: Session, who: UserIdentity, body: SetDefaultPro
     """Choose where one's own jobs go that name no project."""
     project_id = project_to_use(session, who, body.project)
     user = people.get_user(session, who.user_id)
-    assert user is not None, "whoever asks is there"
+    assert user is not None, "the user of a request exists"
     people.set_default_project(session, user, project_id)
     record_action(session, who, Action.USER_DEFAULT, f"user/{who.name}", at=now, project=body.project)
 

@@ -85,7 +85,7 @@ def accept(session: Session, state: ServerState, who: UserIdentity, invitation: 
     if inviter is None or not inviter.is_active or not (is_owner or inviter.is_admin):
         raise Conflict(f"who invited you does not own {row.name!r} any more; ask an owner of it to invite you again")
     user = people.get_user(session, who.user_id)
-    assert user is not None, "whoever asks is there"
+    assert user is not None, "the user of a request exists"
     if row.id not in people.roles_of(session, user.id):
         add_member(session, row.id, user, RoleName(found.role))
     _record(session, state, who, Action.MEMBER_ACCEPT, row, found)

@@ -89,7 +89,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
         *([f"{num_jobs} job{'' if num_jobs == 1 else 's'}"] if num_jobs else []),
         *([f"{num_artifacts} artifact{'' if num_artifacts == 1 else 's'}"] if num_artifacts else []),
         *([f"{num_models} model{'' if num_models == 1 else 's'}"] if num_models else []),
-        *([f"{num_runs} run{'' if num_runs == 1 else 's'} (the bin counts)"] if num_runs else []),
+        *([f"{num_runs} run{'' if num_runs == 1 else 's'} (including the trash)"] if num_runs else []),
         *([f"bucket{'' if len(names) == 1 else 's'} {', '.join(names)}"] if names else []),
     ]
     if inside:
@@ -186,7 +186,7 @@ def _check_free(session: Session, who: UserIdentity, name: str, *, of: int | Non
 
 def _taken(name: str) -> AlreadyExists:
     told = f"{name!r} is taken"
-    return AlreadyExists(f"a project cannot be called so: {told}; choose another name", fields={"name": told})
+    return AlreadyExists(f"invalid project name: {told}; choose another name", fields={"name": told})
 
 
 def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> None:

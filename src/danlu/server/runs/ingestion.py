@@ -60,11 +60,11 @@ class Ingestion:
             try:
                 self.tick()
             except DanluError as error:
-                log.warning("ingestion is tried again in a second: %s", error)
+                log.warning("ingestion failed, retrying in a second: %s", error)
                 self._stopping.wait(1.0)
             except Exception:
                 # a bug must not end the thread: every run would stand still with it
-                log.exception("ingestion met an unknown error, and goes on")
+                log.exception("unexpected error in ingestion; it continues")
                 self._stopping.wait(1.0)
 
     def _find(self) -> None:

@@ -42,7 +42,7 @@ def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetr
             state.metrics.ingest_journal(row.number, row.id, pushed.JOURNAL)
             with state.database.reading() as session:
                 return run_out(session, service.find(session, who, row.id))
-    raise Unavailable("too many push metrics to this job at once; try again")
+    raise Unavailable("too many concurrent pushes to this job; try again")
 
 
 def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], query: PointsQuery) -> PointsOut:

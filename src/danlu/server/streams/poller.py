@@ -100,9 +100,9 @@ class Poller:
                 self._newcomers = newcomers + self._newcomers
                 rest = AFTER_AN_ERROR_SECONDS
                 if isinstance(error, DanluError):
-                    log.warning("followers hear more in a second: %s", error)
+                    log.warning("polling for streams failed, retrying in a second: %s", error)
                 else:  # a bug must not silence everybody
-                    log.exception("what is followed could not be looked at")
+                    log.exception("unexpected error while polling for streams")
                 await asyncio.sleep(rest)
                 continue
             for newcomer in newcomers:

@@ -39,7 +39,7 @@ def save(
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:
         if templates.count_of(session, who.user_id) >= MOST_OF_ONE:
-            raise Conflict(f"you keep {MOST_OF_ONE} templates already; delete one of them")
+            raise Conflict(f"you have {MOST_OF_ONE} templates already; delete one of them")
         row = TemplateRow(project_id=project_id, owner_id=who.user_id, name=body.name)
     row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
     templates.add_template(session, row)

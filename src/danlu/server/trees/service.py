@@ -72,7 +72,7 @@ def add_tree(session: Session, state: ServerState, project_id: int, tree: Tree) 
     """Note that a project has a tree, once its bytes are there. All of its files must be the project's."""
     missing = missing_files(session, project_id, tree)
     if missing:
-        raise Conflict(f"{len(missing)} files of the tree were cleaned away meanwhile; send it again")
+        raise Conflict(f"{len(missing)} files of the tree were removed by clean-up meanwhile; send it again")
     blobs.own(session, project_id, tree.digest, state.now())
     blobs.add_tree(session, project_id, tree.digest, state.now())
 
@@ -82,7 +82,7 @@ def own_blob(session: Session, state: ServerState, project_id: int, digest: str)
     try:
         state.blobs.size(digest)
     except NotFound as error:
-        raise Unavailable(f"{digest} was being cleaned away as it arrived; send it again") from error
+        raise Unavailable(f"{digest} was being removed by clean-up as it arrived; send it again") from error
     blobs.own(session, project_id, digest, state.now())
 
 

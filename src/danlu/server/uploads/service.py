@@ -29,7 +29,7 @@ def find_writable(session: Session, who: Identity, upload_id: str) -> tuple[Uplo
     row = find(session, who, upload_id)
     where = writable(session, who, row.bucket, row.key)
     if where.bucket.id != row.bucket_id:
-        raise Conflict(f"bucket {row.bucket!r} was made anew since this upload began; begin it again")
+        raise Conflict(f"bucket {row.bucket!r} was created again since this upload began; start it again")
     return row, where
 
 

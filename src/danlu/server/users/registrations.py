@@ -91,7 +91,7 @@ def let_in(session: Session, state: ServerState, body: Register, hashed: str, or
     user.password_hash = hashed
     record_action(session, Stranger(origin), Action.REGISTRATION_MAKE, f"user/{body.name}", at=now, name=body.name)
     join(session, Stranger(origin), user, state.settings.join_project, RoleName.MEMBER, now)
-    return RegisteredOut(is_active=True, message=f"you are in; sign in with: danlu login --name {body.name}")
+    return RegisteredOut(is_active=True, message=f"your account is ready; sign in with: danlu login --name {body.name}")
 
 
 def ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
