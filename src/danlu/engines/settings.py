@@ -28,16 +28,16 @@ class EngineOptions(BaseModel):
     """Refuse system calls that jobs have no use for (mounts, namespaces, tracing). Off: debuggers work in jobs."""
 
     max_processes: int = Field(default=16384, ge=16)
-    """Most processes and threads of a task."""
+    """Maximum number of processes and threads of a task."""
 
     max_memory_bytes: int = Field(default=0, ge=0)
-    """Most memory of a task that asks for none (`resources.memory`); 0: nine tenths of the machine's."""
+    """Memory limit of tasks without `resources.memory`; 0: nine tenths of the machine's."""
 
     max_disk_bytes: int = Field(default=0, ge=0)
-    """Most bytes that a task may hold on the disk, inputs included; 0: nine tenths of what is free when it starts."""
+    """Maximum disk space of a task, inputs included; 0: nine tenths of what is free when it starts."""
 
     simulate: tuple[str, ...] = ()
-    """Devices to pretend to have, such as npu:910b:8, to try things without hardware."""
+    """Simulated devices, such as npu:910b:8, to try things without hardware."""
 
     homes_dir: Path | None = None
     """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
@@ -48,14 +48,14 @@ class EngineOptions(BaseModel):
     out. With several machines it has to be a path that all of them mount."""
 
     max_tasks: int = Field(default=0, ge=0)
-    """Most tasks at a time on this machine; 0: four per core, at least 16."""
+    """Maximum number of concurrent tasks on this machine; 0: four per core, at least 16."""
 
     input_cache_bytes: int = Field(default=0, ge=0)
     """Most bytes of inputs that this machine keeps for each person, so that several tasks fetch a file once; 0: nothing
     is kept. Worth it where the object store is far away: a kept input takes its space twice."""
 
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
-    """How often it is measured what each task uses (cores, memory, bytes read and written); 0: never."""
+    """Interval between measurements of resource usage (cores, memory, bytes read and written); 0: off."""
 
     ray_address: str = Field(default="", pattern=r"^([^/\s]+:\d+)?$")
     """HOST:PORT of the head of the Ray cluster that jobs run on (engine `ray`). This machine must be a node of it."""

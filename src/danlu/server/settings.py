@@ -45,7 +45,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Address under which people and jobs reach Danlu when it is not the one it listens on, such as a proxy's."""
 
     trusted_proxies: str = ""
-    """Addresses of proxies, separated by commas, whose X-Forwarded-For is believed; nobody's when left out."""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For is trusted; none when left out."""
 
     registration: Literal["open", "approval", "closed"] = "approval"
     """Whether registered users are active at once, wait for approval by an admin, or are rejected."""
@@ -98,48 +98,48 @@ class ServerSettings(EngineOptions, BaseSettings):
     They must reach the service. What they cannot reach goes through the server."""
 
     engine: str = "local"
-    """Where jobs run when they do not say."""
+    """Engine that runs jobs: `local` or `ray`."""
 
     currency: str = Field(default="CNY", pattern=r"^[A-Z]{3}$")
     """Currency of all prices, by its code of three letters; jobs keep the one they were submitted with."""
 
     max_log_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=16 << 20)
-    """Most that is kept of one rank's log: its first 8 MiB and its end. What is cut out is said where it was."""
+    """Maximum size of a rank's log: its first 8 MiB and its end are kept. A line marks where the middle was removed."""
 
     log_days: int = Field(default=0, ge=0)
     """Days that the logs of ended attempts are kept; 0: forever."""
 
     pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
-    """Length of the stretches of a run's journal whose points are packed column by column."""
+    """Bytes of a run's journal whose points are packed into columns at a time."""
 
     bin_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are deleted permanently. 0: never."""
 
     max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)
-    """Longest body of a request, but for files, trees and what is sent in pieces. Whoever is not signed in: 64 KiB."""
+    """Maximum size of a request body, except files, trees and uploads in pieces. Without valid credentials: 64 KiB."""
 
     max_streams_per_person: int = Field(default=100, ge=1)
-    """Most streams (followed logs, jobs and lists) that one person has open; one more is answered with 429."""
+    """Maximum number of open streams (followed logs, jobs and lists) per user; further ones are answered with 429."""
 
     max_exports_per_person: int = Field(default=4, ge=1)
-    """Most exports of runs that one person has under way; one more is answered with 429."""
+    """Maximum number of concurrent exports of runs per user; further ones are answered with 429."""
 
     max_shells_per_person: int = Field(default=10, ge=1)
-    """Most shells in running tasks that one person has open; one more is answered with 429."""
+    """Maximum number of open shells in running tasks per user; further ones are answered with 429."""
 
     max_uploads_per_person: int = Field(default=20, ge=1)
-    """Most files that one person, or one job, sends at a time; more wait for half a minute, then they are answered
-    with 429."""
+    """Maximum number of concurrent file uploads per user, or per job; more wait for half a minute and are then
+    answered with 429."""
 
     max_connections_per_address: int = Field(default=1000, ge=0)
-    """Most connections from one address, or from one /64 network of IPv6; more are closed at once. 0: any number. Does
+    """Maximum number of connections from one address, or one /64 network of IPv6; more are closed. 0: no limit. Does
     not hold for trusted proxies."""
 
     request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
-    """How long the head of a request may take, and how long its body may bring less than 16 KiB."""
+    """Time limit for the head of a request, and for each 16 KiB of its body."""
 
     reading_seconds: float = Field(default=60.0, ge=0.1, le=3600)
-    """How long an answer waits for a client that does not read it; then the connection is cut."""
+    """Time limit of a response that the client does not read; then the connection is closed."""
 
     @property
     def log_dir(self) -> Path:

@@ -238,7 +238,7 @@ class JobSpec(_Frozen):
     `{label: NAME, value: VALUE}`, as ModelArts has it, is read too."""
 
     project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
-    """Project of the job. Default: the first of your projects that you may submit to."""
+    """Project of the job. Default: your default project (`danlu projects default`)."""
 
     tags: dict[TagText, TagText] = Field(default_factory=dict, max_length=50)
     """Tags to find the job by: `danlu ps --tag team=vision`."""
