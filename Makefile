@@ -14,7 +14,7 @@ web: web/.built  ## the console, which `danlu up` serves; needs Node 20.19 or ne
 
 test: $(VENV)/.dev-ready web/.built  ## the tests, at most 15 minutes on 2 cores
 	scripts/npm.sh test
-	$(BIN)/pytest -q -m "not long" -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -q -m "not long" -n 4 --dist loadfile --no-loadscope-reorder --durations=30 --durations-min=5
 
 test-long: $(VENV)/.dev-ready web/.built  ## the campaigns: faults, fuzzing, thousands of histories
 	$(BIN)/pytest -q -m long

@@ -14,20 +14,20 @@ HEAD = """# The command line
 
 Made from the commands by `scripts/cli_reference.py`; `danlu COMMAND --help` says the same.
 
-Every command that shows something takes `--json`. Jobs are named by id, or by name, which means the newest job
+Every command that prints results takes `--json`. Jobs are named by id, or by name, which means the newest job
 of that name. Colours and bars appear on a terminal only, and not with `NO_COLOR`.
 
 | exit code | meaning |
 |---|---|
-| 0 | well; of `run`, `submit`, `wait`, `logs -f`: the job succeeded |
-| 1 | an error; one line on standard error says which |
-| 2 | the command was called in a wrong way |
+| 0 | success; of `run`, `submit`, `wait`, `logs -f`: the job succeeded |
+| 1 | error; a line on standard error names it |
+| 2 | usage error |
 | 100 | the job failed |
 | 101 | the job is not finished (detached, or time is up) |
 | 102 | `wait`, `logs`: there is no such job |
 | 103 | the job was stopped |
 
-Address and key are looked for in this order: `DANLU_URL` and `DANLU_API_KEY`, `./.danlu.yml`, `~/.danlu/config.yml`
+Address and key are taken from, in this order: `DANLU_URL` and `DANLU_API_KEY`, `./.danlu.yml`, `~/.danlu/config.yml`
 (`DANLU_CONFIG` names another file). Without any, the address is `http://127.0.0.1:8400`.
 """
 

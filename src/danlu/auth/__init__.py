@@ -1,1 +1,1 @@
-"""Who somebody is and what they may do: decisions only."""
+"""Who sent a request and what they may do: decisions only."""

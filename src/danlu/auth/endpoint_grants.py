@@ -34,7 +34,7 @@ def seal_grant(sealer: Sealer, grant: EndpointGrant, *, kind: Kind) -> str:
 
 
 def open_grant(sealer: Sealer, text: str, *, kind: Kind) -> EndpointGrant | None:
-    """None when it was not made here, or is of the other kind. Whoever asks compares the rest."""
+    """None when it was not created here, or is of the other kind. The caller compares the rest."""
     if len(text) > MAX_GRANT_CHARS or not text.isascii():
         return None
     try:

@@ -94,7 +94,7 @@ class JobIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """Somebody who is not signed in (yet)."""
+    """A request without valid credentials."""
 
     origin: Origin = Origin()
 

@@ -1,4 +1,4 @@
-"""What somebody may do. Pure decisions; what is not yours to see does not exist for you."""
+"""What a user or a job may do. Pure decisions; what they may not see is answered as not found."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
 
 
 def reader_of(who: Identity) -> UserIdentity | None:
-    """As whom somebody reads what is not a job's own: as themselves, or as the job's owner if its access says so."""
+    """Whose rights apply to reading what is not a job's own: the user's, or the job owner's if its access says so."""
     return who.owner if isinstance(who, JobIdentity) else who
 
 
 def actor_of(who: Identity) -> UserIdentity | None:
-    """As whom somebody changes what is not a job's own."""
+    """Whose rights apply to changing what is not a job's own."""
     if isinstance(who, JobIdentity):
         return who.owner if who.access is JobAccess.OWNER else None
     return who
@@ -109,7 +109,7 @@ def is_output(who: Identity, path: StorePath, bucket: Bucket | None) -> bool:
 
 
 def can_see_key(who: Identity, path: StorePath) -> bool:
-    """Whether a key of a list that somebody may ask for is for them: a list by prefix finds neighbours as well."""
+    """Whether a key of a list may be shown: a list by prefix also finds keys beside the input."""
     return not isinstance(who, JobIdentity) or any(_is_below(path, parse_store_path(one.path)) for one in who.reads)
 
 

@@ -54,7 +54,7 @@ def digest(secret: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Compare without telling by the time it takes where they differ."""
+    """Compare in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
@@ -67,7 +67,7 @@ class Sealer:
         self._file = key_file
 
     def token(self, job_id: str, attempt: int) -> str:
-        """The token of an attempt: always the same, and nobody without the key can say which."""
+        """The token of an attempt: always the same, and only computable with the key."""
         mac = hmac.new(self._key, f"attempt:{job_id}:{attempt}".encode(), "sha256")
         return TOKEN_PREFIX + mac.hexdigest()
 

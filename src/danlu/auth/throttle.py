@@ -1,4 +1,4 @@
-"""How long somebody waits after wrong passwords. Pure.
+"""Delays after wrong passwords. Pure.
 
 Three counts, each with tries that cost nothing and then waits that double:
 
@@ -6,7 +6,7 @@ Three counts, each with tries that cost nothing and then waits that double:
     name      this name from anywhere        guessing one person's password from many addresses
     address   any name from this address     guessing many people's passwords from one address
 
-Only `pair` holds where the person has signed in before, so nobody elsewhere can keep them out.
+Only `pair` applies where the user has signed in before, so that others elsewhere cannot lock them out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 FORGOTTEN_AFTER = timedelta(hours=1)
-"""A count without a new failure for so long begins anew."""
+"""A count is reset after so long without a failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from danlu.errors import TooManyRequests
 
 
 class Turns:
-    """So many at a time, so many more who wait for a moment; everybody else is told to come back.
+    """A limited number at a time, and a limited number that waits briefly; all others are asked to retry later.
 
     Who waits holds a thread of the server, so those are few: strangers must not be able to take them all.
     """
@@ -19,7 +19,7 @@ class Turns:
         self._free = threading.BoundedSemaphore(num_at_once)
         self._lock = threading.Lock()
         self.num_free_places = num_at_once + max_waiting
-        """For those at work and those who wait."""
+        """For the running and the waiting ones."""
 
         self._wait_seconds = wait_seconds
 

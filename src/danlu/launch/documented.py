@@ -1,4 +1,4 @@
-"""What people are told about a variable. Every mode has a table of these beside it; a test finds what is missing."""
+"""The documentation of a variable. Every mode has a table of these; a test finds missing ones."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ class Told(NamedTuple):
     """What it holds, in one line."""
 
     read_by: str
-    """Who looks at it."""
+    """Who reads it."""

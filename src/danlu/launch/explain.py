@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(job: JobSpec, plan: Plan) -> Explanation:
-    """Say what everything in a plan is for. Raises KeyError for what nobody wrote a line about."""
+    """Explain everything in a plan. Raises KeyError for a variable or file without documentation."""
     return Explanation(
         starts=tuple(str(module.STARTS) for _, module in _modules(job)),
         succeeds=_succeeds(job),

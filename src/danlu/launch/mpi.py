@@ -129,7 +129,7 @@ def _common(job: JobSpec, placement: Placement, nodes: list[Node]) -> dict[str, 
         "MASTER_PORT": str(placement.master_port),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # nodes are shared, so that a core is nobody's own
+        # nodes are shared, so no job owns a core
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         **({"OMPI_MCA_oob_tcp_if_include": interface, "OMPI_MCA_btl_tcp_if_include": interface} if interface else {}),
         **_horovod(job, interface),

@@ -23,7 +23,7 @@ _WAIT = (
     'echo "Everything is ready, and the command is not started: danlu shell $DANLU_JOB_ID --rank $DANLU_RANK"\n'
     "exec tail -f /dev/null"
 )
-"""What runs instead of the command in debug mode. One program to its end: whoever opens a shell gets its variables."""
+"""What runs instead of the command in debug mode. One program to its end: a shell gets its variables."""
 
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
@@ -224,7 +224,7 @@ def _image(job: JobSpec) -> Image | None:
 
 
 def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:
-    """What the attempts before this one saved to go on from."""
+    """The checkpoints of earlier attempts."""
     if attempt == 1:
         return ()
     return (Fetch(source=f"{output.rstrip('/')}/{CHECKPOINTS}/", to=layout.checkpoints, is_own=True),)

@@ -42,7 +42,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 
 def _cluster(everyone: tuple[Member, ...], placement: Placement) -> dict[str, list[str]]:
-    """Where everybody listens. An evaluator is nobody's peer, so it is in no cluster."""
+    """Where each task listens. An evaluator is not part of the cluster."""
     cluster: dict[str, list[str]] = {}
     for member, place in zip(everyone, placement.tasks, strict=True):
         if member.role != EVALUATOR:

@@ -1,7 +1,7 @@
 """Where inputs may be put in a task: an allow-list. Pure; what the machine shows is checked again where tasks start.
 
 A target lies in the task's own folder, or in one of a few folders that hold nothing but what this task put there. It is
-never in a folder that outlives jobs: whoever owns that folder may have left a link in it.
+never in a folder that outlives jobs: its owner may have left a link in it.
 """
 
 from __future__ import annotations

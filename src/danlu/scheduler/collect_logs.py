@@ -19,7 +19,7 @@ PIECE_BYTES = 4 << 20
 
 NUM_THREADS = 2
 PATIENCE_SECONDS = 0.05
-"""So long a look of the scheduler waits for copies in all: most are done by then, and long ones go on without it."""
+"""How long a scheduler tick waits for all copies: most are done by then, and long ones continue without it."""
 
 IDLE_SECONDS = 10.0
 
@@ -56,7 +56,7 @@ class LogCopier:
         self._wait_until = time.monotonic() + self._patience_seconds
         with self._changed:
             for handle in [one for one, task in self._tasks.items() if task.is_done and one not in self._asked]:
-                del self._tasks[handle]  # nobody asks any more
+                del self._tasks[handle]  # the scheduler no longer waits for it
             self._asked.clear()
 
     def copy(self, engine: Engine, handle: Handle, task: TaskRow, seen: Observation) -> int:

@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 
 class Collector:
-    """Looks at running tasks every few seconds. What it remembers only saves it looks at its own copies."""
+    """Polls running tasks every few seconds. Its cache only avoids reading its own copies again."""
 
     def __init__(self, files: UsageFiles, engines: Mapping[str, Engine]) -> None:
         self._files, self._engines = files, engines

@@ -1,4 +1,4 @@
-"""What users of other platforms begin with: the fields of a job that nobody there had to know."""
+"""Job fields for users of other platforms, where these are implied."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 LONGEST_VALUE, LONGEST_NAME = 60, 200
 MAX_FIELDS = 50
-"""So many are told of at a time. Somebody may send a hundred thousand."""
+"""Maximum number of reported errors. A request may contain a hundred thousand."""
 
 PRIVATE = ("secrets", "password", "new_password", "current", "token")
 """Fields whose values are never shown."""

@@ -1,1 +1,1 @@
-"""For those who write an engine: the contract as tests, and a small store for them to stage from. Needs pytest."""
+"""For authors of engines: the contract as tests, and a small store to stage from. Needs pytest."""

@@ -8,7 +8,7 @@ HOLD = 'until [ -e "$DANLU_CODE_DIR/go" ]; do sleep 0.05; done'
 """A line of a job's command that waits for `let_go`."""
 
 UNTIL_STOPPED = "sleep 3600"
-"""Outlives every test: whoever finds it gone knows that somebody ended it."""
+"""Outlives every test: if it is gone, it was ended."""
 
 
 def let_go(work_dir: Path, job_id: str, *, attempt: int = 1, rank: int = 0) -> None:

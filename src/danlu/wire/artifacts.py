@@ -98,7 +98,7 @@ class ArtifactUploadOut(Answer):
     """The one that it will have."""
 
     version: Optional[VersionOut] = None
-    """Set when nothing is to be sent: it is whole already, or another one is to stay."""
+    """Set when nothing must be sent: the version is complete already, or `conflict` keeps another one."""
 
     is_skipped: bool = False
 

@@ -13,7 +13,7 @@ class AuditOut(Answer):
     id: int
     at: Moment
     actor: str
-    """A person's name, a job's id, or nothing for somebody who was not signed in."""
+    """A user name, a job id, or empty for a request without credentials."""
 
     action: str
     """Such as `project.make`."""
@@ -28,4 +28,4 @@ class AuditOut(Answer):
 
     details: dict[str, Any]
     count: int
-    """How many of the same in a row, within a minute, this stands for."""
+    """Number of equal events within a minute that this one counts."""

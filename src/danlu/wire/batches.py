@@ -46,7 +46,7 @@ class ReadFile(Answer):
     size: Optional[int] = None
     sha256: Optional[str] = None
     is_missing: bool = False
-    """Whether there is no such object; otherwise it is too large, and is fetched by itself."""
+    """Whether there is no such object; otherwise it is too large for a batch, and is fetched separately."""
 
 
 class ReadBlobs(Body):

@@ -7,7 +7,7 @@ from danlu.wire.base import Answer, Body, Moment
 
 class OpenEndpoint(Body):
     is_shared: bool = False
-    """Whether everybody who may submit to the job's project may use it; they act as the job."""
+    """Whether all users who may submit to the job's project may use it; they act as the job."""
 
 
 class EndpointOut(Answer):
@@ -18,7 +18,7 @@ class EndpointOut(Answer):
     is_shared: bool
     opened_at: Moment
     address: str
-    """Where a browser finds it, once it was let in by a link."""
+    """Address in a browser, after a link has been opened there."""
 
 
 class EndpointsOut(Answer):
@@ -28,7 +28,7 @@ class EndpointsOut(Answer):
 
 class EndpointLinkOut(Answer):
     url: str
-    """Open it in a browser: it lets the browser in, and leads to the endpoint. For you alone."""
+    """Open it in a browser: it gives the browser access, and redirects to the endpoint. Only for you."""
 
     ends_at: Moment
-    """When the link stops working. The browser that has used it is let in for longer."""
+    """When the link expires. The browser that has opened it keeps its access for longer."""

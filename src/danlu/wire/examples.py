@@ -49,7 +49,7 @@ class ExampleRow(Answer):
 
     needs: list[NeedOut]
     is_job: bool
-    """Whether it can be submitted; the others run on one's own machine."""
+    """Whether it can be submitted; the others run on the user's own machine."""
 
 
 class ExampleFile(Answer):

@@ -49,7 +49,7 @@ class LogLines(Answer):
     """Where the first counted piece begins."""
 
     next_offset: Optional[int] = None
-    """Where to go on; None at the end of what is stored."""
+    """Where to continue; None at the end of what is stored."""
 
     rows: list[int]
     """Rows that the cursor of a terminal moves down in each piece; negative when it moves up."""
@@ -83,4 +83,4 @@ class LogMatches(Answer):
     """Bytes that are stored."""
 
     next_offset: Optional[int] = None
-    """Where to go on, with `line`; None at the end."""
+    """Where to continue, with `line`; None at the end."""

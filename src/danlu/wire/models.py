@@ -43,7 +43,7 @@ class RegisterModel(Body):
     """`store://bucket/folder/`, or an object."""
 
     run: Optional[str] = Field(default=None, max_length=200)
-    """Whose metrics and hyperparameters the version gets; found by itself for jobs and artifacts."""
+    """Whose metrics and hyperparameters the version gets; found automatically for jobs and artifacts."""
 
     copy_files: Optional[bool] = None
     """Whether the version gets files of its own. When left out: yes, but for artifacts, which do not change."""

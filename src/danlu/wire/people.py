@@ -93,7 +93,7 @@ class Approve(Body):
 
     role: RoleName = RoleName.MEMBER
     link: Optional[str] = None
-    """The name of somebody who is here already: they are who asks, and sign in by OpenID Connect from now on."""
+    """An existing user who sent the request, and signs in by OpenID Connect from now on."""
 
 
 class Invite(Body):
@@ -115,7 +115,7 @@ class LinkOut(Answer):
 
 class MakeLink(Body):
     ends_access: bool = False
-    """Void the password, and end sessions and API keys at once: for an account that somebody else may have got into."""
+    """Void the password, and end sessions and API keys at once: for an account that may be compromised."""
 
 
 class UserOut(Answer):
@@ -147,4 +147,4 @@ class ChangeUser(Body):
 
 class Disable(Body):
     stops_jobs: bool = False
-    """Stop their jobs as well; otherwise those go on, and owners of the project can stop them."""
+    """Stop their jobs as well; otherwise they keep running, and owners of the project can stop them."""

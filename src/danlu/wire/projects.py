@@ -17,7 +17,7 @@ class MakeProject(Body):
     name: ProjectName
     description: Note = ""
     owner: Optional[str] = None
-    """Who decides about it; whoever makes it when left out."""
+    """Its first owner; the user who creates it when left out."""
 
     bucket: Optional[str] = None
     """Name of a bucket that is created with it, so that its jobs have a place for code and results."""
@@ -29,7 +29,7 @@ class ChangeProject(Body):
     name: Optional[ProjectName] = None
     description: Optional[Note] = None
     is_archived: Optional[bool] = None
-    """An archived project can be looked at and not changed; it must have no job that waits or runs."""
+    """An archived project is read-only; it must have no active jobs."""
 
 
 class SetMember(Body):
@@ -42,12 +42,12 @@ class InviteMember(Body):
 
 
 class InvitationOut(Answer):
-    """Somebody is asked to become a member of a project. They accept or decline; after two weeks it is over."""
+    """An invitation to a project. The user accepts or declines; it expires after two weeks."""
 
     id: str
     project: str
     user: str
-    """As the owner wrote it. Whether there is such a person is not told."""
+    """As the owner wrote it. It does not reveal whether the user exists."""
 
     role: RoleName
     invited_by: str

@@ -139,7 +139,7 @@ class RunOut(RunSummary):
     """Command, host, Python, git without its diff, number of packages; `GET /runs/{run}/environment` has all of it."""
 
     seen_at: Moment
-    """When something was last heard of it."""
+    """When data last arrived."""
 
     reason: str = ""
     """What its process said when it ended."""
@@ -234,7 +234,7 @@ class MoveFolder(Body):
 
 
 class PushMetrics(Body):
-    """Metrics that a script, or somebody for it, pushes to a job."""
+    """Metrics that a script or a user pushes to a job."""
 
     timestamp: Optional[float] = Field(default=None, ge=0, le=253_402_300_799, allow_inf_nan=False)
     """Seconds since 1970; now when left out."""

@@ -52,13 +52,13 @@ class BeginUpload(Body):
     size: int = Field(ge=0, le=2**50)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     direct: bool = False
-    """Whether the sender can send parts to the object service by itself, if the server lets it."""
+    """Whether the sender can send parts directly to the object service, if the server allows it."""
 
 
 class UploadOut(Answer):
     id: str
     offset: int
-    """How much has arrived; go on from here."""
+    """How much has arrived; continue from here."""
 
     size: int
     part_bytes: Optional[int] = None

@@ -18,7 +18,7 @@ class SaveTemplate(Body):
     """Where it is kept. When left out: the first of yours that you may submit to."""
 
     is_shared: bool = False
-    """Whether everybody in the project sees it; else only you do."""
+    """Whether all members of the project see it; otherwise only you do."""
 
     spec: dict[str, Any]
     """Fields of a job; name and command may be left out. Secrets are not kept."""

@@ -51,7 +51,7 @@ class UsageOut(Answer):
     """Whether there may be more to come."""
 
     every_seconds: float
-    """How far apart two looks at a task are; 0: nothing was measured."""
+    """Interval between two measurements of a task; 0: nothing was measured."""
 
     at: list[float]
     """Seconds since 1970, the end of the stretch of time of each point: the same for all tasks."""

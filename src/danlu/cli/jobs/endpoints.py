@@ -62,7 +62,7 @@ def close(
 ) -> None:
     """Close an endpoint of a job.
 
-    Whoever uses it is cut off within seconds.
+    Users of it are disconnected within seconds.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ def invite(
 ) -> None:
     """Ask people to become members of a project.
 
-    They accept or decline within two weeks. You are not told whether there is somebody of that name.
+    They accept or decline within two weeks. The answer does not reveal whether the user exists.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def decline(project: Project) -> None:
 def default(
     project: Optional[str] = typer.Argument(None, metavar="[PROJECT]", help="Where your jobs shall go."),
 ) -> None:
-    """Show or choose the project that your jobs go to when they name none. Nobody else can.
+    """Show or choose the project of your jobs that name none. Only you can change it.
 
     \b
     Examples:

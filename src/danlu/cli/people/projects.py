@@ -22,7 +22,7 @@ Project = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's nam
 def _projects() -> None:
     """Manage projects, members and buckets.
 
-    An owner decides about the project, a member submits jobs and writes files, a viewer looks.
+    An owner manages the project, a member submits jobs and writes files, a viewer reads.
     """
 
 
@@ -121,7 +121,7 @@ def describe(
 
 @app.command(context_settings=CONTEXT)
 def archive(project: Project, as_json: AsJson = False) -> None:
-    """Keep a project to be looked at; nothing in it can be changed until it is brought back.
+    """Make a project read-only until it is unarchived.
 
     \b
     Examples:
@@ -149,7 +149,7 @@ def unarchive(project: Project, as_json: AsJson = False) -> None:
 
 @app.command(context_settings=CONTEXT)
 def rm(project: Project) -> None:
-    """Delete a project that has no jobs and no buckets; otherwise you are told what is in it.
+    """Delete a project without jobs and buckets; otherwise list what is in it.
 
     \b
     Examples:
@@ -168,7 +168,7 @@ def add(
     users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people."),
     role: str = typer.Option("member", help="owner, member or viewer."),
 ) -> None:
-    """Change the role of members. An admin adds anybody; owners invite people: danlu projects invite.
+    """Change the role of members. Admins can add any user; owners invite: danlu projects invite.
 
     \b
     Examples:

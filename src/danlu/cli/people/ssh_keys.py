@@ -71,7 +71,7 @@ def add(
 
 @app.command(context_settings=CONTEXT)
 def rm(key: str = typer.Argument(..., metavar="KEY", help="Id of a key, or how it begins.")) -> None:
-    """Remove a key. Whoever is in a job with it is cut off.
+    """Remove a key. Its open SSH sessions are closed.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ class NodeRanking:
         self._heap: list[tuple[Key, int, int, NodeState]] = []
         self._sweep_at = 1000
         self.changed: set[NodeState] = set(nodes)
-        """Nodes to rate again; whoever changes a node adds it here."""
+        """Nodes to rate again; code that changes a node adds it here."""
 
     def pop(self) -> tuple[Key, NodeState] | None:
         """Remove and return the best node. It returns to the ranking when it is added to `changed`."""
