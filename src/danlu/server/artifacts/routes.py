@@ -86,6 +86,7 @@ def list_versions(
 
 @router.get("/versions/{version}")
 def get(version: str, who: CurrentIdentity, state: State) -> VersionOut:
+    """A version by its id."""
     with state.database.reading() as session:
         return version_out(session, service.find(session, who, version))
 
@@ -112,26 +113,26 @@ def manifest(version: str, who: CurrentIdentity, state: State) -> Response:
 
 @router.post("/versions/{version}/chunks", response_class=Response, responses=BYTES)
 def read_chunks(version: str, body: AskChunks, who: CurrentIdentity, state: State) -> Response:
-    """Fetch chunks: a header that names them, and their bytes. As many of those asked for as an answer holds."""
+    """Fetch chunks: a header that names them, and their bytes. As many of the requested ones as a response holds."""
     return _bytes(operations.read_chunks(state, who, version, body.digests))
 
 
 @router.post("/versions/{version}/links")
 def link(version: str, body: LinkRun, who: CurrentIdentity, state: State) -> VersionOut:
-    """Note in the data flow that a run has read or made a version."""
+    """Record in the data flow that a run has read or created a version."""
     with state.database.writing() as session:
         return version_out(session, service.link(session, state, who, version, body))
 
 
 @router.post("/uploads", status_code=201)
 def begin(body: BeginArtifact, who: CurrentIdentity, state: State) -> ArtifactUploadOut:
-    """Begin an upload. The same id again takes it up, or answers with the version that it became."""
+    """Begin an upload. The same id again resumes it, or answers with the finished version."""
     return state.database.write(uploads.begin, state, who, body)
 
 
 @router.post("/uploads/{artifact}/lacking")
 def lacking(artifact: str, body: AskChunks, who: CurrentIdentity, state: State) -> LackingOut:
-    """Which chunks are to be sent."""
+    """Which chunks are missing."""
     return state.database.write(uploads.lacking, state, who, artifact, body.digests)
 
 
@@ -144,7 +145,7 @@ async def take(artifact: str, request: Request, who: CurrentIdentity, state: Sta
 
 @router.post("/uploads/{artifact}/commit", openapi_extra=TAKES_BYTES)
 async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
-    """Make a version of what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
+    """Create a version from what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
     body = await receive_whole(request, MAX_BYTES + HEADER_BYTES)
     return await run_in_threadpool(operations.commit, state, who, artifact, body)
 

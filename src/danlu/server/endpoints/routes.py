@@ -27,12 +27,12 @@ def open_endpoint(job: str, endpoint: str, body: OpenEndpoint, who: CurrentUser,
 
 @router.delete("/{endpoint}", status_code=204)
 def close_endpoint(job: str, endpoint: str, who: CurrentUser, state: State) -> Response:
-    """Close it; those who use it now are cut off within seconds."""
+    """Close it; its users are disconnected within seconds."""
     state.database.write(service.close_endpoint, state, who, job, endpoint)
     return Response(status_code=204)
 
 
 @router.post("/{endpoint}/links", status_code=201)
 def make_link(job: str, endpoint: str, who: CurrentUser, state: State) -> EndpointLinkOut:
-    """A link that lets one browser in. It works for a minute, for you, and for this endpoint only."""
+    """A link that gives one browser access. It works for a minute, for you, and for this endpoint only."""
     return state.database.write(service.make_link, state, who, job, endpoint)

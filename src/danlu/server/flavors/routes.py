@@ -31,6 +31,7 @@ def make_flavor(body: MakeFlavor, who: CurrentUser, state: State) -> FlavorOut:
 
 @router.get("/flavors/{flavor}")
 def get_flavor(flavor: str, _who: CurrentReader, state: State) -> FlavorOut:
+    """A flavor, and how many are free now."""
     return state.database.read(service.get, state, flavor)
 
 
@@ -42,7 +43,7 @@ def change_flavor(flavor: str, body: ChangeFlavor, who: CurrentUser, state: Stat
 
 @router.delete("/flavors/{flavor}", status_code=204)
 def delete_flavor(flavor: str, who: CurrentUser, state: State) -> Response:
-    """Forget a flavor. For admins. Jobs that name it keep what it stood for."""
+    """Delete a flavor. For admins. Existing jobs keep their shape and price."""
     state.database.write(rules.delete, who, Flavor, flavor, state.now())
     return Response(status_code=204)
 

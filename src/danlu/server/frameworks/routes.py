@@ -33,6 +33,7 @@ def make_framework(body: MakeFramework, who: CurrentUser, state: State) -> Frame
 
 @router.get("/{framework}")
 def get_framework(framework: str, _who: CurrentReader, state: State) -> FrameworkOut:
+    """A framework."""
     with state.database.reading() as session:
         return _out(rules.find(session, Framework, framework))
 
@@ -46,7 +47,7 @@ def change_framework(framework: str, body: ChangeFramework, who: CurrentUser, st
 
 @router.delete("/{framework}", status_code=204)
 def delete_framework(framework: str, who: CurrentUser, state: State) -> Response:
-    """Forget a framework. For admins. Jobs that name it keep what it stood for."""
+    """Delete a framework. For admins. Existing jobs do not change."""
     state.database.write(rules.delete, who, Framework, framework, state.now())
     return Response(status_code=204)
 

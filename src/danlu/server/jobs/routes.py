@@ -38,6 +38,7 @@ reasons_router = APIRouter(prefix="/reasons", tags=["jobs"])
 
 @router.post("", status_code=201)
 def submit(body: SubmitJob, who: CurrentActor, state: State) -> JobOut:
+    """Submit a job. The same `request_id` again answers with the same job."""
     submitted = operations.submit(state, who, body)
     state.wake_scheduler(only_queue=True)
     return submitted
@@ -45,11 +46,13 @@ def submit(body: SubmitJob, who: CurrentActor, state: State) -> JobOut:
 
 @router.post("/plan")
 def plan(body: PlanJob, who: CurrentActor, state: State) -> PlanOut:
+    """What each rank of a job would get; nothing is stored or started."""
     return state.database.read(service.plan, state, who, body.spec, body.explain)
 
 
 @router.post("/stop")
 def stop_many(body: SelectJobs, who: CurrentActor, state: State) -> SelectedOut:
+    """Stop several jobs; the answer names those that were refused, and why."""
     done = state.database.write(service.stop_many, state, who, body.jobs)
     state.wake_scheduler()
     return done
@@ -57,6 +60,7 @@ def stop_many(body: SelectJobs, who: CurrentActor, state: State) -> SelectedOut:
 
 @router.post("/delete")
 def delete_many(body: SelectJobs, who: CurrentActor, state: State) -> SelectedOut:
+    """Delete several ended jobs; the answer names those that were refused, and why."""
     done = state.database.write(service.delete_many, state, who, body.jobs)
     for job_id in done.done:
         state.logs.drop_files(job_id)
@@ -73,6 +77,7 @@ def list_jobs(
     name: Annotated[Optional[str], Query(max_length=100)] = None,
     tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
 ) -> Page[JobSummary]:
+    """Jobs of your projects, newest first."""
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
     wanted = service.wanted(who, states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()])
@@ -81,32 +86,38 @@ def list_jobs(
 
 @router.get("/{job}")
 def get(job: str, who: CurrentReader, state: State) -> JobOut:
+    """A job, by id or by name (the newest job of that name)."""
     return state.database.read(service.get, state, who, job)
 
 
 @router.delete("/{job}", status_code=204)
 def delete(job: str, who: CurrentActor, state: State) -> Response:
+    """Delete an ended job with its logs. Its output stays."""
     state.logs.drop_files(state.database.write(service.delete, state, who, job))
     return Response(status_code=204)
 
 
 @router.post("/{job}/stop")
 def stop(job: str, who: CurrentActor, state: State) -> JobOut:
+    """Stop a job: SIGTERM, then SIGKILL after its grace."""
     return _change(state, service.stop, who, job)
 
 
 @router.post("/{job}/pause")
 def pause(job: str, who: CurrentActor, state: State) -> JobOut:
+    """Stop the attempt and free its devices, until the job is resumed."""
     return _change(state, service.pause, who, job)
 
 
 @router.post("/{job}/resume")
 def resume(job: str, who: CurrentActor, state: State) -> JobOut:
+    """Queue a paused job again."""
     return _change(state, service.resume, who, job)
 
 
 @router.post("/{job}/start")
 def start(job: str, who: CurrentActor, state: State) -> JobOut:
+    """Queue an ended job again, as a new attempt."""
     return _change(state, service.start_again, who, job)
 
 
@@ -119,6 +130,7 @@ def why(job: str, who: CurrentReader, state: State) -> WhyOut:
 
 @router.get("/{job}/events")
 def events(job: str, who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[EventOut]:
+    """What happened to a job, oldest first."""
     return state.database.read(service.list_events, who, job, after=number_in(cursor) or 0, limit=limit)
 
 

@@ -54,6 +54,7 @@ def list_models(
 
 @router.get("/models/{model}")
 def get_model(model: str, who: CurrentReader, state: State, project: Project = None) -> ModelOut:
+    """A model with its aliases and newest version."""
     with state.database.reading() as session:
         return model_out(session, service.find_model(session, who, model, project))
 
@@ -71,7 +72,7 @@ def change_model(model: str, body: ChangeModel, who: CurrentActor, state: State,
 def delete_model(
     model: str, who: CurrentActor, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
-    """Forget a model with its versions. Files stay; with `files`, those that versions have of their own go too."""
+    """Delete a model with its versions. Files stay; with `files`, the versions' own copies are deleted too."""
     return operations.delete_model(state, who, model, project, with_files=files)
 
 
@@ -123,7 +124,7 @@ def change_version(
 def delete_version(
     model: str, which: str, who: CurrentActor, state: State, project: Project = None, files: bool = False
 ) -> DeletedModel:
-    """Forget a version. Its files stay; with `files`, they go if they are its own."""
+    """Delete a version. Its files stay; with `files`, its own copies are deleted too."""
     return operations.delete_version(state, who, model, which, project, with_files=files)
 
 
@@ -139,6 +140,7 @@ def set_alias(
 
 @router.delete("/models/{model}/aliases/{alias}", status_code=204)
 def delete_alias(model: str, alias: str, who: CurrentActor, state: State, project: Project = None) -> Response:
+    """Remove an alias; its version stays."""
     with state.database.writing() as session:
         service.delete_alias(session, state, who, service.find_model(session, who, model, project), alias)
     return Response(status_code=204)
@@ -146,6 +148,7 @@ def delete_alias(model: str, alias: str, who: CurrentActor, state: State, projec
 
 @router.get("/model-versions/{version_id}")
 def get_version_by_id(version_id: str, who: CurrentReader, state: State) -> ModelVersionOut:
+    """A model version by its id."""
     with state.database.reading() as session:
         return version_out(session, service.get_version(session, who, version_id))
 

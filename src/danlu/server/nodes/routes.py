@@ -15,12 +15,13 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 
 @router.get("")
 def list_nodes(_who: CurrentReader, state: State) -> Page[NodeOut]:
+    """Nodes with their devices, what is in use, and what isolation is missing."""
     return Page(items=state.database.read(service.list_nodes, state.usage))
 
 
 @router.put("/{node}/drain")
 def drain(node: str, body: DrainNode, who: CurrentUser, state: State) -> NodeOut:
-    """Have nothing new started on the node; what runs there goes on to its end. For admins."""
+    """Start nothing new on the node; running tasks continue. For admins."""
     drained = state.database.write(service.drain, state, who, node, body)
     state.wake_scheduler()
     return drained
@@ -28,7 +29,7 @@ def drain(node: str, body: DrainNode, who: CurrentUser, state: State) -> NodeOut
 
 @router.delete("/{node}/drain")
 def open_again(node: str, who: CurrentUser, state: State) -> NodeOut:
-    """Let jobs come to the node again. Quiet when it is not drained. For admins."""
+    """Allow new tasks on the node again. Idempotent. For admins."""
     opened = state.database.write(service.open_again, state, who, node)
     state.wake_scheduler()
     return opened

@@ -31,23 +31,25 @@ Sha256 = Annotated[Optional[str], Header(alias=SHA256_HEADER, pattern=r"^[0-9a-f
 
 @router.get("")
 def list_buckets(who: CurrentReader, state: State) -> Page[BucketOut]:
+    """Buckets of your projects, by name."""
     return Page(items=state.database.read(service.list_buckets, who))
 
 
 @router.post("", status_code=201)
 def make_bucket(body: MakeBucket, who: CurrentActor, state: State) -> BucketOut:
+    """Create a bucket in a project."""
     return state.database.write(service.make_bucket, who, body, state.now())
 
 
 @router.patch("/{bucket}")
 def move_bucket(bucket: str, body: MoveBucket, who: CurrentUser, state: State) -> BucketOut:
-    """Give it to another project."""
+    """Move a bucket to another project."""
     return state.database.write(service.move_bucket, state, who, bucket, body.project)
 
 
 @router.delete("/{bucket}", status_code=204)
 def delete_bucket(bucket: str, who: CurrentUser, state: State) -> Response:
-    """Only when nothing is in it."""
+    """Delete an empty bucket."""
     operations.delete_bucket(state, who, bucket)
     return Response(status_code=204)
 
@@ -62,11 +64,13 @@ def list_objects(
     cursor: Cursor = None,
     limit: Limit = 1000,
 ) -> ListingOut:
+    """Objects of a bucket by key; with `delimiter`, also the folders below the prefix."""
     return operations.list_objects(state, who, bucket, prefix, delimiter=delimiter, after=cursor or "", limit=limit)
 
 
 @router.delete("/{bucket}/objects")
 def delete_below(bucket: str, who: CurrentActor, state: State, prefix: Prefix) -> DeletedOut:
+    """Delete all objects whose keys begin with the prefix."""
     if not prefix.strip("/"):
         raise bad_field("prefix", "it is empty; name what is to be deleted")
     return DeletedOut(num_objects=operations.delete_below(state, who, bucket, prefix))
@@ -76,6 +80,7 @@ def delete_below(bucket: str, who: CurrentActor, state: State, prefix: Prefix) -
 async def put(
     bucket: str, key: str, request: Request, who: CurrentIdentity, state: State, sha256: Sha256 = None
 ) -> ObjectOut:
+    """Store an object. It appears completely, or not at all."""
     incoming = await run_in_threadpool(operations.begin_put, state, who, bucket, key, sha256=sha256)
     stored = await receive(request, incoming.writer, sha256)
     await run_in_threadpool(operations.record_put, state, who, incoming.where)
@@ -107,12 +112,14 @@ def get(bucket: str, key: str, request: Request, who: CurrentIdentity, state: St
 
 @router.head("/{bucket}/objects/{key:path}", response_class=Response, responses=BYTES)
 def head(bucket: str, key: str, who: CurrentIdentity, state: State) -> Response:
+    """Size, time and SHA-256 of an object."""
     info = state.objects.stat(state.database.read(readable, who, bucket, key).stored)
     return Response(media_type="application/octet-stream", headers=_headers(info))
 
 
 @router.delete("/{bucket}/objects/{key:path}")
 def delete(bucket: str, key: str, who: CurrentActor, state: State) -> DeletedOut:
+    """Delete an object."""
     return DeletedOut(num_objects=operations.delete(state, who, bucket, key))
 
 

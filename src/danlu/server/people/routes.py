@@ -28,6 +28,7 @@ def open_session(body: SignIn, origin: RequestOrigin, state: State, response: Re
 
 @router.delete("/session", status_code=204)
 def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
+    """End this browser session."""
     state.database.write(sign_in.sign_out, who, request.cookies.get(COOKIE, ""), state.now())
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
@@ -36,6 +37,7 @@ def sign_out(request: Request, who: CurrentUser, state: State) -> Response:
 
 @router.get("/me")
 def me(request: Request, who: CurrentIdentity, state: State) -> MeOut:
+    """Who you are: name, projects, default project; for a job, the job."""
     return operations.me(state, who, request.cookies.get(COOKIE, ""))
 
 
@@ -48,13 +50,14 @@ def set_password(request: Request, body: SetPassword, who: CurrentUser, state: S
 
 @router.put("/me/default-project", status_code=204)
 def set_default_project(body: SetDefaultProject, who: CurrentUser, state: State) -> Response:
-    """Choose where your jobs, buckets and runs go that name no project. Nobody else can."""
+    """Choose the project of your jobs, buckets and runs that name none. Only you can change it."""
     state.database.write(service.set_default_project, who, body, state.now())
     return Response(status_code=204)
 
 
 @router.post("/keys", status_code=201)
 def make_key(body: MakeKey, who: CurrentUser, state: State) -> NewKeyOut:
+    """Create an API key; the answer is the only one that contains it."""
     return state.database.write(service.make_key, who, body, state.now())
 
 
@@ -66,13 +69,13 @@ def list_keys(
     limit: Limit = 100,
     user: Annotated[Optional[str], Query(max_length=100)] = None,
 ) -> Page[KeyOut]:
-    """Your own keys; an admin may ask for somebody else's."""
+    """Your own keys; for admins also those of another user."""
     return state.database.read(service.list_keys, who, user, after=cursor or "", limit=limit)
 
 
 @router.delete("/keys/{key_id}", status_code=204)
 def delete_key(key_id: str, who: CurrentUser, state: State) -> Response:
-    """A key of your own; an admin may delete anybody's."""
+    """Delete a key of your own; admins may delete any key."""
     state.database.write(service.delete_key, who, key_id, state.now())
     return Response(status_code=204)
 

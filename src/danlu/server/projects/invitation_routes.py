@@ -16,7 +16,7 @@ router = APIRouter(tags=["projects"])
 
 @router.post("/projects/{project}/invitations", status_code=201)
 def invite(project: str, body: InviteMember, who: CurrentUser, state: State) -> InvitationOut:
-    """Ask somebody to become a member. For owners. The answer is the same whether there is such a person or not."""
+    """Invite a user. For owners. The answer is the same whether the user exists or not."""
     return state.database.write(invitations.invite, state, who, project, body)
 
 
@@ -28,7 +28,7 @@ def list_of_project(project: str, who: CurrentUser, state: State) -> Page[Invita
 
 @router.delete("/projects/{project}/invitations/{user}", status_code=204)
 def withdraw(project: str, user: str, who: CurrentUser, state: State) -> Response:
-    """Take an invitation back. For owners."""
+    """Withdraw an invitation. For owners."""
     state.database.write(invitations.withdraw, state, who, project, user)
     return Response(status_code=204)
 

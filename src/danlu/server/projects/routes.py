@@ -23,11 +23,13 @@ def list_projects(who: CurrentReader, state: State, cursor: Cursor = None, limit
 
 @router.post("", status_code=201)
 def make(body: MakeProject, who: CurrentUser, state: State) -> ProjectOut:
+    """Create a project. For admins."""
     return state.database.write(service.make, state, who, body)
 
 
 @router.get("/{project}")
 def get(project: str, who: CurrentReader, state: State) -> ProjectOut:
+    """A project with its members, buckets and number of jobs."""
     return state.database.read(service.get, who, project)
 
 
@@ -39,14 +41,14 @@ def change(project: str, body: ChangeProject, who: CurrentUser, state: State) ->
 
 @router.delete("/{project}", status_code=204)
 def delete(project: str, who: CurrentUser, state: State) -> Response:
-    """Only when nothing is in it; the answer says what is."""
+    """Delete an empty project; otherwise the answer lists what is in it."""
     state.database.write(service.delete, state, who, project)
     return Response(status_code=204)
 
 
 @router.put("/{project}/members/{user}")
 def set_member(project: str, user: str, body: SetMember, who: CurrentUser, state: State) -> ProjectOut:
-    """Change the role of a member. An admin adds anybody; owners invite: `POST /projects/{project}/invitations`."""
+    """Change the role of a member. Admins can add any user; owners invite: `POST /projects/{project}/invitations`."""
     return state.database.write(service.set_member, state, who, project, user, body=body)
 
 

@@ -18,13 +18,13 @@ router = APIRouter(prefix="/folders", tags=["runs"])
 
 @router.get("")
 def list_folders(who: CurrentIdentity, state: State) -> Page[FolderOut]:
-    """All folders of all projects that one sees, each after the one it lies in. A job sees those of its own project."""
+    """All folders of your projects, parents before their children. A job sees those of its own project."""
     return Page(items=state.database.read(folders.list_folders, who))
 
 
 @router.post("", status_code=201)
 def make(body: MakeFolder, who: CurrentIdentity, state: State) -> FolderOut:
-    """Make a folder, and those above it. Quiet when it is there. A job makes them in its own project."""
+    """Create a folder, and those above it. Idempotent. A job creates them in its own project."""
     return state.database.write(folders.make_folder, state, who, body)
 
 
@@ -41,6 +41,6 @@ def delete(
     path: Annotated[str, Query(min_length=1, max_length=500)],
     project: Annotated[Optional[str], Query(max_length=100)] = None,
 ) -> Response:
-    """Forget a folder; the runs in it and below it go into the bin."""
+    """Delete a folder; its runs and those below it move to the trash."""
     state.database.write(folders.delete_folder, state, who, path, project)
     return Response(status_code=204)

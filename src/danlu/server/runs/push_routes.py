@@ -14,5 +14,5 @@ router = APIRouter(prefix="/jobs", tags=["runs"])
 
 @router.post("/{job}/metrics", status_code=201)
 def push_metrics(job: str, body: PushMany, who: CurrentIdentity, state: State) -> RunOut:
-    """Add metrics to the run that the job has of its own, by whoever may change the job, or by the job itself."""
+    """Add metrics to the job's own run. For users who may change the job, and for the job itself."""
     return operations.push(state, who, job, body.metrics)

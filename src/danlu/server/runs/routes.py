@@ -26,7 +26,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 
 @router.post("", status_code=201)
 def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
-    """Make a run. The same id again is the same run."""
+    """Create a run. The same id again is the same run."""
     with state.database.writing() as session:
         row = service.create(session, state, who, body)
         is_seen = rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id)
@@ -49,6 +49,7 @@ def list_runs(
 
 @router.get("/{run}")
 def get(run: str, who: CurrentIdentity, state: State) -> RunOut:
+    """A run, by id or by name (the newest run of that name)."""
     with state.database.reading() as session:
         return run_out(session, service.find(session, who, run))
 
@@ -62,7 +63,7 @@ def change(run: str, body: ChangeRun, who: CurrentActor, state: State) -> RunOut
 
 @router.delete("/{run}", status_code=204)
 def delete(run: str, who: CurrentActor, state: State, purge: bool = False) -> Response:
-    """Put a run into the bin; with `purge`, forget one that is there for good."""
+    """Move a run to the trash; with `purge`, delete one in the trash permanently."""
     gone = state.database.write(service.delete, state, who, run, purge=purge)
     if gone is not None:
         state.metrics.delete_run(gone)
@@ -71,7 +72,7 @@ def delete(run: str, who: CurrentActor, state: State, purge: bool = False) -> Re
 
 @router.post("/{run}/restore")
 def restore(run: str, who: CurrentActor, state: State) -> RunOut:
-    """Take a run out of the bin."""
+    """Restore a run from the trash."""
     with state.database.writing() as session:
         return run_out(session, service.restore(session, state, who, run))
 

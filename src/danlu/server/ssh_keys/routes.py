@@ -30,7 +30,7 @@ def add_key(body: AddSshKey, who: CurrentUser, state: State) -> SshKeyOut:
 
 @router.delete("/{ssh_key}", status_code=204)
 def remove_key(ssh_key: str, who: CurrentUser, state: State) -> Response:
-    """Remove a key; who is in a job with it is cut off within seconds."""
+    """Remove a key; its open SSH sessions are closed within seconds."""
     state.database.write(service.remove_key, state, who, ssh_key)
     return Response(status_code=204)
 

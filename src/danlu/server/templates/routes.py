@@ -24,11 +24,12 @@ def list_templates(who: CurrentReader, state: State, cursor: Cursor = None, limi
 
 @router.post("", status_code=201)
 def save(body: SaveTemplate, who: CurrentUser, state: State) -> TemplateOut:
-    """Keep the fields of a job to begin with; your own template of that name in that project is replaced."""
+    """Save fields of a job as a template; your own template of that name in that project is replaced."""
     return operations.save(state, who, body)
 
 
 @router.delete("/{template}", status_code=204)
 def delete(template: str, who: CurrentUser, state: State) -> Response:
+    """Delete a template."""
     state.database.write(service.delete, state, who, template)
     return Response(status_code=204)

@@ -80,7 +80,7 @@ async def output(
 async def send_input(
     job: str, terminal: str, body: TerminalInput, who: CurrentUser, state: State, _waits: Waits
 ) -> Response:
-    """Type something. Empty data says that there is no more to come.
+    """Send input. Empty data closes the input.
 
     A command that does not read its input for a while is answered with 429; `fields.taken` says how many bytes it
     took. Send the rest later.
@@ -93,13 +93,14 @@ async def send_input(
 
 @router.put("/{terminal}/size", status_code=204)
 def resize(job: str, terminal: str, body: TerminalSizeIn, who: CurrentUser, state: State) -> Response:
+    """Set the size of the terminal."""
     opened(state, who, job, terminal).resize(body.rows, body.columns)
     return Response(status_code=204)
 
 
 @router.delete("/{terminal}", status_code=204)
 def close(job: str, terminal: str, who: CurrentUser, state: State) -> Response:
-    """Hang up: what runs in it gets SIGHUP."""
+    """Close the terminal: its command receives SIGHUP."""
     opened(state, who, job, terminal)
     state.terminals.close(terminal)
     return Response(status_code=204)

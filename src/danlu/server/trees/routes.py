@@ -28,6 +28,7 @@ def put_tree(body: Tree, who: CurrentActor, state: State, project: Project = Non
 
 @router.get("/trees/{digest}")
 def get_tree(digest: str, who: CurrentIdentity, state: State) -> Tree:
+    """The list of files of a tree."""
     return operations.read_tree(state, who, digest)
 
 
@@ -48,6 +49,7 @@ def read_blobs(body: ReadBlobs, who: CurrentIdentity, state: State) -> Response:
 
 @router.put("/blobs/{digest}", status_code=204, openapi_extra=TAKES_BYTES)
 async def put_blob(digest: str, request: Request, who: CurrentActor, state: State, project: Project = None) -> Response:
+    """Store a file of a tree; its SHA-256 must be the digest."""
     incoming = await run_in_threadpool(operations.begin_blob, state, who, digest, project=project)
     await receive(request, incoming.writer, digest)
     await run_in_threadpool(operations.finish_blob, state, incoming)
@@ -56,6 +58,7 @@ async def put_blob(digest: str, request: Request, who: CurrentActor, state: Stat
 
 @router.get("/blobs/{digest}", response_class=StreamingResponse, responses=BYTES)
 def get_blob(digest: str, who: CurrentIdentity, state: State) -> StreamingResponse:
+    """The bytes of a file of a tree."""
     operations.check_readable_blobs(state, who, [digest])
     headers = {"Content-Length": str(state.blobs.size(digest))}
     return StreamingResponse(state.blobs.read(digest), media_type="application/octet-stream", headers=headers)

@@ -48,7 +48,7 @@ def get(state: ServerState, who: Identity, upload_id: str) -> UploadOut:
 
 
 def grant(state: ServerState, who: Identity, upload_id: str, body: AskGrants) -> GrantsOut:
-    """Let the sender put parts where they belong by itself, within a short time."""
+    """Presigned URLs, valid for a short time, to send parts directly to the object service."""
     row, where = state.database.read(service.find_writable, who, upload_id)
     grants = state.objects.grants()
     if grants is None or row.service_id is None:

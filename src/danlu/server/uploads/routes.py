@@ -21,11 +21,13 @@ router = APIRouter(tags=["store"])
 
 @router.post("/buckets/{bucket}/uploads", status_code=201)
 def begin(bucket: str, body: BeginUpload, who: CurrentIdentity, state: State) -> UploadOut:
+    """Begin the upload of a large object in pieces."""
     return operations.begin(state, who, bucket, body)
 
 
 @router.get("/uploads/{upload}")
 def get(upload: str, who: CurrentIdentity, state: State) -> UploadOut:
+    """How much of an upload has arrived."""
     return operations.get(state, who, upload)
 
 
@@ -51,16 +53,18 @@ async def send(
 
 @router.post("/uploads/{upload}/grants")
 def grant(upload: str, body: AskGrants, who: CurrentIdentity, state: State) -> GrantsOut:
-    """Let the sender put parts where they belong by itself, within a short time."""
+    """Presigned URLs, valid for a short time, to send parts directly to the object service."""
     return operations.grant(state, who, upload, body)
 
 
 @router.post("/uploads/{upload}/commit")
 def commit(upload: str, who: CurrentIdentity, state: State) -> ObjectOut:
+    """Make an object of the pieces, if all have arrived with the announced SHA-256."""
     return operations.commit(state, who, upload)
 
 
 @router.delete("/uploads/{upload}", status_code=204)
 def abort(upload: str, who: CurrentIdentity, state: State) -> Response:
+    """Cancel an upload and delete its pieces."""
     operations.abort(state, who, upload)
     return Response(status_code=204)

@@ -36,16 +36,19 @@ def register(body: Register, origin: RequestOrigin, state: State) -> RegisteredO
 def list_registrations(
     who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[RegistrationOut]:
+    """Account requests that wait for a decision. For admins."""
     return state.database.read(registrations.list_registrations, who, after=cursor or "", limit=limit)
 
 
 @router.post("/registrations/{registration}/approve")
 def approve(registration: str, body: Approve, who: CurrentUser, state: State) -> UserOut:
+    """Approve an account request. For admins."""
     return state.database.write(registrations.approve, state, who, registration, body)
 
 
 @router.delete("/registrations/{registration}", status_code=204)
 def reject(registration: str, who: CurrentUser, state: State) -> Response:
+    """Reject an account request. For admins."""
     state.database.write(registrations.reject, state, who, registration)
     return Response(status_code=204)
 
@@ -58,17 +61,19 @@ def list_users(who: CurrentUser, state: State, cursor: Cursor = None, limit: Lim
 
 @router.post("/users", status_code=201)
 def invite(body: Invite, who: CurrentUser, state: State) -> LinkOut:
-    """Make an account and a link that opens it, once, within a day."""
+    """Create an account and a sign-in link, which works once, within a day."""
     return state.database.write(service.invite, state, who, body)
 
 
 @router.get("/users/{user}")
 def get(user: str, who: CurrentUser, state: State) -> UserOut:
+    """A user."""
     return state.database.read(service.get, who, user)
 
 
 @router.patch("/users/{user}")
 def change(user: str, body: ChangeUser, who: CurrentUser, state: State) -> UserOut:
+    """Change your name and mail address; admins change any user."""
     return state.database.write(service.change, state, who, user, body)
 
 
@@ -82,6 +87,7 @@ def disable(user: str, body: Disable, who: CurrentUser, state: State) -> UserOut
 
 @router.post("/users/{user}/enable")
 def enable(user: str, who: CurrentUser, state: State) -> UserOut:
+    """Enable a disabled user. For admins."""
     return state.database.write(service.enable, state, who, user)
 
 
