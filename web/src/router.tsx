@@ -45,7 +45,7 @@ const register = createRoute({
   component: page(() => import("@/pages/entry/RegisterPage"), "RegisterPage"),
 });
 
-/** Everything inside is for those who are signed in. */
+/** All pages inside need a signed-in user. */
 export const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",

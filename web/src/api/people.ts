@@ -1,4 +1,4 @@
-// People, those who wait to be let in, projects, quotas, and the audit log.
+// Users, account requests, projects, quotas, and the audit log.
 import {
   infiniteQueryOptions,
   queryOptions,

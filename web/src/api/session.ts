@@ -6,7 +6,7 @@ import { ApiProblem } from "./problem";
 
 export type Me = Schemas["MeOut"];
 
-/** Null for somebody who is not signed in. */
+/** Null when not signed in. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: async (): Promise<Me | null> => {

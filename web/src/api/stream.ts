@@ -1,4 +1,4 @@
-// Streams that go on: opened again after a break, asked anew where to begin, closed while nobody looks.
+// Streams: reconnected after a break, resumed where they ended, closed while the tab is hidden.
 import { useEffect, useEffectEvent, useState } from "react";
 import { problemOf, type ApiProblem } from "./problem";
 import { eventsOf, type ServerEvent } from "./sse";
@@ -30,7 +30,7 @@ export function follow(options: StreamOptions): () => void {
     if (!stopped) options.onState?.(state, problem);
   };
   const onVisibility = () => {
-    // browsers have six connections to a server for all their tabs; a tab that nobody looks at holds none
+    // browsers have six connections to a server for all their tabs; a hidden tab holds none
     if (document.hidden) {
       hiddenSince = Date.now();
       setTimeout(() => {

@@ -1,5 +1,5 @@
 // The one place through which all text of the console passes on its way to the screen. Names, tags, messages and log
-// lines come from other people; whoever writes a component need not think of that, and cannot forget it.
+// lines come from other people; components need no code of their own for it, and cannot forget it.
 import { visible, visibleLine } from "./visible";
 
 const ATTRIBUTES = ["title", "aria-label", "alt", "placeholder", "label"] as const;

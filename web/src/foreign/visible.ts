@@ -39,7 +39,7 @@ export function visible(text: string): string {
   return RIGHT_TO_LEFT.test(shown) ? `${ISOLATE}${shown}${POP_ISOLATE}` : shown;
 }
 
-/** As `visible`, for what has to be on one line. Of words that nobody reads to the end the middle is left out. */
+/** As `visible`, for text on one line. The middle of very long words is left out. */
 export function visibleLine(text: string): string {
   const line = visible(text).replace(/[\n\t]/g, (end) => (end === "\n" ? "\\n" : "\\t"));
   return line.length > LONGEST_WORD ? line.replace(LONG_WORD, "$1…$2") : line;

@@ -12,7 +12,7 @@ import { usePaletteKeys } from "./shortcuts";
 
 const Palette = lazy(async () => ({ default: (await import("./Palette")).Palette }));
 
-/** What is around every page of somebody who is signed in. */
+/** The frame around every page of a signed-in user. */
 export function Frame() {
   const texts = useTexts();
   const [isOpen, setIsOpen] = useState(false);

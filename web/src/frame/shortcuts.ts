@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent } from "react";
 
 const TYPED_IN = "input, textarea, select, [contenteditable]";
 
-/** Ctrl-K anywhere; `/` and `?` where nobody is typing. */
+/** Ctrl-K anywhere; `/` and `?` outside of text fields. */
 export function usePaletteKeys(open: () => void): void {
   const act = useEffectEvent(open);
   useEffect(() => {

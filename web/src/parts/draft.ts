@@ -1,4 +1,4 @@
-// What somebody has filled in and not sent yet. It lives in this tab only, and belongs to one person.
+// A form that was filled in and not sent yet. It is kept in this tab only, for one user.
 import { useEffect } from "react";
 
 const PREFIX = "danlu.draft ";
@@ -26,7 +26,7 @@ export function dropDraft(key: DraftKey): void {
   });
 }
 
-/** Nobody who signs in after somebody else finds what they were about to run. */
+/** Drafts are deleted at sign-out, so that the next user does not see them. */
 export function dropDrafts(): void {
   write(() => {
     for (const key of Object.keys(sessionStorage))

@@ -21,7 +21,7 @@ export function showBytes(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : String(Math.round(value))} ${units[unit] ?? ""}`;
 }
 
-/** An amount that somebody chose, in the unit in which it is a round number: 512 GB stays 512 GB. */
+/** An amount that a user chose, in the unit in which it is a round number: 512 GB stays 512 GB. */
 export function showAmountOfBytes(bytes: number): string {
   const decimal = [
     ["TB", 1e12],

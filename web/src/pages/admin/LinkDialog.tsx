@@ -3,7 +3,7 @@ import { Code } from "@/parts/Code";
 import { Dialog } from "@/parts/Dialog";
 import { useTexts } from "@/texts/language";
 
-/** A link that signs somebody in. It is not to be seen again. */
+/** A sign-in link. It is shown once. */
 export function LinkDialog(props: { user: string; url: string; onClose: () => void }) {
   const { admin: texts, common } = useTexts();
   return (

@@ -8,7 +8,7 @@ import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import { LinkDialog } from "./LinkDialog";
 
-/** What an admin can do about somebody. */
+/** What an admin can do with a user. */
 export function PersonMenu(props: { person: Person }) {
   const { person } = props;
   const { admin: texts } = useTexts();

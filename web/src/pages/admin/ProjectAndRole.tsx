@@ -4,7 +4,7 @@ import { ProblemLine } from "@/parts/Empty";
 import { SelectField } from "@/parts/Field";
 import { useTexts } from "@/texts/language";
 
-/** Which project somebody comes into, and as what: the fields `project` and `role` of a form. */
+/** The project that a user joins, and the role: the fields `project` and `role` of a form. */
 export function ProjectAndRole(props: { wrong?: string }) {
   const { admin: texts } = useTexts();
   const { data, error, refetch } = useQuery(projectsQuery);

@@ -19,7 +19,7 @@ import { useTexts } from "@/texts/language";
 import { ProjectAndRole } from "./ProjectAndRole";
 import styles from "./admin.module.css";
 
-/** Those who asked for an account. */
+/** Account requests. */
 export function Registrations() {
   const { admin: texts } = useTexts();
   const { say, complain } = useMessages();

@@ -3,7 +3,7 @@ import { Menu, MenuItem } from "@/parts/Menu";
 import { LANGUAGES, useSpeech, type Language } from "@/texts/language";
 import styles from "./entry.module.css";
 
-/** The card in the middle of the pages for those who are not signed in. */
+/** The card in the middle of the pages before sign-in. */
 export function EntryCard(props: { title: string; children: ReactNode; foot?: ReactNode }) {
   const { texts, language, setLanguage } = useSpeech();
   return (

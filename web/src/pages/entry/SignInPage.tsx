@@ -118,7 +118,7 @@ function Refusal(props: { error: Error }) {
   );
 }
 
-/** To where somebody wanted to go before they had to sign in. */
+/** The page that was requested before the sign-in. */
 function useGoOn(): () => void {
   const { next } = useSearch({ from: "/signin" });
   const navigate = useNavigate();

@@ -20,7 +20,7 @@ const CHANGES = {
 } as const;
 type Change = keyof typeof CHANGES;
 
-/** What can be done with a job in its state, by those who may. */
+/** What a user may do with a job in its state. */
 export function JobActions(props: { job: Job }) {
   const { job } = props;
   const { job: texts, models, common } = useTexts();

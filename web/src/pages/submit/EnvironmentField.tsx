@@ -10,7 +10,7 @@ import styles from "./submit.module.css";
 const OWN = "";
 const IMAGE = ":image"; // no name begins so
 
-/** A framework, an image, or the node's own Python. Where nobody offers frameworks, only the image is asked for. */
+/** A framework, an image, or the node's own Python. Without frameworks, there is only the field for the image. */
 export function EnvironmentField(props: { part: Part }) {
   const { submit, flavors: texts } = useTexts();
   const { form, wrong, set } = props.part;

@@ -5,7 +5,7 @@ import { Empty } from "@/parts/Empty";
 import { useTexts } from "@/texts/language";
 import { MyInvitations } from "../projects/Invitations";
 
-/** For somebody who has an account and no project to run jobs in: why, and what to do. */
+/** For users without a project to run jobs in: why, and what to do. */
 export function NoProject() {
   const { submit: texts, admin } = useTexts();
   const me = useMe();

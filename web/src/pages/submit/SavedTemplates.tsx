@@ -12,7 +12,7 @@ import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
 import styles from "./submit.module.css";
 
-/** What people have kept to begin with: one's own first. Nothing where nobody has. */
+/** Saved templates, the user's own first. Nothing when there are none. */
 export function SavedTemplates(props: {
   onChoose: (template: Template) => void;
   onDelete: (template: Template) => void;

@@ -62,7 +62,7 @@ export function SubmitPage() {
   );
 }
 
-/** Where somebody offers flavors, people begin with one of them. */
+/** Where there are flavors, the form begins with one of them. */
 function cheapest(flavors: readonly Flavor[]): string {
   const usable = flavors.filter((one) => one.is_enabled && one.num_total > 0);
   usable.sort((a, b) => Number(a.price_per_hour) - Number(b.price_per_hour));

@@ -14,7 +14,7 @@ import { pointsAt } from "./hover";
 export type XKind = "number" | "seconds" | "clock";
 
 export type ChartProps = {
-  /** What it shows, for those who do not see it. */
+  /** What it shows, for screen readers. */
   label: string;
   lines: readonly ChartLine[];
   xKind?: XKind;

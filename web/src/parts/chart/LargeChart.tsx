@@ -5,7 +5,7 @@ import { Dialog } from "../Dialog";
 import { TextField } from "../Field";
 import { Chart, type ChartProps } from "./Chart";
 
-/** One chart as large as the window, with the range that somebody wants to see. */
+/** One chart as large as the window, with a chosen range. */
 export function LargeChart(props: { chart: ChartProps; onClose: () => void }) {
   const { chart: texts, common } = useTexts();
   const [low, setLow] = useState("");

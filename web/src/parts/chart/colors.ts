@@ -1,4 +1,4 @@
-// Colours of lines: told apart on both backgrounds; the first ones also by those who see few colours.
+// Colours of lines: distinct on both backgrounds; the first ones also for colour-blind users.
 const LIGHT = [
   "#2f5fd0",
   "#d1591c",

@@ -28,6 +28,6 @@ export const endpoints = {
   keyName: "Name",
   fingerprint: "Fingerprint",
   removeTitle: "Remove this key?",
-  removeText: (name: string) => `Whoever is in a job with ${name} is cut off.`,
+  removeText: (name: string) => `SSH sessions that use ${name} are closed.`,
   removed: "The key is removed",
 };

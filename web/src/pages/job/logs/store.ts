@@ -85,7 +85,7 @@ export class LogStore {
     this.changed();
   }
 
-  /** When the line at an offset was written, to the second or so; undefined where nobody noted it. */
+  /** When the line at an offset was written, to the second or so; undefined where it was not recorded. */
   timeAt(offset: number): number | undefined {
     let [low, high] = [0, this.marks.length];
     while (low < high) {
