@@ -107,6 +107,13 @@ class TestWrongCalls:
             (["submit"], "Missing argument 'FILE'"),
             (["ps", "--state", "sleeping"], "--state: expected one of queued, starting, running"),
             (["ps", "--tag", "x"], "--tag: expected NAME=VALUE, got 'x'"),
+            (["ps", "--tag", "=x"], "--tag: expected NAME=VALUE, got '=x'"),
+            (["frameworks", "add", "x", "--env", "=1"], "--env: expected NAME=VALUE, got '=1'"),
+            (["quota", "set", "npu="], "expected RESOURCE=AMOUNT, got 'npu='"),
+            (
+                ["artifacts", "upload", "a", "-r", "x=y"],
+                "--reference: expected PATH=URI, such as data=s3://bucket/mnist/, got 'x=y'",
+            ),
             (["logs", "a", "--rank", "3-1"], "--rank: expected ranks such as 0 or 0,2-3, got '3-1'"),
             (["logs", "a", "--rank", "x"], "expected ranks such as 0 or 0,2-3, got 'x'"),
             (["wait", "a", "--timeout", "soon"], "expected a duration such as 90s, 15m, 2h or 1d, got 'soon'"),

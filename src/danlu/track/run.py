@@ -81,7 +81,7 @@ class Run:
         writer: Any = self._writer  # None after the end: that is an AttributeError, which costs nothing until then
         try:
             if metrics is None or isinstance(type, dict):
-                type, values, step = without_type(type, metrics, step)
+                type, values, step = without_type(type, metrics, step=step)
             if step is None:
                 step = self._next_step
             key = (type, *values)
@@ -331,7 +331,7 @@ class Run:
                     warn_once("after", f"{self.name}: log() after finish() is not kept")
                 return
             if isinstance(type, Mapping):
-                type, metrics, step = without_type(type, metrics, step)
+                type, metrics, step = without_type(type, metrics, step=step)
             if not isinstance(metrics, Mapping):
                 warn_once("metrics", f"log() takes a mapping of names to numbers, not {metrics!r:.80}; nothing is kept")
                 return

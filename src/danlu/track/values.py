@@ -127,7 +127,7 @@ def _shown(value: Any) -> str:
         return f"<{type(value).__name__}: {type(error).__name__}>"
 
 
-def without_type(first: Any, second: Any, step: Any) -> tuple[str, Any, Any]:
+def without_type(first: Any, second: Any, *, step: Any) -> tuple[str, Any, Any]:
     """Type, values and step of `log({...}, step=i)` and `log({...}, i)`, which name no type."""
     if not isinstance(first, Mapping):
         return str(first), second, step
