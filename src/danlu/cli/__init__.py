@@ -70,6 +70,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "nodes": Command("danlu.cli.cluster.nodes:app", "List nodes and their devices; drain and open them."),
         "flavors": Command("danlu.cli.cluster.flavors:app", "Named machine shapes with prices."),
         "frameworks": Command("danlu.cli.cluster.frameworks:app", "Named environments for jobs."),
+        "bench": Command(
+            "danlu.cli.bench.commands:app",
+            "Measure a cluster: run suites, collect what every rank leaves, report and compare.",
+        ),
     },
     "Files": {
         "ranktable": Command("danlu.cli.cluster.ranktable:app", "Check and convert Ascend rank tables (hccl.json)."),

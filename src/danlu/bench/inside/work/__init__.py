@@ -1,0 +1,1 @@
+"""What the shipped suites do; one module each, with `work(place, parameters)`."""

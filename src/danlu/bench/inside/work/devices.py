@@ -1,0 +1,55 @@
+"""PyTorch's device of a rank, and the group that the ranks train in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from danlu.bench.inside.place import Place
+
+if TYPE_CHECKING:
+    import torch
+
+BACKENDS = {"cuda": "nccl", "npu": "hccl", "cpu": "gloo"}
+
+
+def device_of(place: Place) -> torch.device:
+    import torch
+
+    kind = os.environ.get("DANLU_DEVICE_TYPE", "cpu")
+    if kind == "gpu" and torch.cuda.is_available():
+        return torch.device("cuda", place.local_rank)
+    if kind == "npu" and find_spec("torch_npu") is not None:
+        return torch.device("npu", place.local_rank)
+    return torch.device("cpu")
+
+
+def wait_for(device: torch.device) -> None:
+    """Until what was started on the device is done."""
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "npu":
+        getattr(torch, "npu").synchronize()  # noqa: B009  torch_npu adds it
+
+
+@contextmanager
+def group_of(place: Place, device: torch.device, *, timeout_seconds: float) -> Iterator[None]:
+    """The processes that this one trains with; a peer that is gone is an error after the time-out."""
+    import torch.distributed as dist
+
+    dist.init_process_group(
+        BACKENDS[device.type],
+        rank=place.group_rank,
+        world_size=place.group_size,
+        timeout=timedelta(seconds=timeout_seconds),
+    )
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
