@@ -7,17 +7,18 @@ number of devices per server).
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Optional
+from typing import Callable, Optional
 
 from pydantic import BaseModel, ConfigDict
 
 from danlu.bench.results import RankResult
 from danlu.bench.suite import Better, Measure, Mode, OverRanks
 
-_OVER = {
-    OverRanks.SUM: sum,
+_OVER: dict[OverRanks, Callable[[Sequence[float]], float]] = {
+    OverRanks.SUM: math.fsum,
     OverRanks.MEAN: statistics.fmean,
     OverRanks.MIN: min,
     OverRanks.MAX: max,

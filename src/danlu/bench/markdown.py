@@ -20,12 +20,12 @@ def to_markdown(report: Report) -> str:
         rows = [(str(one.nodes), number(one.value), percent(one.efficiency)) for one in report.scaling]
         lines += ["## Scaling", "", *table(("nodes", report.suite.main_measure, "efficiency"), rows), ""]
     if report.comparison is not None:
-        rows = [
+        changes = [
             (one.measure, number(one.value), number(one.baseline), signed(one.change), "worse" if one.is_worse else "")
             for one in report.comparison.changes
         ]
         lines += [f"## Against {report.comparison.run}", ""]
-        lines += [*table(("measure", "value", "baseline", "change", ""), rows), ""]
+        lines += [*table(("measure", "value", "baseline", "change", ""), changes), ""]
     return "\n".join(lines)
 
 

@@ -71,7 +71,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "flavors": Command("danlu.cli.cluster.flavors:app", "Named machine shapes with prices."),
         "frameworks": Command("danlu.cli.cluster.frameworks:app", "Named environments for jobs."),
         "bench": Command(
-            "danlu.cli.bench.commands:app",
+            "danlu.cli.bench:app",
             "Measure a cluster: run suites, collect what every rank leaves, report and compare.",
         ),
     },

@@ -45,7 +45,7 @@ def _train(
         began = time.perf_counter()
         loss = torch.nn.functional.cross_entropy(ddp(inputs), classes)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         wait_for(device)
         took = time.perf_counter() - began

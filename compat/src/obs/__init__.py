@@ -1,0 +1,7 @@
+"""The part of OBS's SDK that AIS-Bench's scripts call, on Danlu's store."""
+
+from __future__ import annotations
+
+from obs.client import ObsClient
+
+__all__ = ["ObsClient"]

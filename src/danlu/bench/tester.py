@@ -1,0 +1,133 @@
+"""A Tester: results are posted to a collecting server, which ranks them by suite.
+
+Any Danlu server can be one: a record is an object `bench-results/SUITE/RUN.json` of a bucket there.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Callable
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from danlu.bench.report import Report, Verdict
+from danlu.bench.suite import Better
+from danlu.client import Client
+from danlu.errors import InvalidInput, Unavailable
+
+FOLDER = "bench-results"
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+UNSET_TIME = "2020-01-30 14:16:00"
+"""What AIS-Bench's record has for times that nobody set."""
+
+
+class Entry(BaseModel):
+    """A row of a leaderboard."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    run: str
+    suite: str
+    who: str
+    measure: str
+    unit: str
+    better: Better
+    value: float
+    nodes: int
+    num_ranks: int
+
+
+def record_of(report: Report, *, who: str) -> dict[str, Any]:
+    """The record: a row for the leaderboard, AIS-Bench's `train_result_info`, facts about the machines, the report."""
+    main = report.main
+    if main is None or report.verdict is not Verdict.PASSED:
+        raise InvalidInput(f"{report.run} {report.verdict}: only runs that passed are posted")
+    last = report.jobs[-1]
+    entry = Entry(
+        run=report.run,
+        suite=report.suite.name,
+        who=who,
+        measure=report.suite.main_measure,
+        unit=main.unit,
+        better=main.better,
+        value=main.value,
+        nodes=last.job.nodes,
+        num_ranks=last.num_ranks,
+    )
+    return {
+        "entry": entry.model_dump(mode="json"),
+        "train_result_info": _train_result(report),
+        "system": [one.model_dump(mode="json") for one in last.servers],
+        "report": report.model_dump(mode="json"),
+    }
+
+
+def post(
+    tester: Client,
+    record: dict[str, Any],
+    *,
+    bucket: str,
+    limit_seconds: float,
+    pause: Callable[[float], None] = time.sleep,
+) -> str:
+    """Post a record and return where it is. A server that is away is asked again until the limit; posting the same
+    run again replaces its record."""
+    import json
+
+    entry = Entry.model_validate(record["entry"])
+    target = f"{bucket}/{FOLDER}/{entry.suite}/{entry.run}.json"
+    until, wait = time.monotonic() + limit_seconds, FIRST_PAUSE_SECONDS
+    with TemporaryDirectory(prefix="danlu-bench-") as name:
+        local = Path(name) / "record.json"
+        local.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+        while True:
+            try:
+                (stored,) = tester.store.upload(local, target)
+                return stored
+            except Unavailable:
+                if time.monotonic() + wait > until:
+                    raise
+            pause(wait)
+            wait = min(2 * wait, LONGEST_PAUSE_SECONDS)
+
+
+def board(tester: Client, suite: str, *, bucket: str) -> list[Entry]:
+    """The records of a suite, best first. What is no record is left out."""
+    found = []
+    with TemporaryDirectory(prefix="danlu-bench-") as name:
+        if not tester.store.exists(f"{bucket}/{FOLDER}/{suite}/"):
+            return []
+        for path in tester.store.download(f"{bucket}/{FOLDER}/{suite}/", Path(name)):
+            try:
+                found.append(_Record.model_validate_json(path.read_text(encoding="utf-8")).entry)
+            except (ValidationError, UnicodeDecodeError):
+                continue
+    return sorted(found, key=lambda one: one.value if one.better is Better.LOWER else -one.value)
+
+
+class _Record(BaseModel):
+    entry: Entry
+
+
+def _train_result(report: Report) -> dict[str, Any]:
+    measures = report.jobs[-1].measures
+    throughput, accuracy, power = (measures.get(name) for name in ("throughput", "accuracy", "average_power"))
+    job = report.jobs[-1].job
+    times = {
+        "start_time": f"{job.started_at:%Y-%m-%d %H:%M:%S}" if job.started_at else UNSET_TIME,
+        "end_time": f"{job.ended_at:%Y-%m-%d %H:%M:%S}" if job.ended_at else UNSET_TIME,
+    }
+    unset = {f"{part}_{name}": UNSET_TIME for part in ("dataload", "prepare") for name in times}
+    return {
+        "accuracy": str(accuracy.value) if accuracy else "0",
+        "throughput_ratio": str(throughput.value) if throughput else "0",
+        "average_power": power.value if power else 0,
+        "max_power": 0,
+        "energy_consumption": 0,
+        "efficientcy": 0,
+        "resource_util_ratio": 0,
+        **unset,
+        **{f"{part}_{name}": value for part in ("proc", "total") for name, value in times.items()},
+    }

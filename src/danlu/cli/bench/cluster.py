@@ -1,0 +1,191 @@
+"""`danlu bench admit|schedule|post|board`"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from danlu.cli import CONTEXT
+from danlu.cli.bench.commands import FAILED, RunName, Settings, SuiteName, app
+from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
+
+if TYPE_CHECKING:
+    from danlu.bench.admission import Judged
+    from danlu.bench.report import Report
+    from danlu.bench.suite import Suite
+    from danlu.client import Client
+
+KEY_VARIABLE = "DANLU_TESTER_KEY"
+Bucket = Annotated[str, typer.Option(help="Bucket of the collecting server.")]
+
+
+@app.command(context_settings=CONTEXT)
+def admit(
+    suite: SuiteName,
+    nodes: Annotated[Optional[int], typer.Option(help="Nodes to measure; default: all that are open.")] = None,
+    repeat: int = typer.Option(3, min=1, help="Runs; the best of each node counts."),
+    tolerance: float = typer.Option(0.1, min=0.0, max=1.0, help="How far below its baseline a node may be."),
+    baseline: Annotated[Optional[str], typer.Option(help="Run to compare with; default: the runs so far.")] = None,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Drain nothing."),
+    set_: Settings = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Measure nodes and drain those below their baseline. For admins.
+
+    Every node works alone. Exits with 100 when a node is below its baseline, or a run failed.
+
+    \b
+    Examples:
+      danlu bench admit matmul
+      danlu bench admit matmul --set device=npu:8 --repeat 5 --dry-run
+      danlu bench admit memory --baseline bench-5d7c1f2a9b04 --tolerance 0.15
+    """
+    from danlu.bench import admission, runs
+    from danlu.bench.suite import find_suite, read_suite
+    from danlu.client import Client
+
+    chosen = read_suite(find_suite(suite), set_)
+    measure = chosen.measures[chosen.main_measure]
+    with Client() as client:
+        past = (
+            [runs.find(client, baseline)] if baseline is not None else list(runs.history(client, chosen.name, limit=10))
+        )
+        expected = admission.baseline_of(runs.make_report(client, one) for one in past)
+        count = nodes or sum(1 for node in client.nodes() if node.is_reachable and node.drain is None)
+        reports = _repeat(client, chosen, nodes=count, times=repeat)
+        values = admission.best_of(map(admission.node_values, reports), measure.better)
+        judged = admission.judge(values, expected, measure, tolerance=tolerance)
+        drained = [] if dry_run else admission.drain(client, judged, reports[-1])
+        missed = sorted({node.name for node in client.nodes() if node.is_reachable} - set(values))
+    if as_json:
+        echo_json([{**one._asdict(), "is_drained": one.node in drained} for one in judged])
+    else:
+        _show(judged, drained)
+    for name in missed:
+        echo_err(f"{name} was not measured")
+    if any(one.is_below for one in judged):
+        raise typer.Exit(FAILED)
+
+
+@app.command(context_settings=CONTEXT)
+def schedule(
+    suite: SuiteName,
+    at: str = typer.Option("02:00", help="Time of the day, UTC."),
+    single_server: bool = typer.Option(False, "--single-server", help="Every node works alone; mean over nodes."),
+    set_: Settings = [],  # noqa: B006
+) -> None:
+    """Run a suite every day: a job starts the runs, as you, until it is stopped.
+
+    \b
+    Examples:
+      danlu bench schedule resnet-like
+      danlu bench schedule allreduce --at 04:30 --set nodes=8
+    """
+    from danlu.bench.schedule import submit_schedule
+    from danlu.bench.suite import Mode, find_suite, read_suite
+    from danlu.client import Client
+
+    chosen = read_suite(find_suite(suite), set_)
+    mode = Mode.SINGLE_SERVER if single_server else Mode.NORMAL
+    with Client() as client:
+        job = submit_schedule(client, chosen, mode=mode, at=at)
+    echo(job.id)
+    echo_err(f"{chosen.name} runs every day at {at} UTC. See its runs: danlu bench history {chosen.name}")
+    echo_err(f"  End it: danlu stop {job.id}")
+
+
+@app.command(context_settings=CONTEXT)
+def post(
+    run: RunName,
+    to: Annotated[str, typer.Option(help="Address of the collecting server.")],
+    bucket: Bucket = "main",
+    limit: str = typer.Option("1h", help="How long a server that is away is asked again."),
+) -> None:
+    """Post the results of a run to a collecting server (a Tester), again and again until it takes them.
+
+    The key for it is in the variable DANLU_TESTER_KEY. Any Danlu server can be the one that collects.
+
+    \b
+    Examples:
+      danlu bench post resnet-like --to https://tester.example.org
+    """
+    from danlu.bench import runs, tester
+    from danlu.client import Client
+    from danlu.spec.units import parse_duration
+
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise typer.BadParameter(f"set {KEY_VARIABLE} to a key of the collecting server", param_hint="--to")
+    with Client() as client, Client(url=to, api_key=key) as collecting:
+        made = runs.make_report(client, runs.find(client, run))
+        record = tester.record_of(made, who=client.me().name)
+        stored = tester.post(collecting, record, bucket=bucket, limit_seconds=parse_duration(limit))
+    echo(stored)
+
+
+@app.command(context_settings=CONTEXT)
+def board(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="Name of a suite.")],
+    bucket: Bucket = "main",
+    as_json: AsJson = False,
+) -> None:
+    """Show the results that were posted to this server, best first.
+
+    \b
+    Examples:
+      danlu bench board resnet-like
+    """
+    from danlu.bench import tester
+    from danlu.bench.markdown import number
+    from danlu.cli.output import table
+    from danlu.client import Client
+
+    with Client() as client:
+        found = tester.board(client, suite, bucket=bucket)
+    if as_json:
+        echo_json(found)
+        return
+    rows = [
+        (str(place), f"{number(one.value)} {one.unit}", str(one.nodes), str(one.num_ranks), one.who, one.run)
+        for place, one in enumerate(found, 1)
+    ]
+    echo_block(table(("PLACE", "RESULT", "NODES", "RANKS", "BY", "RUN"), rows))
+
+
+def _repeat(client: Client, suite: Suite, *, nodes: int, times: int) -> list[Report]:
+    """Runs one after the other: two at a time would slow each other down."""
+    from danlu.bench import runs
+    from danlu.bench.report import Verdict
+    from danlu.bench.suite import Mode
+
+    reports = []
+    for number in range(times):
+        run = runs.start(client, suite, mode=Mode.SINGLE_SERVER, nodes=[nodes])
+        echo_err(f"{number + 1} of {times}: {run.id}")
+        runs.wait(run)
+        reports.append(runs.make_report(client, run))
+        if reports[-1].verdict is not Verdict.PASSED:
+            for problem in reports[-1].problems:
+                echo_err(problem)
+            raise typer.Exit(FAILED)
+    return reports
+
+
+def _show(judged: list[Judged], drained: list[str]) -> None:
+    from danlu.bench.markdown import number, signed
+    from danlu.cli.output import table
+
+    rows = [
+        (
+            one.node,
+            number(one.value),
+            "-" if one.baseline is None else number(one.baseline),
+            "-" if one.baseline is None else signed(-one.worse),
+            "drained" if one.node in drained else "below" if one.is_below else "ok" if one.baseline else "no baseline",
+        )
+        for one in judged
+    ]
+    echo_block(table(("NODE", "VALUE", "BASELINE", "CHANGE", ""), rows))
