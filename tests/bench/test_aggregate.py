@@ -26,7 +26,7 @@ def make_results(values: list[float], *, per_server: int) -> dict[int, RankResul
 
 def added(values: list[float], *, per_server: int, mode: Mode, measure: Measure | None = None) -> Aggregate:
     results = make_results(values, per_server=per_server)
-    found = aggregate(results, "throughput", measure or Measure(), mode=mode, outlier=0.1)
+    found = aggregate(results, "throughput", measure=measure or Measure(), mode=mode, outlier=0.1)
     assert found is not None
     return found
 
@@ -54,7 +54,7 @@ class TestModes:
         assert added([5, 3, 4], per_server=1, mode=Mode.NORMAL, measure=measure).value == 3
 
     def test_nothing_measured_is_no_number(self) -> None:
-        assert aggregate({}, "throughput", Measure(), mode=Mode.NORMAL, outlier=0.1) is None
+        assert aggregate({}, "throughput", measure=Measure(), mode=Mode.NORMAL, outlier=0.1) is None
 
 
 class TestNames:
@@ -79,6 +79,6 @@ class TestNames:
 
 
 def test_worse_by() -> None:
-    assert worse_by(80, 100, Better.HIGHER) == pytest.approx(0.2)
-    assert worse_by(80, 100, Better.LOWER) == pytest.approx(-0.2)
-    assert worse_by(80, 0, Better.HIGHER) is None
+    assert worse_by(80, 100, better=Better.HIGHER) == pytest.approx(0.2)
+    assert worse_by(80, 100, better=Better.LOWER) == pytest.approx(-0.2)
+    assert worse_by(80, 0, better=Better.HIGHER) is None

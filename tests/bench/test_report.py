@@ -47,7 +47,7 @@ def make_report(
 ) -> Report:
     chosen = suite or make_suite()
     job = JobFacts(id="train-1", state=state, reason="as asked", nodes=nodes, mode=Mode.NORMAL)
-    return report_run("bench-1", chosen, [report_job(chosen, job, read_results(files, attempt=1))])
+    return report_run("bench-1", chosen, jobs=[report_job(chosen, job, collected=read_results(files, attempt=1))])
 
 
 FULL = {0: 10.0, 1: 10.0, 2: 10.0, 3: 10.0}
@@ -70,7 +70,7 @@ class TestProblems:
         }
         report = make_report(files, state=JobState.FAILED)
         assert report.problems == [
-            "train-1 failed: as asked",
+            "train-1 failed",
             "rank 3 on n1 was killed by signal 9",
             "ranks 1, 2 left no result",
         ]
@@ -119,8 +119,8 @@ def test_scaling_efficiency() -> None:
             for rank in range(nodes)
         }
         facts = JobFacts(id=f"train-{nodes}", state=JobState.SUCCEEDED, nodes=nodes, mode=Mode.NORMAL)
-        jobs.append(report_job(suite, facts, Collected(results=results)))
-    report = report_run("bench-1", suite, jobs)
+        jobs.append(report_job(suite, facts, collected=Collected(results=results)))
+    report = report_run("bench-1", suite, jobs=jobs)
     assert [(one.nodes, one.value, one.efficiency) for one in report.scaling] == [(1, 10.0, 1.0), (2, 18.0, 0.9)]
     assert "90.0 %" in to_markdown(report)
 

@@ -70,19 +70,19 @@ def baseline_of(past: Iterable[Report]) -> dict[str, float]:
 
 
 def judge(
-    values: Mapping[str, float], baseline: Mapping[str, float], measure: Measure, *, tolerance: float
+    values: Mapping[str, float], baseline: Mapping[str, float], *, measure: Measure, tolerance: float
 ) -> list[Judged]:
     """Every node against its baseline; one that has none against the median of all, where there are enough."""
     peers = statistics.median(values.values()) if len(values) >= MIN_PEERS else None
     judged = []
     for node, value in sorted(values.items()):
         reference = baseline.get(node, peers)
-        worse = None if reference is None else worse_by(value, reference, measure.better)
+        worse = None if reference is None else worse_by(value, reference, better=measure.better)
         judged.append(Judged(node, value, reference, worse or 0.0, worse is not None and worse > tolerance))
     return judged
 
 
-def drain(client: Client, judged: Sequence[Judged], report: Report) -> list[str]:
+def drain(client: Client, judged: Sequence[Judged], *, report: Report) -> list[str]:
     """Drain what is below its baseline, and return the names. For admins."""
     below = [one for one in judged if one.is_below]
     for one in below:

@@ -61,7 +61,7 @@ class Aggregate(BaseModel):
 
 
 def aggregate(
-    results: Mapping[int, RankResult], name: str, measure: Measure, *, mode: Mode, outlier: float
+    results: Mapping[int, RankResult], name: str, *, measure: Measure, mode: Mode, outlier: float
 ) -> Optional[Aggregate]:
     """None when no rank has measured it."""
     found = {rank: result for rank, result in sorted(results.items()) if name in result.metrics}
@@ -83,17 +83,19 @@ def aggregate(
         steps_spread=_steps_spread([result.samples.get(name, []) for result in found.values()]),
         outliers=[rank for rank, value in ranks.items() if abs(_distance(value, list(ranks.values()))) > outlier],
         slowest=ordered[0] if len(ordered) > 1 else None,
-        slow=[one for one in ordered if is_worse(one.value, _middle(servers), measure.better, tolerance=outlier)],
+        slow=[
+            one for one in ordered if is_worse(one.value, _middle(servers), better=measure.better, tolerance=outlier)
+        ],
     )
 
 
-def is_worse(value: float, reference: float, better: Better, *, tolerance: float) -> bool:
+def is_worse(value: float, reference: float, *, better: Better, tolerance: float) -> bool:
     """Whether a value is worse than the reference by more than the tolerance."""
-    change = worse_by(value, reference, better)
+    change = worse_by(value, reference, better=better)
     return change is not None and change > tolerance
 
 
-def worse_by(value: float, reference: float, better: Better) -> Optional[float]:
+def worse_by(value: float, reference: float, *, better: Better) -> Optional[float]:
     """By which part of the reference a value is worse; negative when it is better. None without a reference."""
     if reference == 0:
         return None

@@ -110,16 +110,20 @@ class Report(_Frozen):
         return max(ended) if ended else None
 
 
-def report_job(suite: Suite, job: JobFacts, collected: Collected) -> JobReport:
+def report_job(suite: Suite, job: JobFacts, *, collected: Collected) -> JobReport:
     """Check and add up what the ranks of one job left."""
     num_ranks = job.nodes * suite.per_node
     results = {rank: one for rank, one in collected.results.items() if rank < num_ranks}
     measures = {
         name: found
         for name, measure in suite.measures.items()
-        if (found := aggregate(results, name, measure, mode=job.mode, outlier=suite.outlier)) is not None
+        if (found := aggregate(results, name, measure=measure, mode=job.mode, outlier=suite.outlier)) is not None
     }
-    problems = [*_of_job(job), *_of_ranks(suite, job, collected, num_ranks=num_ranks), *_of_numbers(suite, results)]
+    problems = [
+        *_of_job(job, collected),
+        *_of_ranks(suite, job, collected, num_ranks=num_ranks),
+        *_of_numbers(suite, results),
+    ]
     first_of_server = {one.server: one for _, one in sorted(results.items(), reverse=True)}
     return JobReport(
         job=job,
@@ -134,7 +138,7 @@ def report_job(suite: Suite, job: JobFacts, collected: Collected) -> JobReport:
     )
 
 
-def report_run(run: str, suite: Suite, jobs: Sequence[JobReport]) -> Report:
+def report_run(run: str, suite: Suite, *, jobs: Sequence[JobReport]) -> Report:
     """The report of a run from those of its jobs."""
     ordered = sorted(jobs, key=lambda one: one.job.nodes)
     problems = [problem for one in ordered for problem in one.problems]
@@ -163,7 +167,7 @@ def compare(report: Report, baseline: Report, *, tolerance: float) -> Report:
         old = before.get(name)
         if old is None or old.value == 0:
             continue
-        worse = worse_by(found.value, old.value, found.better)
+        worse = worse_by(found.value, old.value, better=found.better)
         changes.append(
             Change(
                 measure=name,
@@ -186,8 +190,11 @@ def _verdict(states: Sequence[JobState], problems: Sequence[str]) -> Verdict:
     return Verdict.FAILED if problems else Verdict.PASSED
 
 
-def _of_job(job: JobFacts) -> list[str]:
-    return [f"{job.id} {job.state}: {job.reason}"] if job.state in (JobState.FAILED, JobState.STOPPED) else []
+def _of_job(job: JobFacts, collected: Collected) -> list[str]:
+    """Its reason speaks of tasks; where ranks are named, that is enough."""
+    if job.state not in (JobState.FAILED, JobState.STOPPED):
+        return []
+    return [f"{job.id} {job.state}" if collected.failed else f"{job.id} {job.state}: {job.reason}"]
 
 
 def _of_ranks(suite: Suite, job: JobFacts, collected: Collected, *, num_ranks: int) -> list[str]:

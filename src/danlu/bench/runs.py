@@ -90,11 +90,11 @@ def stop(client: Client, run: Run) -> None:
 
 def make_report(client: Client, run: Run) -> Report:
     """Collect what the ranks left, check it and add it up."""
-    jobs = [report_job(run.suite, _facts(job.refresh()), collect(client, job)) for job in run.jobs]
-    return report_run(run.id, run.suite, jobs)
+    jobs = [report_job(run.suite, _facts(job.refresh()), collected=collect(client, job)) for job in run.jobs]
+    return report_run(run.id, run.suite, jobs=jobs)
 
 
-def keep_report(client: Client, run: Run, report: Report) -> str:
+def keep_report(client: Client, run: Run, *, report: Report) -> str:
     """Store the report beside the results, and return the folder."""
     folder = f"{run.jobs[0].output.rstrip('/')}/bench/"
     with TemporaryDirectory(prefix="danlu-bench-") as name:

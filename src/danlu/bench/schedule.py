@@ -88,7 +88,7 @@ def _run_once(client: Client, suite: Suite, mode: Mode) -> None:
         sys.stdout.flush()
         runs.wait(run)
         report = runs.make_report(client, run)
-        runs.keep_report(client, run, report)
+        runs.keep_report(client, run, report=report)
         sys.stdout.write(f"{run.id} {report.verdict}: {'; '.join(report.problems) or 'no problems'}\n")
     except (DanluError, TimeoutError) as error:
         sys.stdout.write(f"{error}\n")

@@ -31,7 +31,8 @@ def run_node(work: str) -> int:
         process, code = _next_end(running)
         place = running.pop(process)
         if code != 0:
-            _tell(place, code)
+            if code != -signal.SIGTERM:  # that one was told to end: another rank failed, or the job was stopped
+                _tell(place, code)
             _end(running)
             return code if code > 0 else 128 - code
     return 0

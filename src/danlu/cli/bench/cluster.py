@@ -57,8 +57,8 @@ def admit(
         count = nodes or sum(1 for node in client.nodes() if node.is_reachable and node.drain is None)
         reports = _repeat(client, chosen, nodes=count, times=repeat)
         values = admission.best_of(map(admission.node_values, reports), measure.better)
-        judged = admission.judge(values, expected, measure, tolerance=tolerance)
-        drained = [] if dry_run else admission.drain(client, judged, reports[-1])
+        judged = admission.judge(values, expected, measure=measure, tolerance=tolerance)
+        drained = [] if dry_run else admission.drain(client, judged, report=reports[-1])
         missed = sorted({node.name for node in client.nodes() if node.is_reachable} - set(values))
     if as_json:
         echo_json([{**one._asdict(), "is_drained": one.node in drained} for one in judged])

@@ -297,7 +297,7 @@ def _finish(client: Client, begun: Run, *, timeout: Optional[str], as_json: bool
         echo_err(f"detached: {begun.id} goes on. Wait for it: danlu bench attach {begun.id}")
         raise typer.Exit(NOT_FINISHED) from None
     made = runs.make_report(client, begun)
-    folder = runs.keep_report(client, begun, made)
+    folder = runs.keep_report(client, begun, report=made)
     echo_json(made) if as_json else echo_file(runs.render(made, "markdown"))
     echo_err(f"reports: danlu store ls {folder}")
     raise typer.Exit(_code(made))

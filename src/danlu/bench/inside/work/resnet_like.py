@@ -27,7 +27,9 @@ def work(place: Place, parameters: dict[str, Any]) -> Measured:
             image[:, row : row + half, column : column + half] += 1.0
         return images, classes
 
-    return train(_network(int(parameters["width"]), int(parameters["blocks"])), draw, place, parameters)
+    return train(
+        _network(int(parameters["width"]), int(parameters["blocks"])), draw, place=place, parameters=parameters
+    )
 
 
 def _network(width: int, blocks: int) -> torch.nn.Module:

@@ -19,7 +19,7 @@ SEED = 7
 EVALUATED = 256
 
 
-def train(model: torch.nn.Module, draw: Draw, place: Place, parameters: dict[str, Any]) -> Measured:
+def train(model: torch.nn.Module, draw: Draw, *, place: Place, parameters: dict[str, Any]) -> Measured:
     """`throughput` in samples per second of this rank, `accuracy`, and `time_to_accuracy` when it was reached."""
     device = device_of(place)
     with group_of(place, device, timeout_seconds=float(parameters["timeout_seconds"])):

@@ -26,7 +26,7 @@ def work(place: Place, parameters: dict[str, Any]) -> Measured:
         kept = torch.rand(count, length, generator=random) < 0.5
         return torch.where(kept, words, classes[:, None]), classes
 
-    return train(_network(parameters, length), draw, place, parameters)
+    return train(_network(parameters, length), draw, place=place, parameters=parameters)
 
 
 def _network(parameters: dict[str, Any], length: int) -> torch.nn.Module:

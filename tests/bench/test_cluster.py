@@ -1,0 +1,139 @@
+"""Draining by a benchmark, a Tester, and runs that a job starts; on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from danlu.bench import runs, tester
+from danlu.bench.report import Verdict
+from danlu.bench.schedule import moments, next_at, parse_time, submit_schedule
+from danlu.bench.suite import Mode, Suite, find_suite, read_suite
+from danlu.cli import main
+from danlu.client import Client
+from danlu.errors import InvalidInput
+from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
+
+QUICK = ["parameters.megabytes=1", "parameters.steps=2", "parameters.warmup=0"]
+
+
+def quick() -> Suite:
+    return read_suite(find_suite("memory"), QUICK)
+
+
+class TestAdmit:
+    @pytest.fixture
+    def alone(
+        self, make_server: Callable[..., RunningServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> RunningServer:
+        """A server whose node may be drained: nobody else waits for it."""
+        server = make_server()
+        monkeypatch.setenv("DANLU_URL", server.url)
+        monkeypatch.setenv("DANLU_API_KEY", server.api_key)
+        monkeypatch.setenv("DANLU_CONFIG", str(tmp_path / "none.yml"))
+        return server
+
+    def test_a_node_below_its_baseline_is_drained_with_the_reason(
+        self, alone: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Its past is a run whose rank says that it was a thousand times as fast."""
+        code = tmp_path / "code"
+        code.mkdir()
+        (code / "fast.py").write_text(
+            "import json, os, pathlib\n"
+            "folder = pathlib.Path(os.environ['DANLU_OUTPUT_DIR'], 'bench')\n"
+            "folder.mkdir()\n"
+            "place = {'rank': 0, 'num_ranks': 1, 'server': 0, 'node': os.environ['DANLU_NODE']}\n"
+            "(folder / 'rank-0.json').write_text(json.dumps({**place, 'metrics': {'bandwidth': 1e6}}))\n"
+        )
+        (tmp_path / "fast.yml").write_text(
+            "name: memory\ncode: code\ncommand: python3 fast.py\nmeasures: {bandwidth: {unit: GB/s}}\n"
+        )
+        words = [word for setting in QUICK for word in ("--set", setting)]
+        with alone.client() as client:
+            past = runs.start(client, read_suite(tmp_path / "fast.yml"))
+            runs.wait(past)
+            with pytest.raises(SystemExit) as dry:
+                main(["bench", "admit", "memory", "--repeat", "1", "--dry-run", "--baseline", past.id, *words])
+            (node,) = client.nodes()
+            assert (dry.value.code, node.drain) == (100, None)
+            with pytest.raises(SystemExit) as ended:
+                main(["bench", "admit", "memory", "--repeat", "1", "--baseline", past.id, *words])
+            (node,) = client.nodes()
+            assert ended.value.code == 100
+            assert node.drain is not None
+            assert "bench memory: bandwidth" in node.drain.reason
+            assert "baseline 1,000,000 GB/s" in node.drain.reason
+            client.open_node(node.name)
+        assert "drained" in capsys.readouterr().out
+
+
+class TestTester:
+    def test_posted_results_make_a_leaderboard(self, client: Client) -> None:
+        run = runs.start(client, quick())
+        runs.wait(run)
+        report = runs.make_report(client, run)
+        record = tester.record_of(report, who="ada")
+        assert record["train_result_info"]["throughput_ratio"] == "0"  # this suite measures something else
+        for value, name in ((2.0, "bench-b"), (9.0, "bench-a"), (1.0, "bench-b")):
+            entry = {**record["entry"], "value": value, "run": name, "suite": "board-test"}
+            tester.post(client, {**record, "entry": entry}, bucket="main", limit_seconds=0)
+        found = tester.board(client, "board-test", bucket="main")
+        assert [(one.run, one.value, one.who) for one in found] == [("bench-a", 9.0, "ada"), ("bench-b", 1.0, "ada")]
+        assert tester.board(client, "nobody-posted", bucket="main") == []
+
+    def test_a_server_that_is_away_is_asked_again(self, make_server: Callable[..., RunningServer]) -> None:
+        server = make_server()
+        with server.client() as client:
+            run = runs.start(client, quick())
+            runs.wait(run)
+            record = tester.record_of(runs.make_report(client, run), who="ada")
+            server.kill()
+            pauses: list[float] = []
+
+            def pause(seconds: float) -> None:
+                pauses.append(seconds)
+                if len(pauses) == 2:
+                    server.start()
+
+            tester.post(client, record, bucket="main", limit_seconds=1000, pause=pause)
+            assert pauses == [1.0, 2.0]
+            assert len(tester.board(client, "memory", bucket="main")) == 1
+
+    def test_a_run_that_did_not_pass_is_not_posted(self, client: Client) -> None:
+        run = runs.start(client, read_suite(find_suite("memory"), [*QUICK, "criteria.bandwidth.at_least=1e9"]))
+        runs.wait(run)
+        report = runs.make_report(client, run)
+        assert report.verdict is Verdict.FAILED
+        with pytest.raises(InvalidInput, match="only runs that passed are posted"):
+            tester.record_of(report, who="ada")
+
+
+class TestSchedule:
+    def test_the_next_time_of_the_day(self) -> None:
+        noon = datetime(2026, 11, 18, 12, 0, tzinfo=timezone.utc)
+        assert next_at(noon, "12:30").isoformat() == "2026-11-18T12:30:00+00:00"
+        assert next_at(noon, "12:00").isoformat() == "2026-11-19T12:00:00+00:00"
+        days = moments(noon, at="02:00", every_seconds=0)
+        assert [next(days).day for _ in range(3)] == [19, 20, 21]
+
+    def test_what_is_no_time(self) -> None:
+        with pytest.raises(InvalidInput, match="expected a time such as 02:30, got '25:00'"):
+            parse_time("25:00")
+
+    def test_a_job_starts_runs_until_it_is_stopped(self, client: Client) -> None:
+        suite = read_suite(find_suite("memory"), [*QUICK, "name=scheduled"])
+        job = submit_schedule(client, suite, mode=Mode.NORMAL, every_seconds=0.1)
+        found = wait_until(
+            lambda: [one for one in runs.history(client, "scheduled") if one.is_over],
+            lambda: [line.text for line in job.logs()],
+        )
+        client.jobs.stop([job])
+        job.wait()
+        assert runs.make_report(client, found[0]).verdict is Verdict.PASSED
+        for one in runs.history(client, "scheduled"):
+            runs.wait(one)
