@@ -97,6 +97,7 @@ def pages_of_names(console: RunningServer, folder: Path) -> dict[str, str]:
         "store-file": f"/store?bucket=main&path={NAME}/&file={NAME}/{NAME}.txt",
         "examples": "/examples",
         "cluster": "/cluster",
+        "bench": "/bench",
         "projects": "/projects",
         "project": f"/projects/{NAME}",
         "quotas": f"/projects/{NAME}?tab=quotas",

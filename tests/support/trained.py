@@ -111,6 +111,7 @@ def pages_of_runs(server: RunningServer, folder: Path) -> dict[str, str]:
         "model-details": "/models/digits?version=1",
         "store": "/store?bucket=main",
         "cluster": "/cluster",
+        "bench": "/bench",
         "projects": "/projects",
         "project": "/projects/default",
         "quotas": "/projects/default?tab=quotas",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SCHEME = re.compile(r"^(obs|s3):/+", re.IGNORECASE)
+_SCHEME = re.compile(r"^(obs|s3|store):/+", re.IGNORECASE)
 
 
 def store_path(path: str) -> str:

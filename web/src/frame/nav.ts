@@ -18,6 +18,7 @@ export const NAV: readonly NavEntry[] = [
   { to: "/store", icon: "store", label: (texts) => texts.store.title },
   { to: "/examples", icon: "book", label: (texts) => texts.examples.title },
   { to: "/cluster", icon: "cluster", label: (texts) => texts.cluster.title },
+  { to: "/bench", icon: "chart", label: (texts) => texts.bench.title },
   { to: "/projects", icon: "user", label: (texts) => texts.admin.projectsTitle },
   { to: "/admin", icon: "admin", label: (texts) => texts.admin.title, isAdminOnly: true },
 ];

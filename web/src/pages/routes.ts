@@ -1,5 +1,6 @@
 // Routes of what runs leave behind and of what they run on. Each page is loaded when it is first shown.
 import { createRoute } from "@tanstack/react-router";
+import { benchRunsQuery } from "@/api/bench";
 import { exampleQuery, examplesQuery } from "@/api/examples";
 import { DIRECTIONS } from "@/api/flow";
 import { nodesQuery } from "@/api/nodes";
@@ -70,6 +71,16 @@ const cluster = createRoute({
     void context.client.prefetchQuery(nodesQuery);
   },
   component: page(() => import("@/pages/cluster/ClusterPage"), "ClusterPage"),
+});
+
+const bench = createRoute({
+  getParentRoute: () => inside,
+  path: "/bench",
+  validateSearch: (search: Search) => textIn(search, "run"),
+  loader: ({ context }) => {
+    void context.client.prefetchQuery(benchRunsQuery);
+  },
+  component: page(() => import("@/pages/bench/BenchPage"), "BenchPage"),
 });
 
 const store = createRoute({
@@ -192,6 +203,7 @@ export const moreRoutes = [
   compare,
   run,
   cluster,
+  bench,
   store,
   projects,
   project,

@@ -16,7 +16,7 @@ PathText = Union[str, "os.PathLike[str]"]
 MARKER = ".keep"
 """An empty object of this name stands for an empty folder: keys of the store do not end in `/`."""
 
-_SCHEME = re.compile(r"^(obs|s3):/+", re.IGNORECASE)
+_SCHEME = re.compile(r"^(obs|s3|store):/+", re.IGNORECASE)
 _lock = threading.Lock()
 _made: dict[int, Client] = {}
 

@@ -1,5 +1,6 @@
 import { admin } from "./admin";
 import { artifacts } from "./artifacts";
+import { bench } from "./bench";
 import { chart } from "./chart";
 import { cluster } from "./cluster";
 import { common } from "./common";
@@ -26,6 +27,7 @@ import { values } from "./values";
 export const texts = {
   admin,
   artifacts,
+  bench,
   chart,
   cluster,
   common,
