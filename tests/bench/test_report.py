@@ -110,6 +110,18 @@ class TestProblems:
         assert (report.verdict, report.problems) == (Verdict.UNFINISHED, [])
 
 
+def test_power_is_shown_where_nodes_tell_it() -> None:
+    files = make_files(FULL)
+    for rank in (0, 2):
+        files[f"rank-{rank}.json"] = files[f"rank-{rank}.json"].replace(
+            '"bandwidth": 10.0', '"bandwidth": 10.0, "average_power": 75.5'
+        )
+    report = make_report(files)
+    assert (report.verdict, report.problems) == (Verdict.PASSED, [])
+    assert list(report.jobs[0].measures) == ["bandwidth", "average_power"]
+    assert report.jobs[0].measures["average_power"].value == 151.0
+
+
 def test_scaling_efficiency() -> None:
     suite = make_suite(device="cpu:1")
     jobs = []

@@ -12,10 +12,12 @@ from pydantic import BaseModel, ConfigDict
 
 from danlu.bench.aggregate import Aggregate, aggregate, worse_by
 from danlu.bench.results import Collected, RankResult
-from danlu.bench.suite import Mode, Suite
+from danlu.bench.suite import Better, Measure, Mode, Suite
 from danlu.spec.states import JobState, Word
 
 VERSION = 1
+MEASURED_BESIDES = {"average_power": Measure(unit="W", better=Better.LOWER, is_from_all=False)}
+"""What every suite has where nodes tell it: one rank of each node reads the node's counters."""
 
 
 class Verdict(Word):
@@ -116,7 +118,7 @@ def report_job(suite: Suite, job: JobFacts, *, collected: Collected) -> JobRepor
     results = {rank: one for rank, one in collected.results.items() if rank < num_ranks}
     measures = {
         name: found
-        for name, measure in suite.measures.items()
+        for name, measure in {**suite.measures, **MEASURED_BESIDES}.items()
         if (found := aggregate(results, name, measure=measure, mode=job.mode, outlier=suite.outlier)) is not None
     }
     problems = [

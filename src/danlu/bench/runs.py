@@ -45,13 +45,12 @@ def start(client: Client, suite: Suite, *, mode: Mode = Mode.NORMAL, nodes: Sequ
 
 def find(client: Client, name: str) -> Run:
     """A run by its id, by the id of one of its jobs, or the newest one of a suite. Raise NotFound."""
-    if name.startswith("bench-"):
-        jobs = list(client.jobs.list(tags={RUN_TAG: name}))
-    elif name.startswith("train-"):
+    jobs = list(client.jobs.list(tags={RUN_TAG: name})) if name.startswith("bench-") else []
+    if name.startswith("train-"):
         job = client.jobs.get(name)
         suite_of(job)
         jobs = list(client.jobs.list(tags={RUN_TAG: job.row.tags[RUN_TAG]}))
-    else:
+    elif not jobs:
         newest = next(client.jobs.list(tags={SUITE_TAG: name}, limit=1), None)
         jobs = [] if newest is None else list(client.jobs.list(tags={RUN_TAG: newest.row.tags[RUN_TAG]}))
     if not jobs:
