@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Optional
+from urllib.parse import urlsplit
 
 from danlu.client import Client
 from danlu.inside import inside_job
 
 KEY_PREFIX = "dk-"
+_CLOUD = re.compile(r"(obs|iam|modelarts)[.-]|.*\.(myhuaweicloud\.com|ovaijisuan\.com)$")
+"""Hosts of the cloud, which a configuration may still name: they do not get a Danlu key."""
 
 
 def open_client(access_key: Optional[str], secret_key: Optional[str], server: Optional[str] = None) -> Client:
@@ -15,5 +19,10 @@ def open_client(access_key: Optional[str], secret_key: Optional[str], server: Op
     for `server` if that is given; else what `danlu login` keeps: keys and addresses of the cloud are not used."""
     if inside_job() is not None or not (access_key and secret_key and access_key.startswith(KEY_PREFIX)):
         return Client()
-    url = server if server and server.startswith(("http://", "https://")) else None
-    return Client(url=url, api_key=f"{access_key}.{secret_key}")
+    return Client(url=_address(server), api_key=f"{access_key}.{secret_key}")
+
+
+def _address(server: Optional[str]) -> Optional[str]:
+    if not server or not server.startswith(("http://", "https://")):
+        return None
+    return None if _CLOUD.match(urlsplit(server).hostname or "") else server
