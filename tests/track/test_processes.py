@@ -120,11 +120,19 @@ class TestCompanion:
         assert wait_for_state(tmp_path) == "died"
 
     def test_notes_packages_and_the_use_of_the_machine(self, python: Python, tmp_path: Path) -> None:
-        script = "import time\nfrom danlu import track\nrun = track.start('busy')\nt = time.time()\n"
-        child = python(script + "while time.time() < t + 2.5: pass\nrun.finish()\n")
+        enough = tmp_path / "enough"
+        script = "import os\nfrom danlu import track\nrun = track.start('busy')\n"
+        child = python(script + f"while not os.path.exists({str(enough)!r}): pass\nrun.finish()\n")
+
+        def measured() -> dict[str, float]:
+            journals = [one for run in find_runs(str(tmp_path / ".danlu")) for one in open_journals(run)]
+            of_companion = [one for one in journals if one.header["writer"] == "companion"]
+            return {point.name: point.value for one in of_companion for point in points(one)}
+
+        wait_until(measured)
+        enough.touch()
         child.communicate()
-        companion = next(one for one in open_journals(the_run(tmp_path)) if one.header["writer"] == "companion")
-        use = {point.name: point.value for point in points(companion)}
+        use = measured()
         assert use["cpu_percent"] > 5
         assert 1e6 < use["memory_bytes"] < 1e11
         known = read_run(the_run(tmp_path)).environment
