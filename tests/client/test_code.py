@@ -49,7 +49,7 @@ class TestBuildTree:
 
     def test_a_name_that_cannot_travel_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "back\\slash").write_text("")
-        with pytest.raises(InvalidInput, match="has a name that cannot travel"):
+        with pytest.raises(InvalidInput, match="has a name that cannot be uploaded"):
             build_tree(tmp_path)
 
 

@@ -211,7 +211,7 @@ class TestSeeing:
             ({"node": "job:x", "depth": 0}, 422, "depth"),
             ({"node": "job:x", "depth": 101}, 422, "depth"),
             ({"node": "job:x", "direction": "left"}, 422, "direction"),
-            ({"node": "job:x", "cursor": "y"}, 422, "cursor: 'y' is not a place in this list"),
+            ({"node": "job:x", "cursor": "y"}, 422, "cursor: 'y' is not a cursor of this list"),
         ],
     )
     def test_bad_questions(self, api: Api, query: dict[str, Any], status: int, told: str) -> None:

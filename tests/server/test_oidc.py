@@ -208,7 +208,7 @@ class TestState:
         assert browser.get(back).status_code == 200
         with httpx.Client(cookies={"danlu_oidc": kept["danlu_oidc"]}) as again:
             answer = again.get(back)
-            assert (answer.status_code, "does not vouch for this sign-in" in told(answer)) == (401, True)
+            assert (answer.status_code, "rejected this sign-in" in told(answer)) == (401, True)
 
     def test_every_sign_in_has_words_of_its_own_and_the_cookie_hides_them(
         self, world: World, browser: httpx.Client

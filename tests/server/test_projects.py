@@ -217,7 +217,7 @@ class TestBuckets:
             api.json("PUT", "/projects/other/members/ada", json={"role": "member"})
             assert told(ada("PATCH", "/buckets/vision", json={"project": "other"})) == (
                 403,
-                "a bucket is taken in by owners of project 'other' and by admins",
+                "only owners of project 'other' and admins may move a bucket there",
             )
             api.json("PUT", "/projects/other/members/ada", json={"role": "owner"})
             assert ada("PATCH", "/buckets/vision", json={"project": "other"}).status_code == 200
