@@ -19,6 +19,7 @@ from danlu.errors import WrongState
 from danlu.node.supervise.door import Answer, Request, knock, read_answer
 
 NOT_EXECUTED = 127
+MAX_CELLS = 65535
 END_OF_INPUT = b"\x04"
 """What a terminal takes for it: Ctrl-D."""
 
@@ -52,9 +53,11 @@ class LocalChannel(Channel):
         request = Request(tuple(command), env, has_terminal=terminal is not None)
         try:
             asking = knock(str(folder.path), request, theirs)
-        except OSError as error:
+        except BaseException as error:
             for file in set(ours):
                 os.close(file)
+            if not isinstance(error, OSError):
+                raise
             raise WrongState("the task is not running; a shell can be opened while it is") from error
         finally:
             for file in set(theirs):
@@ -99,7 +102,7 @@ class LocalChannel(Channel):
         with self._writing:
             if self._has_terminal and not self._is_closed:
                 with contextlib.suppress(OSError):
-                    fcntl.ioctl(self._input, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
+                    fcntl.ioctl(self._input, termios.TIOCSWINSZ, _window(size))
 
     def exit_code(self) -> int:
         with self._hearing:
@@ -144,9 +147,16 @@ class LocalChannel(Channel):
 
 def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:
     """(output, input) of ours, and (input, output, errors) of theirs."""
+    window = _window(size)
     ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, window)
     return [ours, ours], [theirs, theirs, theirs]
+
+
+def _window(size: TerminalSize) -> bytes:
+    """As the kernel has it, in 16 bits each. Clients of SSH send what they like."""
+    rows, columns = (min(max(value, 0), MAX_CELLS) for value in size)
+    return struct.pack("HHHH", rows, columns, 0, 0)
 
 
 def _pipes(*, apart: bool) -> tuple[list[int], list[int]]:

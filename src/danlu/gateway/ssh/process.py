@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import Protocol, TypeVar
 
 import asyncssh
 
@@ -14,6 +15,7 @@ from danlu.errors import DanluError
 from danlu.gateway.ssh.gate import Guest
 from danlu.gateway.tasks import Engines
 
+T = TypeVar("T")
 PIECE_BYTES = 1 << 16
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05
 SHELL = ("/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi")
@@ -29,11 +31,21 @@ REFUSED = 126
 class TaskProcess(asyncssh.SSHServerProcess[bytes]):
     """A session whose `sftp` is a command in the task, like every other: asyncssh's would act as the server's user."""
 
-    def __init__(self, factory: Callable[[asyncssh.SSHServerProcess[bytes]], Awaitable[None]]) -> None:
+    def __init__(
+        self, factory: Callable[[asyncssh.SSHServerProcess[bytes]], Awaitable[None]], *, ended: Callable[[], None]
+    ) -> None:
+        """`ended` is called once, also when the client asks for nothing and goes away."""
         super().__init__(factory, None, 0, False)
+        self._ended, self._has_begun = ended, False
 
     def subsystem_requested(self, subsystem: str) -> bool:
         return subsystem == "sftp"
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if not self._has_begun:
+            self._has_begun = True
+            self._ended()
 
     def session_started(self) -> None:
         stdin, stdout = asyncssh.SSHReader(self, self._chan), asyncssh.SSHWriter(self, self._chan)
@@ -41,7 +53,14 @@ class TaskProcess(asyncssh.SSHServerProcess[bytes]):
         running = self._start_process(stdin, stdout, stderr)
         assert self._conn is not None
         assert running is not None
-        self._conn.create_task(running)
+        self._has_begun = True
+        self._conn.create_task(self._to_its_end(running))
+
+    async def _to_its_end(self, running: Awaitable[None]) -> None:
+        try:
+            await running
+        finally:
+            self._ended()
 
 
 def command_of(process: asyncssh.SSHServerProcess[bytes]) -> Sequence[str] | None:
@@ -53,7 +72,15 @@ def command_of(process: asyncssh.SSHServerProcess[bytes]) -> Sequence[str] | Non
     return ("/bin/sh", "-c", process.command)
 
 
-async def run(process: asyncssh.SSHServerProcess[bytes], guest: Guest, *, engines: Engines) -> None:
+class InThread(Protocol):
+    """Calls something that may take a moment where it holds up nobody else."""
+
+    async def __call__(self, function: Callable[[], T], /) -> T: ...
+
+
+async def run(
+    process: asyncssh.SSHServerProcess[bytes], guest: Guest, *, engines: Engines, in_thread: InThread
+) -> None:
     """Run what the client asks for, until it ends or the client goes away."""
     command, engine = command_of(process), engines.get(guest.engine)
     if command is None or not isinstance(engine, CanOpenChannels):
@@ -61,32 +88,35 @@ async def run(process: asyncssh.SSHServerProcess[bytes], guest: Guest, *, engine
         process.exit(REFUSED)
         return
     size = _size(process) if process.term_type is not None else None
-    loop = asyncio.get_running_loop()
     try:
-        channel = await loop.run_in_executor(
-            None, lambda: engine.open_channel(guest.task.handle, command, size, apart=size is None)
-        )
+        channel = await in_thread(lambda: engine.open_channel(guest.task.handle, command, size, apart=size is None))
     except DanluError as error:
         process.stderr.write(f"danlu: {error}\n".encode())
         process.exit(REFUSED)
         return
-    typing = asyncio.ensure_future(_type(process, channel))
+    typing = asyncio.ensure_future(_type(process, channel, in_thread))
+    printing = asyncio.gather(
+        _print(channel.read, process.stdout, name=guest.task.job_id),
+        _print(channel.read_errors, process.stderr, name=guest.task.job_id),
+    )
+    # a command that neither reads nor writes does not notice it
+    gone = asyncio.ensure_future(process.channel.wait_closed())
     try:
-        await asyncio.gather(
-            _print(channel.read, process.stdout, name=guest.task.job_id),
-            _print(channel.read_errors, process.stderr, name=guest.task.job_id),
-        )
-        process.exit(await loop.run_in_executor(None, channel.exit_code))
+        await asyncio.wait((printing, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not gone.done():
+            process.exit(await in_thread(channel.exit_code))
     except (OSError, asyncssh.Error):
         pass  # the client is gone
     finally:
-        typing.cancel()
-        with suppress(asyncio.CancelledError):
-            await typing
-        await loop.run_in_executor(None, channel.close)
+        for task in (typing, gone):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await in_thread(channel.close)
+        await printing
 
 
-async def _type(process: asyncssh.SSHServerProcess[bytes], channel: Channel) -> None:
+async def _type(process: asyncssh.SSHServerProcess[bytes], channel: Channel, in_thread: InThread) -> None:
     """Pass on input, sizes of the window and signals; hang up when the client goes away."""
     while True:
         try:
@@ -109,7 +139,7 @@ async def _type(process: asyncssh.SSHServerProcess[bytes], channel: Channel) -> 
                 await process.channel.wait_closed()
             break
         await _write(channel, data)
-    await asyncio.get_running_loop().run_in_executor(None, channel.close)
+    await in_thread(channel.close)
 
 
 async def _write(channel: Channel, data: bytes) -> None:

@@ -8,17 +8,21 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import asyncssh
 from asyncssh.forward import SSHForwarder
 
+from danlu.auth.throttle import network_of
 from danlu.errors import DanluError
 from danlu.gateway.ssh import process as processes
 from danlu.gateway.ssh.gate import Guest, SshGate, parse_wish
 from danlu.gateway.ssh.process import TaskProcess
 from danlu.gateway.tasks import Engines, Target, connect
+from danlu.gateway.turns import Turns
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 LOGIN_SECONDS = 30
 KEEPALIVE_SECONDS = 30
@@ -27,11 +31,22 @@ LOOK_SECONDS = 5.0
 
 MAX_CONNECTIONS = 500
 MAX_PER_PERSON = 50
+MAX_STRANGERS, MAX_STRANGERS_PER_ADDRESS = 100, 20
+"""Connections of those who have not shown yet who they are: the rest is for people."""
+
+MAX_OFFERS = 20
+"""Keys that one connection may offer: each is looked up."""
+
 MAX_SESSIONS, MAX_FORWARDS = 20, 200
 """Commands, and connections to ports, that one connection has open: each is threads or files of the server's."""
 
-NUM_THREADS, NUM_CONNECTING = 8, 16
-CONNECTING_AT_ONCE = 4
+MAX_SESSIONS_PER_PERSON, MAX_FORWARDS_PER_PERSON = 40, 400
+"""The same for all connections of one person."""
+
+NUM_THREADS, NUM_CONNECTING, NUM_OPENING = 8, 16, 32
+CONNECTING_AT_ONCE, OPENING_AT_ONCE = 4, 8
+"""Ports that one person waits for, and commands of theirs that begin or end: a node may be slow."""
+
 OWN_NAMES = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 """What a client may call the task when it asks for one of its ports."""
 
@@ -42,8 +57,9 @@ class SshGateway:
     def __init__(self, engines: Engines, gate: SshGate, *, host_key: Path) -> None:
         self._engines, self._gate, self._host_key = engines, gate, host_key
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="ssh")
-        # apart, so that a port that does not answer keeps nobody from being let in
-        self._connecting = ThreadPoolExecutor(NUM_CONNECTING, thread_name_prefix="ssh-ports")
+        # apart, so that a port or a node that does not answer keeps nobody from being let in
+        self._connecting = Turns(NUM_CONNECTING, "ssh-ports")
+        self._opening = Turns(NUM_OPENING, "ssh-commands")
         self.connections: set[_Connection] = set()
 
     async def serve(self, listener: socket.socket) -> None:
@@ -58,6 +74,7 @@ class SshGateway:
             x11_forwarding=False,
             login_timeout=LOGIN_SECONDS,
             keepalive_interval=KEEPALIVE_SECONDS,
+            compression_algs=["none"],  # a few bytes that unpack to very many
             server_version="Danlu",
         )
         try:
@@ -68,13 +85,22 @@ class SshGateway:
             server.close()
             for connection in list(self.connections):
                 connection.abort()
-            for pool in (self._threads, self._connecting):
-                pool.shutdown(wait=False, cancel_futures=True)
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._connecting.close()
+            self._opening.close()
 
-    def may_begin(self, guest: Guest) -> bool:
-        """Whether somebody may have one connection more."""
-        theirs = [one for one in self.connections if one.guest is not None and one.guest.user_id == guest.user_id]
-        return len(theirs) < MAX_PER_PERSON
+    def has_room(self, address: str) -> bool:
+        """Whether somebody who is not known yet may connect from there."""
+        strangers = [one.address for one in self.connections if one.guest is None]
+        return (
+            len(self.connections) < MAX_CONNECTIONS
+            and len(strangers) < MAX_STRANGERS
+            and strangers.count(address) < MAX_STRANGERS_PER_ADDRESS
+        )
+
+    def of(self, guest: Guest) -> list[_Connection]:
+        """The connections of a person who has shown who they are."""
+        return [one for one in self.connections if one.guest is not None and one.guest.user_id == guest.user_id]
 
     async def enter(self, user: str, fingerprint: str) -> Guest | None:
         wish = parse_wish(user)
@@ -89,14 +115,18 @@ class SshGateway:
 
     async def connect(self, guest: Guest, port: int) -> socket.socket:
         target = Target(guest.engine, guest.task, port)
-        return await asyncio.get_running_loop().run_in_executor(self._connecting, connect, self._engines, target)
+        return await self._connecting.call(lambda: connect(self._engines, target), {guest.user_id: CONNECTING_AT_ONCE})
 
     def note(self, guest: Guest) -> None:
         asyncio.get_running_loop().run_in_executor(self._threads, self._gate.note, guest)
 
     async def run(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         guest = process.get_extra_info("danlu.guest")
-        await processes.run(process, guest, engines=self._engines)
+
+        async def in_turn(function: Callable[[], T]) -> T:
+            return await self._opening.call(function, {guest.user_id: OPENING_AT_ONCE})
+
+        await processes.run(process, guest, engines=self._engines, in_thread=in_turn)
 
     async def _look_who_may_stay(self) -> None:
         loop = asyncio.get_running_loop()
@@ -115,13 +145,19 @@ class _Connection(asyncssh.SSHServer):
     def __init__(self, gateway: SshGateway) -> None:
         self._gateway = gateway
         self._connection: asyncssh.SSHServerConnection | None = None
+        self.address = ""
         self.guest: Guest | None = None
-        self._num_sessions = self._num_forwards = 0
-        self._connecting = asyncio.Semaphore(CONNECTING_AT_ONCE)
+        """Who it is, once they have shown that the key is theirs."""
+
+        self._offered: Guest | None = None
+        self._num_offers = 0
+        self.num_sessions = self.num_forwards = 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
-        if len(self._gateway.connections) >= MAX_CONNECTIONS:
+        peer = conn.get_extra_info("peername")
+        self.address = network_of(peer[0]) if peer else ""
+        if not self._gateway.has_room(self.address):
             conn.abort()
             return
         self._gateway.connections.add(self)
@@ -142,30 +178,35 @@ class _Connection(asyncssh.SSHServer):
         return True
 
     async def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        """Asked once for a key that is offered and once for one that has signed."""
-        guest = await self._gateway.enter(username, key.get_fingerprint())
-        if guest is None or not self._gateway.may_begin(guest):
+        """Asked once for a key that is offered and once for one that has signed. Anybody can offer anybody's."""
+        self._num_offers += 1
+        if self._num_offers > MAX_OFFERS:
+            self.abort()
             return False
-        self.guest = guest
-        assert self._connection is not None
-        self._connection.set_extra_info(**{"danlu.guest": guest})
+        guest = await self._gateway.enter(username, key.get_fingerprint())
+        if guest is None or len(self._gateway.of(guest)) >= MAX_PER_PERSON:
+            return False
+        self._offered = guest
         return True
 
     def auth_completed(self) -> None:
-        """Only now they have shown that the key is theirs."""
-        if self.guest is not None:
+        """Only now they have shown that the key is theirs: the one that was looked up last."""
+        self.guest = self._offered
+        if self.guest is not None and self._connection is not None:
+            self._connection.set_extra_info(**{"danlu.guest": self.guest})
             self._gateway.note(self.guest)
 
     # what they may do
 
     def session_requested(self) -> tuple[asyncssh.SSHServerChannel[bytes], asyncssh.SSHServerSession[bytes]]:
-        if self._num_sessions >= MAX_SESSIONS:
-            told = f"a connection has at most {MAX_SESSIONS} commands open"
-            raise asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, told)
-        self._num_sessions += 1
+        if self.num_sessions >= MAX_SESSIONS:
+            raise _too_many(f"a connection has at most {MAX_SESSIONS} commands open")
+        if sum(one.num_sessions for one in self._theirs()) >= MAX_SESSIONS_PER_PERSON:
+            raise _too_many(f"you have {MAX_SESSIONS_PER_PERSON} commands open, and that is the most; end one first")
+        self.num_sessions += 1
         assert self._connection is not None
         channel = self._connection.create_server_channel(encoding=None)
-        return channel, TaskProcess(self._run)
+        return channel, TaskProcess(self._gateway.run, ended=self._session_ended)
 
     def connection_requested(self, dest_host: str, dest_port: int, *_from: object) -> asyncssh.SSHTCPSession[bytes]:
         """A port of the task, under the names that a task has for itself; nothing else of any host."""
@@ -175,28 +216,28 @@ class _Connection(asyncssh.SSHServer):
         return self._forward(self.guest, dest_port)  # type: ignore[return-value]
 
     async def _forward(self, guest: Guest, port: int) -> object:
-        if self._num_forwards >= MAX_FORWARDS:
-            told = f"a connection has at most {MAX_FORWARDS} forwarded connections open"
-            raise asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, told)
-        self._num_forwards += 1
+        if self.num_forwards >= MAX_FORWARDS:
+            raise _too_many(f"a connection has at most {MAX_FORWARDS} forwarded connections open")
+        if sum(one.num_forwards for one in self._theirs()) >= MAX_FORWARDS_PER_PERSON:
+            raise _too_many(f"you have {MAX_FORWARDS_PER_PERSON} forwarded connections open, and that is the most")
+        self.num_forwards += 1
         try:
-            async with self._connecting:
-                made = await self._gateway.connect(guest, port)
+            made = await self._gateway.connect(guest, port)
         except DanluError as error:
-            self._num_forwards -= 1
+            self.num_forwards -= 1
             raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, str(error)) from error
         made.setblocking(False)
         _, peer = await asyncio.get_running_loop().create_connection(lambda: _Port(self._forward_ended), sock=made)
         return SSHForwarder(peer)
 
-    def _forward_ended(self) -> None:
-        self._num_forwards -= 1
+    def _theirs(self) -> list[_Connection]:
+        return [] if self.guest is None else self._gateway.of(self.guest)
 
-    async def _run(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
-        try:
-            await self._gateway.run(process)
-        finally:
-            self._num_sessions -= 1
+    def _forward_ended(self) -> None:
+        self.num_forwards -= 1
+
+    def _session_ended(self) -> None:
+        self.num_sessions -= 1
 
 
 class _Port(SSHForwarder):
@@ -209,3 +250,7 @@ class _Port(SSHForwarder):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._ended()
+
+
+def _too_many(told: str) -> asyncssh.ChannelOpenError:
+    return asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, told)
