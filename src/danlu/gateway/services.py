@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from danlu.engines.base import CanOpenChannels
 from danlu.errors import PortClosed, Unsupported
-from danlu.gateway.tasks import Engines, Target, connect
+from danlu.gateway.tasks import Admitted, Engines, Target
+from danlu.gateway.turns import Turns
 from danlu.spec.endpoints import JUPYTER, JUPYTER_OPTIONS, JUPYTER_PORT, TENSORBOARD, TENSORBOARD_PORT
 
-T = TypeVar("T")
 START_SECONDS = 120.0
 """How long one may take until it answers: JupyterLab took 9 s on a loaded machine."""
 
+BEGIN_SECONDS = 60.0
+"""How long the script may take that begins it: it looks whether the package is there."""
+
+NUM_STARTING, STARTING_PER_PERSON = 16, 2
 LOOK_SECONDS = 0.2
 _BEGIN = r"""
 set -u
@@ -77,12 +81,18 @@ def port_of(endpoint: str) -> int:
     return SERVICES[endpoint].port if endpoint in SERVICES else int(endpoint)
 
 
-def start(engines: Engines, target: Target, *, service: Service) -> None:
-    """Start it in the task. Blocks for a moment. Raise Unsupported with what it said when it cannot run there."""
+def start(engines: Engines, target: Target, *, service: Service, begin_seconds: float = BEGIN_SECONDS) -> None:
+    """Start it in the task. Blocks, for `begin_seconds` at most: the Python that it looks for is the job's.
+
+    Raise Unsupported with what it said when it cannot run there.
+    """
     engine = engines.get(target.engine)
     if not isinstance(engine, CanOpenChannels):
         raise Unsupported(f"engine {target.engine!r} cannot start {service.name} in a running task")
     channel = engine.open_channel(target.task.handle, service.command, None)
+    hanging_up = threading.Timer(begin_seconds, channel.close)
+    hanging_up.daemon = True
+    hanging_up.start()
     try:
         channel.end_input()
         said = b""
@@ -90,6 +100,7 @@ def start(engines: Engines, target: Target, *, service: Service) -> None:
             said += piece
         code = channel.exit_code()
     finally:
+        hanging_up.cancel()
         channel.close()
     if code:
         told = said.decode(errors="replace").strip()[:500] or f"it ended with {code}"
@@ -99,31 +110,35 @@ def start(engines: Engines, target: Target, *, service: Service) -> None:
 class Starts:
     """Connects to services, and starts those that nothing answers for, one at a time each. For one event loop."""
 
-    def __init__(self, engines: Engines, threads: Executor) -> None:
-        self._engines, self._threads = engines, threads
+    def __init__(self, engines: Engines, connect: Callable[[Admitted], Awaitable[socket.socket]]) -> None:
+        self._engines, self._connect = engines, connect
+        self._starting = Turns(NUM_STARTING, "endpoint-services")
         self._locks: dict[Target, asyncio.Lock] = {}
 
-    async def connect(self, target: Target, service: Service) -> socket.socket:
+    def close(self) -> None:
+        self._starting.close()
+
+    async def connect(self, admitted: Admitted) -> socket.socket:
         """Raise PortClosed when it does not answer in time, Unsupported when it cannot run there."""
-        lock = self._locks.setdefault(target, asyncio.Lock())
+        lock = self._locks.setdefault(admitted.target, asyncio.Lock())
         try:
             async with lock:
-                return await self._connect_or_start(target, service)
+                return await self._connect_or_start(admitted)
         finally:
             if not lock.locked():
-                self._locks.pop(target, None)
+                self._locks.pop(admitted.target, None)
 
-    async def _connect_or_start(self, target: Target, service: Service) -> socket.socket:
+    async def _connect_or_start(self, admitted: Admitted) -> socket.socket:
+        target = admitted.target
+        service = SERVICES[target.service]
         with suppress(PortClosed):
-            return await self._in_thread(connect, self._engines, target)
-        await self._in_thread(partial(start, service=service), self._engines, target)
+            return await self._connect(admitted)
+        begin = partial(start, self._engines, target, service=service)
+        await self._starting.call(begin, {admitted.user_id: STARTING_PER_PERSON})
         give_up_at = time.monotonic() + START_SECONDS
         while time.monotonic() < give_up_at:
             await asyncio.sleep(LOOK_SECONDS)
             with suppress(PortClosed):
-                return await self._in_thread(connect, self._engines, target)
+                return await self._connect(admitted)
         told = f"{service.name} did not answer within {START_SECONDS:.0f} s"
         raise PortClosed(f"{told}; see $TMPDIR/danlu-{service.name}.log in {target.task.job_id} (`danlu exec`)")
-
-    async def _in_thread(self, function: Callable[..., T], *args: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: function(*args))

@@ -35,6 +35,13 @@ class Target(NamedTuple):
     """What Danlu starts there when nothing answers; empty: the job's own program does."""
 
 
+class Admitted(NamedTuple):
+    """Somebody who may use a port."""
+
+    user_id: int
+    target: Target
+
+
 def connect(engines: Engines, target: Target) -> socket.socket:
     """Open a connection. Blocks. Raise what `CanConnect.connect` raises."""
     engine = engines.get(target.engine)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from danlu.errors import Unavailable
 from danlu.gateway.proxy.names import EndpointNames
-from danlu.gateway.proxy.server import Proxy
+from danlu.gateway.proxy.server import Proxy, ProxyLimits
 from danlu.gateway.ssh.host_key import HOST_KEY, make_host_key
 from danlu.gateway.ssh.server import SshGateway
 from danlu.gateway.tasks import Engines
@@ -31,10 +31,15 @@ class Doors(NamedTuple):
     def gateway(self, state: ServerState, engines: Engines) -> GatewayThread:
         gate = EndpointGate(state.database, state.sealer, state.now)
         names = EndpointNames(self.settings.endpoints_at)
+        limits = ProxyLimits(
+            head_seconds=self.settings.request_seconds,
+            per_address=self.settings.max_connections_per_address,
+            trusted=self.settings.trusted_addresses,
+        )
         ssh_gate, host_key = SshKeyGate(state), make_host_key(self.settings.server_dir / HOST_KEY)
         return GatewayThread(
             [
-                lambda: Proxy(engines, gate, names=names).serve(self.endpoints),
+                lambda: Proxy(engines, gate, names=names, limits=limits).serve(self.endpoints),
                 lambda: SshGateway(engines, ssh_gate, host_key=host_key).serve(self.ssh),
             ]
         )

@@ -43,12 +43,11 @@ class ConnectionLimits:
 
     @classmethod
     def of(cls, settings: ServerSettings) -> ConnectionLimits:
-        proxies = (text.strip() for text in settings.trusted_proxies.split(","))
         return cls(
             request_seconds=settings.request_seconds,
             reading_seconds=settings.reading_seconds,
             per_address=settings.max_connections_per_address,
-            trusted=frozenset(text for text in proxies if text),
+            trusted=settings.trusted_addresses,
         )
 
 

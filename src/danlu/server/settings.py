@@ -119,7 +119,8 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Maximum size of a request body, except files, trees and uploads in pieces. Without valid credentials: 64 KiB."""
 
     max_streams_per_person: int = Field(default=100, ge=1)
-    """Maximum number of open streams (followed logs, jobs and lists) per user; further ones are answered with 429."""
+    """Maximum number of open streams (followed logs, jobs and lists) per user, and for all of their jobs together;
+    further ones are answered with 429."""
 
     max_exports_per_person: int = Field(default=4, ge=1)
     """Maximum number of concurrent exports of runs per user; further ones are answered with 429."""
@@ -132,14 +133,18 @@ class ServerSettings(EngineOptions, BaseSettings):
     answered with 429."""
 
     max_connections_per_address: int = Field(default=1000, ge=0)
-    """Maximum number of connections from one address, or one /64 network of IPv6; more are closed. 0: no limit. Does
-    not hold for trusted proxies."""
+    """Maximum number of connections from one address, or one /64 network of IPv6, to the API and to endpoints each; more
+    are closed. 0: no limit. Does not hold for trusted proxies."""
 
     request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
-    """Time limit for the head of a request, and for each 16 KiB of its body."""
+    """Time limit for the head of a request, to endpoints too, and for each 16 KiB of its body."""
 
     reading_seconds: float = Field(default=60.0, ge=0.1, le=3600)
     """Time limit of a response that the client does not read; then the connection is closed."""
+
+    @property
+    def trusted_addresses(self) -> frozenset[str]:
+        return frozenset(text.strip() for text in self.trusted_proxies.split(",") if text.strip())
 
     @property
     def log_dir(self) -> Path:

@@ -20,6 +20,9 @@ JUPYTER_OPTIONS = (
 )
 """Without a token: only the proxy reaches it, and lets nobody else in. Without anything that asks the internet."""
 
+OWN_NETWORK_URL = "http://10.88.255.254:8400"
+"""DANLU_URL in a job whose network is its own. Elsewhere others reach its ports on loopback."""
+
 MAX_ENDPOINTS = 20
 _EXPECTED = "expected jupyter, tensorboard or a port from 1 to 65535"
 

@@ -16,7 +16,7 @@ from tests.support.world import World, make_world
 
 from danlu.auth.identity import Origin, Role, UserIdentity
 from danlu.gateway.proxy.names import EndpointNames
-from danlu.gateway.proxy.server import Proxy
+from danlu.gateway.proxy.server import Proxy, ProxyLimits
 from danlu.gateway.thread import GatewayThread
 from danlu.server.endpoints import service
 from danlu.server.endpoints.operations import EndpointGate
@@ -66,7 +66,7 @@ def own_site(world: World) -> Iterator[Site]:
 
 
 @contextmanager
-def make_site(world: World) -> Iterator[Site]:
+def make_site(world: World, limits: ProxyLimits | None = None) -> Iterator[Site]:
     doors = listen(world.settings.model_copy(update={"endpoints_port": 0, "ssh_port": 0}))
     object.__setattr__(world.state, "settings", doors.settings)
     made = Site(world, doors)
@@ -82,7 +82,9 @@ def make_site(world: World) -> Iterator[Site]:
         made.people[name] = replace(who, origin=Origin(via=f"key {key}"))
     gate = EndpointGate(world.database, world.sealer, world.clock)
     names = EndpointNames(doors.settings.endpoints_at)
-    gateway = GatewayThread([lambda: Proxy({"local": world.engine}, gate, names=names).serve(doors.endpoints)])
+    gateway = GatewayThread(
+        [lambda: Proxy({"local": world.engine}, gate, names=names, limits=limits).serve(doors.endpoints)]
+    )
     with _programs(2) as ports:
         for (name, project), port in zip((("ada", "vision"), ("finn", "other")), ports):
             job = world.started(who=made.people[name], project=project, endpoints=[8080, 9090])

@@ -51,7 +51,7 @@ def notebook(
 
 
 def _job(idle: str) -> dict[str, Any]:
-    from danlu.spec.endpoints import JUPYTER, JUPYTER_OPTIONS, JUPYTER_PORT
+    from danlu.spec.endpoints import JUPYTER, JUPYTER_OPTIONS, JUPYTER_PORT, OWN_NETWORK_URL
     from danlu.spec.units import parse_duration
 
     seconds = int(parse_duration(idle))
@@ -59,8 +59,11 @@ def _job(idle: str) -> dict[str, Any]:
         f"--ServerApp.shutdown_no_activity_timeout={seconds} --MappingKernelManager.cull_idle_timeout={seconds} "
         f"--MappingKernelManager.cull_connected=True --TerminalManager.cull_inactive_timeout={seconds}"
     )
-    command = f'python3 -m jupyterlab {JUPYTER_OPTIONS} --port={JUPYTER_PORT} --ServerApp.root_dir="$PWD" {ends}'
-    return {"command": command, "endpoints": [JUPYTER]}
+    # it has no token: where others share the network of the job, they could use it
+    told = "a notebook needs a network of its own, and this node gives jobs none (danlu nodes)"
+    check = f'[ "$DANLU_URL" = {OWN_NETWORK_URL} ] || {{ echo "{told}"; exit 1; }}'
+    start = f'exec python3 -m jupyterlab {JUPYTER_OPTIONS} --port={JUPYTER_PORT} --ServerApp.root_dir="$PWD" {ends}'
+    return {"command": f"{check}; {start}", "endpoints": [JUPYTER]}
 
 
 def _wait_for_it(job: Any) -> None:

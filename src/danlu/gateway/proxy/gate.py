@@ -6,21 +6,16 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from danlu.errors import DanluError
 from danlu.gateway.proxy.names import Place
-from danlu.gateway.tasks import Target
+from danlu.gateway.tasks import Admitted
 
 REMEMBERED_SECONDS = 2.0
 """A page loads a hundred files at once; rights that were taken away count this much later."""
 
 MAX_REMEMBERED = 10_000
-
-
-class Admitted(NamedTuple):
-    user_id: int
-    target: Target
 
 
 class Gate(Protocol):

@@ -81,13 +81,18 @@ def to_endpoint(headers: Sequence[tuple[bytes, bytes]], way: Way) -> Headers:
 
 def to_browser(headers: Sequence[tuple[bytes, bytes]], way: Way, *, is_switched: bool = False) -> Headers:
     """The headers of an answer; a job does not set the cookies that let somebody in."""
-    guarded = tuple(f"{name}=".encode() for name in (way.cookie, CONSOLE_COOKIE))
+    guarded = (way.cookie.encode(), CONSOLE_COOKIE.encode())
     kept = [
         (key, value)
         for key, value in headers
-        if key.lower() not in HOP_BY_HOP and not (key.lower() == b"set-cookie" and value.lstrip().startswith(guarded))
+        if key.lower() not in HOP_BY_HOP and not (key.lower() == b"set-cookie" and _set_name(value) in guarded)
     ]
     return [*kept, (b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")] if is_switched else kept
+
+
+def _set_name(value: bytes) -> bytes:
+    """The name under which a browser sends a cookie back: it strips spaces, and sends one without a name as it is."""
+    return value.lstrip(b"= \t").partition(b";")[0].partition(b"=")[0].strip()
 
 
 def _is_own(key: bytes, value: bytes) -> bool:

@@ -10,26 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
-from weakref import WeakValueDictionary
 
 import h11
 
 from danlu.auth.endpoint_grants import COOKIE_SECONDS
 from danlu.errors import DanluError, InvalidInput, NotAllowed, NotFound, NotSignedIn, TooManyRequests
 from danlu.gateway.proxy import heads, pages
+from danlu.gateway.proxy.addresses import Addresses
 from danlu.gateway.proxy.exchange import Browser, NotAnswered, exchange, may_repeat
 from danlu.gateway.proxy.gate import Gate, Memory
 from danlu.gateway.proxy.names import EndpointNames, Place
 from danlu.gateway.proxy.upstream import MAX_HEAD_BYTES, PIECE_BYTES, Upstreams
-from danlu.gateway.services import SERVICES, Starts
-from danlu.gateway.tasks import Engines, Target, connect
+from danlu.gateway.services import Starts
+from danlu.gateway.tasks import Admitted, Engines, connect
+from danlu.gateway.turns import Turns
 
 log = logging.getLogger(__name__)
 
 ENTER = "/_danlu/enter"
-HEAD_SECONDS = 20.0
-"""How long the head of a request may take, and how long a connection waits for its next one."""
-
 LOOK_SECONDS = 5.0
 """How often it is looked who may still be where they are."""
 
@@ -38,8 +36,22 @@ MAX_PER_PERSON = 400
 """Requests of one person that are under way, open WebSockets included."""
 
 NUM_THREADS, NUM_CONNECTING = 8, 32
-CONNECTING_AT_ONCE = 4
-"""Connections to one job that are being made: a port that does not answer does not take the threads of others."""
+CONNECTING_AT_ONCE, CONNECTING_PER_PERSON = 4, 8
+"""Connections to one job, and of one person, that are being made: a port that does not answer does not take the threads
+of others."""
+
+
+class ProxyLimits(NamedTuple):
+    """What holds for all connections."""
+
+    head_seconds: float = 20.0
+    """How long the head of a request may take, and how long a connection waits for its next one."""
+
+    per_address: int = 0
+    """Connections from one address; 0: any number."""
+
+    trusted: frozenset[str] = frozenset()
+    """Addresses of proxies, which speak for many."""
 
 
 class _Held(NamedTuple):
@@ -53,14 +65,16 @@ class _Held(NamedTuple):
 class Proxy:
     """For one event loop."""
 
-    def __init__(self, engines: Engines, gate: Gate, *, names: EndpointNames) -> None:
-        self._engines, self._names = engines, names
+    def __init__(
+        self, engines: Engines, gate: Gate, *, names: EndpointNames, limits: ProxyLimits | None = None
+    ) -> None:
+        self._engines, self._names, self._limits = engines, names, limits or ProxyLimits()
+        self._addresses = Addresses(self._limits.per_address, self._limits.trusted)
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="endpoints")
         self._memory = Memory(gate, self._threads)
         self._cookie = heads.cookie_name(is_secure=names.is_secure)
-        self._connecting = ThreadPoolExecutor(NUM_CONNECTING, thread_name_prefix="endpoint-ports")
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._services = Starts(engines, self._connecting)
+        self._connecting = Turns(NUM_CONNECTING, "endpoint-ports")
+        self._services = Starts(engines, self._connect_now)
         self._upstreams = Upstreams(self._connect)
         self._num_connections = 0
         self._held: dict[asyncio.Task[None], _Held] = {}
@@ -79,11 +93,13 @@ class Proxy:
             for task in list(self._held):
                 task.cancel()
             self._upstreams.close()
-            for pool in (self._threads, self._connecting):
-                pool.shutdown(wait=False, cancel_futures=True)
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._connecting.close()
+            self._services.close()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._num_connections >= MAX_CONNECTIONS:
+        address = _address(writer)
+        if self._num_connections >= MAX_CONNECTIONS or not self._addresses.take(address):
             writer.transport.abort()
             return
         self._num_connections += 1
@@ -98,6 +114,7 @@ class Proxy:
             writer.transport.abort()
         finally:
             self._num_connections -= 1
+            self._addresses.leave(address)
             with suppress(OSError):
                 writer.close()
 
@@ -106,7 +123,8 @@ class Proxy:
         browser.has_answer = False
         is_page = False
         try:
-            request = await browser.next_event(HEAD_SECONDS)
+            async with asyncio.timeout(self._limits.head_seconds):  # all of it: a head that trickles ends as well
+                request = await browser.next_event(self._limits.head_seconds)
             if not isinstance(request, h11.Request):
                 return False
             is_page = "text/html" in (heads.get(request.headers.raw_items(), b"accept") or "")
@@ -138,8 +156,7 @@ class Proxy:
         admitted = await self._memory.admit(place, cookies)
         if heads.is_foreign(request.method, headers, origin=origin):
             raise NotAllowed(f"this was sent by a page of another site, not by {origin}")
-        peer = browser.writer.get_extra_info("peername")
-        way = heads.Way(origin=origin, address=peer[0] if peer else "", cookie=self._cookie)
+        way = heads.Way(origin=origin, address=_address(browser.writer), cookie=self._cookie)
         task = asyncio.current_task()
         assert task is not None
         if self._num_by_person[admitted.user_id] >= MAX_PER_PERSON:
@@ -148,17 +165,17 @@ class Proxy:
         self._held[task] = _Held(place, cookies, admitted.user_id)
         self._num_by_person[admitted.user_id] += 1
         try:
-            await self._pass_on(browser, request, target=admitted.target, way=way)
+            await self._pass_on(browser, request, admitted=admitted, way=way)
         finally:
             self._leave(task)
 
-    async def _pass_on(self, browser: Browser, request: h11.Request, *, target: Target, way: heads.Way) -> None:
-        upstream = await self._upstreams.take(target, is_new=not may_repeat(request))
+    async def _pass_on(self, browser: Browser, request: h11.Request, *, admitted: Admitted, way: heads.Way) -> None:
+        upstream = await self._upstreams.take(admitted, is_new=not may_repeat(request))
         try:
             await exchange(browser, upstream, request=request, way=way)
         except NotAnswered:
             upstream.close()
-            upstream = await self._upstreams.take(target, is_new=True)
+            upstream = await self._upstreams.take(admitted, is_new=True)
             await exchange(browser, upstream, request=request, way=way)
         finally:
             self._upstreams.give_back(upstream)
@@ -173,8 +190,9 @@ class Proxy:
         value = await self._memory.enter(place, link)
         secure = "; Secure" if self._names.is_secure else ""
         cookie = f"{self._cookie}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={COOKIE_SECONDS:.0f}{secure}"
-        while not isinstance(await browser.next_event(HEAD_SECONDS), h11.EndOfMessage):
-            pass
+        async with asyncio.timeout(self._limits.head_seconds):
+            while not isinstance(await browser.next_event(self._limits.head_seconds), h11.EndOfMessage):
+                pass
         await browser.send(pages.entered(to, cookie), h11.EndOfMessage())
 
     async def _look_who_may_stay(self) -> None:
@@ -192,13 +210,15 @@ class Proxy:
         if not self._num_by_person[held.user_id]:
             del self._num_by_person[held.user_id]
 
-    async def _connect(self, target: Target) -> socket.socket:
-        if target.service:
-            return await self._services.connect(target, SERVICES[target.service])
-        turn = self._turns.setdefault(target.task.job_id, asyncio.Semaphore(CONNECTING_AT_ONCE))
-        async with turn:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._connecting, connect, self._engines, target)
+    async def _connect(self, admitted: Admitted) -> socket.socket:
+        if admitted.target.service:
+            return await self._services.connect(admitted)
+        return await self._connect_now(admitted)
+
+    async def _connect_now(self, admitted: Admitted) -> socket.socket:
+        target = admitted.target
+        at_once = {target.task.job_id: CONNECTING_AT_ONCE, admitted.user_id: CONNECTING_PER_PERSON}
+        return await self._connecting.call(lambda: connect(self._engines, target), at_once)
 
 
 async def _refuse(browser: Browser, error: DanluError, *, is_page: bool) -> None:
@@ -211,3 +231,8 @@ async def _refuse(browser: Browser, error: DanluError, *, is_page: bool) -> None
 def _is_own_path(path: str) -> bool:
     """Whether a browser stays on this host: no scheme, no `//host`, nothing that would end the header."""
     return path.startswith("/") and path[1:2] not in ("/", "\\") and path.isascii() and path.isprintable()
+
+
+def _address(writer: asyncio.StreamWriter) -> str:
+    peer = writer.get_extra_info("peername")
+    return str(peer[0]) if peer else ""

@@ -11,7 +11,7 @@ from typing import Union, cast
 
 import h11
 
-from danlu.gateway.tasks import Target
+from danlu.gateway.tasks import Admitted, Target
 
 PIECE_BYTES = 256 << 10
 MAX_HEAD_BYTES = 64 << 10
@@ -49,14 +49,14 @@ class Upstream:
 class Upstreams:
     """For one event loop."""
 
-    def __init__(self, connect: Callable[[Target], Awaitable[socket.socket]]) -> None:
+    def __init__(self, connect: Callable[[Admitted], Awaitable[socket.socket]]) -> None:
         """`connect` returns a connected socket; it is awaited."""
         self._connect = connect
         self._idle: dict[Target, list[Upstream]] = {}
 
-    async def take(self, target: Target, *, is_new: bool = False) -> Upstream:
+    async def take(self, admitted: Admitted, *, is_new: bool = False) -> Upstream:
         """A connection that was used before, if there is one and a used one will do. Raise DanluError."""
-        now = time.monotonic()
+        now, target = time.monotonic(), admitted.target
         idle = self._idle.pop(target, []) if not is_new else []
         for position, found in enumerate(reversed(idle)):
             if now - found.idle_since < IDLE_SECONDS and not found.reader.at_eof():
@@ -65,7 +65,7 @@ class Upstreams:
                     self._idle[target] = rest
                 return found
             found.close()
-        sock = await self._connect(target)
+        sock = await self._connect(admitted)
         reader, writer = await asyncio.open_connection(sock=sock, limit=PIECE_BYTES)
         return Upstream(target, reader=reader, writer=writer)
 

@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 from danlu.auth.endpoint_grants import COOKIE_SECONDS, EndpointGrant, open_grant, seal_grant
 from danlu.auth.secrets import Sealer
 from danlu.errors import NotFound, NotSignedIn, WrongState
-from danlu.gateway.proxy.gate import Admitted
 from danlu.gateway.proxy.names import Place
 from danlu.gateway.services import SERVICES, port_of
-from danlu.gateway.tasks import Target, Task
+from danlu.gateway.tasks import Admitted, Target, Task
 from danlu.server.endpoints.service import check_use
 from danlu.server.streams.audience import identity_now
 from danlu.spec.states import JobState, is_over
