@@ -12,7 +12,7 @@ from danlu.errors import TooManyRequests
 from danlu.server.admission.bodies import Memory
 from danlu.server.admission.fair_pool import FairPool
 from danlu.server.admission.slots import Slots
-from danlu.server.admission.turns import MAX_ALONE, MAX_TOTAL, Turn, Turns
+from danlu.server.admission.turns import JOBS, MAX_ALONE, MAX_SHARED, MAX_TOTAL, Turn, Turns
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -58,6 +58,24 @@ class TestTurns:
             await turns.take("bob")
             await turns.take("eve")  # takes for ever
             await turns.take("eve")
+
+        run(work())
+
+    def test_the_jobs_of_a_person_are_one(self) -> None:
+        """However many she has: they take a few turns at a time, and wait in numbers."""
+
+        async def work() -> None:
+            turns = Turns(max_waiting=2)
+            await turns.take("bob")
+            for _ in range(MAX_SHARED):
+                await turns.take(f"{JOBS}1")
+            waiting = [asyncio.create_task(turns.take(f"{JOBS}1")) for _ in range(1000)]
+            await settle()
+            assert not any(task.done() for task in waiting)
+            await turns.take(f"{JOBS}2")  # at once
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
         run(work())
 

@@ -82,6 +82,9 @@ class JobIdentity:
     writes: StoreGrant
     """The folder of its results."""
 
+    owner_id: int = 0
+    """Whose job it is."""
+
     projects: frozenset[int] | None = frozenset()
     """What its owner sees now, and its own project; None: all. What lies elsewhere is not the job's any more."""
 

@@ -238,6 +238,9 @@ class Gang(NamedTuple):
     overlay_addresses: tuple[str, ...] = ()
     """Addresses of that network that other nodes reach."""
 
+    closed: tuple[str, ...] = ()
+    """Addresses that the way out does not lead to, beside those of this node: the other nodes of its cluster."""
+
 
 def to_json(task: Task) -> str:
     return _write(task)

@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 from danlu.auth import rights, secrets
 from danlu.auth.identity import Identity, JobIdentity, Origin, Role, UserIdentity
 from danlu.errors import DanluError, NotAllowed, NotSignedIn
+from danlu.server.admission.turns import JOBS
 from danlu.server.jobs.identity import acting_now, job_identity, of_attempt, with_origin
 from danlu.server.state import ServerState
 from danlu.spec.job import JobAccess
@@ -99,7 +100,14 @@ CurrentActor = Annotated[UserIdentity, Depends(_actor)]
 
 
 def person_of(who: Identity) -> str:
-    """Whose share of the server it is: a person's with all their keys, or a job's with all its tasks."""
+    """Whose share of the server it is: a person's with all their keys, or that of all of a person's jobs."""
+    if isinstance(who, JobIdentity):
+        return f"{JOBS}{who.owner_id}"
+    return f"user {who.user_id}" if who.job is None else f"{JOBS}{who.user_id}"
+
+
+def sender_of(who: Identity) -> str:
+    """Whose share of uploads it is: jobs have one each, so that one's results do not wait for those of another."""
     if isinstance(who, JobIdentity):
         return f"job {who.job_id}"
     return f"user {who.user_id}" if who.job is None else f"job {who.job.job_id}"

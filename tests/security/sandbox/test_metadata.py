@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from danlu.engines.base import Credentials
 from danlu.engines.local import LocalEngine
-from danlu.testing.engines import Starter
+from danlu.engines.local.engine import Cluster
+from danlu.node.supervise.way_out import own_addresses
+from danlu.testing.engines import Started, Starter
 
 ADDRESSES = (
     "169.254.169.254",  # AWS, Azure, Google, Huawei, OpenStack
@@ -44,6 +47,21 @@ def test_there_is_no_way_to_them(starter: Starter, engine: LocalEngine) -> None:
         *(f"none to {address}" for address in ADDRESSES),
         *(f"way to {address}" for address in ELSEWHERE),
     ]
+
+
+def test_there_is_no_way_to_the_nodes_of_its_cluster(starter: Starter, engine: LocalEngine) -> None:
+    """Ray listens there, and whoever reaches the port of a gang's network could send into it."""
+    (node,) = engine.nodes()
+    if not node.has_own_network or any("way out" in sentence for sentence in node.missing):
+        pytest.skip("; ".join(node.missing))
+    nodes, elsewhere = ("198.51.100.8", "198.51.100.9", *own_addresses()), "198.51.100.10"
+    plan = starter.plan(["python3", "-c", PROGRAM, *nodes, elsewhere])
+    credentials = Credentials(starter.server_url, starter.token, owner_id=starter.owner_id)
+    handles = engine.start_here(plan, plan.tasks, credentials=credentials, cluster=Cluster(addresses=nodes))
+    job = Started(engine, plan, handles)
+    starter.started.append(job)
+    job.wait()
+    assert job.log().splitlines() == [*(f"none to {address}" for address in nodes), f"way to {elsewhere}"]
 
 
 def test_a_job_cannot_open_one(starter: Starter, engine: LocalEngine) -> None:

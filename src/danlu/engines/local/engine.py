@@ -28,8 +28,9 @@ from danlu.engines.local import sandbox
 from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.connect import connect
 from danlu.engines.local.folders import GangFolder, TaskFolder
+from danlu.engines.local.forwarding import forwarder_command
 from danlu.engines.local.observe import Observer, read_log, read_marks
-from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, forwarder_command, prepare_task
+from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
 from danlu.engines.local.removal import empty, move_away, trash
 from danlu.engines.local.software import Software, find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
@@ -74,9 +75,9 @@ class LocalEngine(Engine):
         return self.start_here(plan, plan.tasks, credentials=credentials)
 
     def start_here(
-        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
+        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, cluster: Cluster | None = None
     ) -> Sequence[Handle]:
-        """Start those tasks of an attempt whose node is this machine; with `overlay`, others are elsewhere."""
+        """Start those tasks of an attempt whose node is this machine; others may be elsewhere in the cluster."""
         gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
         for task in tasks:
             check_task(task, gang.task(task.rank), can=self._can)
@@ -87,7 +88,7 @@ class LocalEngine(Engine):
         try:
             missing = [task for task in tasks if not _has_begun(gang.task(task.rank))]
             if missing:
-                part = _Part(missing, gang, overlay, start_lock)
+                part = _Part(missing, gang, cluster or Cluster(), start_lock)
                 self._start_part(plan, part, credentials)
         finally:
             os.close(start_lock)
@@ -156,14 +157,16 @@ class LocalEngine(Engine):
         if not (self._can.has_own_network and plan.has_own_network):
             return Gang(folders=folders, secrets=credentials.secrets, addresses=(), way_out="")
         here = tuple(sorted({task.address for task in plan.tasks if task.node == part.tasks[0].node}))
+        overlay = part.cluster.overlay
         return Gang(
             folders=folders,
             secrets=credentials.secrets,
-            addresses=(*(here if part.overlay is None else ()), API_ADDRESS),
+            addresses=(*(here if overlay is None else ()), API_ADDRESS),
             way_out=self._can.way_out,
-            forwarder=forwarder_command(self.settings, credentials.server_url),
-            overlay=part.overlay,
-            overlay_addresses=here if part.overlay is not None else (),
+            forwarder=forwarder_command(self.settings, credentials),
+            overlay=overlay,
+            overlay_addresses=here if overlay is not None else (),
+            closed=part.cluster.addresses,
         )
 
     def _start_shims(self, gang: Gang, *, lock: int) -> None:
@@ -203,12 +206,22 @@ class LocalEngine(Engine):
         empty(trash(self._work_dir))
 
 
+class Cluster(NamedTuple):
+    """What a node is part of."""
+
+    overlay: Overlay | None = None
+    """How it reaches the other nodes of a gang; None: all of the gang is here."""
+
+    addresses: tuple[str, ...] = ()
+    """Of its nodes: no job has business with what listens there."""
+
+
 class _Part(NamedTuple):
     """Those tasks of an attempt that are started now, on this machine."""
 
     tasks: Sequence[TaskPlan]
     gang: GangFolder
-    overlay: Overlay | None
+    cluster: Cluster
     start_lock: int
 
 

@@ -264,11 +264,6 @@ def _describe(
     )
 
 
-def forwarder_command(settings: EngineSettings, server_url: str) -> tuple[str, ...]:
-    """What carries the API into a gang's own network."""
-    return (*_script_runner(settings), str(NODE_SCRIPTS / "supervise/forwarder.py"), server_url)
-
-
 def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
     return (os.path.realpath(settings.python), "-I", "-S")
 

@@ -17,6 +17,7 @@ from typing import Any
 from danlu import __version__
 from danlu.engines.base import Credentials, TerminalSize
 from danlu.engines.local import LocalEngine
+from danlu.engines.local.engine import Cluster
 from danlu.engines.ray.messages import Answer, HandleFields, handle_of
 from danlu.engines.ray.shells import Shells
 from danlu.engines.settings import EngineSettings
@@ -40,10 +41,8 @@ class Agent:
         chosen = chosen.model_copy(update={"work_dir": chosen.work_dir.expanduser(), "hide": _hidden(chosen)})
         self._engine = LocalEngine(chosen)
         self._node = self._engine.nodes()[0].model_copy(update={"address": address, "interface": interface_of(address)})
-        keep = Thread(
-            target=_keep_lease, args=(str(chosen.lease_file), node_id, chosen.task_lease_seconds), daemon=True
-        )
-        keep.start()
+        self._lease = _Lease(str(chosen.lease_file), node_id, chosen.task_lease_seconds)
+        Thread(target=self._lease.keep, daemon=True).start()
         self._shells = Shells()
         self._actions: dict[str, Callable[..., Any]] = {
             "node": lambda: self._node.model_dump(mode="json"),
@@ -79,7 +78,8 @@ class Agent:
         plan = Plan.model_validate_json(plan_text)
         tasks = [task for task in plan.tasks if task.rank in ranks]
         joined = None if overlay is None else Overlay(*overlay)
-        self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
+        cluster = Cluster(joined, tuple(sorted(self._lease.addresses)))
+        self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), cluster=cluster)
 
     def _open_shell(
         self, handle: HandleFields, command: Sequence[str], size: tuple[int, int] | None, apart: bool
@@ -94,21 +94,34 @@ class Agent:
         return [None if one is None else one.model_dump(mode="json") for one in seen]
 
 
-def _keep_lease(path: str, node_id: str, seconds: float) -> None:
-    """Renew the lease of this node's tasks for as long as the cluster says that the node is alive.
+class _Lease:
+    """Looks at the cluster, and renews the lease of this node's tasks for as long as it says that the node is alive."""
 
-    What counts is when it was asked, not when the answer came.
-    """
-    import ray
+    def __init__(self, path: str, node_id: str, seconds: float) -> None:
+        self._path, self._node_id, self._seconds = path, node_id, seconds
+        self.addresses: frozenset[str] = frozenset()
+        """Of all nodes that the cluster has had."""
 
-    while True:
+        self._look()
+
+    def keep(self) -> None:
+        """Never returns."""
+        while True:
+            time.sleep(min(RENEW_SECONDS, self._seconds / 5))
+            self._look()
+
+    def _look(self) -> None:
+        """What counts is when it was asked, not when the answer came."""
+        import ray
+
         asked_at = lease.now()
         try:
-            if any(node["NodeID"] == node_id and node["Alive"] for node in ray.nodes()):
-                lease.renew(path, asked_at)
+            nodes = ray.nodes()
+            self.addresses |= {node["NodeManagerAddress"] for node in nodes}
+            if any(node["NodeID"] == self._node_id and node["Alive"] for node in nodes):
+                lease.renew(self._path, asked_at)
         except Exception as error:  # the head is away, or the disk is full: the next look may succeed
             print(f"the lease cannot be renewed: {error}", file=sys.stderr)
-        time.sleep(min(RENEW_SECONDS, seconds / 5))
 
 
 def _be_ordinary() -> None:

@@ -21,6 +21,8 @@ READ_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 PIECE_BYTES, MAX_PIECES = 64 << 10, 16
 HUNG_UP = 129
+NOT_READ_SECONDS = 0.05
+"""Until a command is asked again to take what was typed."""
 
 
 class Shells:
@@ -115,12 +117,19 @@ class Ask(Protocol):
 
 
 class RayChannel(Channel):
-    """The server's side. A node that does not answer any more has hung up."""
+    """The server's side. A node that does not answer any more has hung up.
+
+    What is typed goes to the node by a thread: whoever types does not wait for it.
+    """
 
     def __init__(self, ask: Ask, *, apart: bool) -> None:
         self._ask = ask
         self._rest = {"read": b"", "read_errors": b""}
         self._ended = {"read": False, "read_errors": not apart}
+        self._typing = threading.Condition()
+        self._typed = bytearray()
+        self._size: TerminalSize | None = None
+        self._ends_input = self._is_closed = self._has_typist = False
 
     def read(self, limit: int) -> bytes:
         return self._read("read", limit)
@@ -137,20 +146,61 @@ class RayChannel(Channel):
         return data
 
     def write(self, data: bytes) -> int:
-        return int(self._say("write", data, otherwise=len(data)))
+        with self._typing:
+            if self._is_closed:
+                return len(data)
+            taken = data[: max(0, PIECE_BYTES - len(self._typed))]
+            self._typed += taken
+            self._wake()
+            return len(taken)
 
     def end_input(self) -> bool:
-        return bool(self._say("end_input", otherwise=True))
+        with self._typing:
+            if self._typed and not self._is_closed:
+                return False
+            self._ends_input = True
+            self._wake()
+            return True
 
     def resize(self, size: TerminalSize) -> None:
-        self._say("resize", size.rows, size.columns, otherwise=None)
+        with self._typing:
+            self._size = size
+            self._wake()
 
     def exit_code(self) -> int:
         return int(self._say("exit_code", otherwise=HUNG_UP))
 
     def close(self) -> None:
         self._ended = dict.fromkeys(self._ended, True)
+        with self._typing:
+            self._is_closed = True
+            self._typing.notify_all()
         self._say("close", otherwise=None)
+
+    def _wake(self) -> None:
+        self._typing.notify_all()
+        if not self._has_typist and not self._is_closed:
+            self._has_typist = True
+            threading.Thread(target=self._type, name="typing", daemon=True).start()
+
+    def _type(self) -> None:
+        """Bring the node what was typed, in order, until the channel is closed."""
+        while True:
+            with self._typing:
+                self._typing.wait_for(lambda: self._typed or self._size or self._ends_input or self._is_closed)
+                if self._is_closed:
+                    return
+                size, self._size = self._size, None
+                data, ends = bytes(self._typed), self._ends_input and not self._typed
+            if size is not None:
+                self._say("resize", size.rows, size.columns, otherwise=None)
+            taken = int(self._say("write", data, otherwise=len(data))) if data else 0
+            has_ended = ends and bool(self._say("end_input", otherwise=True))
+            with self._typing:
+                del self._typed[:taken]
+                self._ends_input = self._ends_input and not has_ended
+                if (data and not taken) or (ends and not has_ended):
+                    self._typing.wait_for(lambda: self._is_closed, timeout=NOT_READ_SECONDS)
 
     def _say(self, action: str, *arguments: Any, otherwise: Any) -> Any:
         try:

@@ -18,8 +18,8 @@ _BACKLOG = 128
 def open_api_door(net: network.Network, forwarder: Sequence[str]) -> int:
     """Start a forwarder and return the descriptor that keeps it alive. Raise OSError when it cannot listen there.
 
-    `forwarder` is its command without the descriptors and the address: `(*python, script, url)`. It listens on
-    API_ADDRESS, which must be one of the network's addresses.
+    `forwarder` is its command without the descriptors: `(*python, script, url, source)`. It listens on API_ADDRESS,
+    which must be one of the network's addresses.
     """
     listening = _listen_inside(net)
     watched, leash = os.pipe2(os.O_CLOEXEC)
@@ -43,7 +43,7 @@ def _listen_inside(net: network.Network) -> socket.socket:
 
 
 def _become(forwarder: Sequence[str], listening: socket.socket, watched: int) -> NoReturn:
-    *command, url = forwarder
+    *command, url, source = forwarder
     try:
         os.setsid()
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -52,6 +52,6 @@ def _become(forwarder: Sequence[str], listening: socket.socket, watched: int) ->
             os.dup2(null, descriptor)
         for passed in (listening.fileno(), watched):
             os.set_inheritable(passed, True)
-        os.execv(command[0], [*command, str(listening.fileno()), str(watched), url])
+        os.execv(command[0], [*command, str(listening.fileno()), str(watched), url, source])
     finally:
         os._exit(1)

@@ -1,9 +1,10 @@
 """Carries the API from a gang's own network to the server, and nothing else.
 
-    python -I -S forwarder.py LISTEN_FD LEASH_FD SERVER_URL
+    python -I -S forwarder.py LISTEN_FD LEASH_FD SERVER_URL [SOURCE]
 
 LISTEN_FD is a socket that listens inside the gang's network; this process runs outside of it. LEASH_FD is the reading
-end of a pipe that the gang's shims hold: the forwarder exits when it closes.
+end of a pipe that the gang's shims hold: the forwarder exits when it closes. SOURCE is the address of loopback that
+requests come from if the server is on this machine; any when left out or empty.
 
 Every connection carries one request. Only paths below /api/v1/ pass, to SERVER_URL only, and not those where people
 sign in: all jobs come from the address of their node, and one that guesses passwords would keep people out there.
@@ -129,8 +130,9 @@ def _check_path(path: str) -> None:
 
 
 class Forwarder:
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, source: str = "") -> None:
         self._target = target
+        self._source = (source, 0) if source and target.host.startswith("127.") else None
         self._tls = ssl.create_default_context() if target.is_tls else None
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
@@ -163,7 +165,9 @@ class Forwarder:
         except asyncio.LimitOverrunError as error:
             raise Rejected(431, f"expected at most {MAX_HEAD_BYTES} bytes of headers") from error
         head = parse_head(data[:-4], self._target)
-        opened = asyncio.open_connection(self._target.host, self._target.port, ssl=self._tls, limit=CHUNK_BYTES)
+        opened = asyncio.open_connection(
+            self._target.host, self._target.port, ssl=self._tls, limit=CHUNK_BYTES, local_addr=self._source
+        )
         try:
             from_server, to_server = await asyncio.wait_for(opened, CONNECT_SECONDS)
         except (OSError, asyncio.TimeoutError) as error:
@@ -252,7 +256,7 @@ def main() -> None:
     listening = socket.socket(fileno=int(sys.argv[1]))
     leash = int(sys.argv[2])
     os.set_blocking(leash, False)
-    asyncio.run(Forwarder(parse_target(sys.argv[3])).serve(listening, leash))
+    asyncio.run(Forwarder(parse_target(sys.argv[3]), *sys.argv[4:5]).serve(listening, leash))
 
 
 if __name__ == "__main__":

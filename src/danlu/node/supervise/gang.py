@@ -31,7 +31,7 @@ def start(gang: Gang, start_lock: int) -> str:
         overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
     # the shims inherit the leashes of both helpers, and hold them as long as they live
     if net is not None and gang.way_out:
-        open_way_out(net, gang.way_out)
+        open_way_out(net, gang.way_out, closed=gang.closed)
     if net is not None and gang.forwarder:
         open_api_door(net, gang.forwarder)
     started, report = os.pipe2(os.O_CLOEXEC)

@@ -1,7 +1,8 @@
 """A way out of a gang's own network, through slirp4netns: outgoing connections only, made by a process outside.
 
-Addresses of this machine and those where clouds hand out credentials get routes that lead nowhere, and a job has no
-right to change routes. The process ends with the last shim of the gang: it watches a pipe that they hold.
+Addresses of this machine, of the other nodes of its cluster, and those where clouds hand out credentials get routes
+that lead nowhere, and a job has no right to change routes. The process ends with the last shim of the gang: it watches
+a pipe that they hold.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import select
 import signal
 import socket
 import struct
+from collections.abc import Sequence
 from typing import NoReturn
 
 from danlu.node.supervise import network
@@ -33,10 +35,13 @@ READY_SECONDS = 5.0
 _RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 7, 254, 4, 1
 
 
-def open_way_out(net: network.Network, program: str) -> int:
-    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up."""
-    closed = [(address, 32) for address in own_addresses()]
-    _close_routes(net, [*closed, *METADATA])
+def open_way_out(net: network.Network, program: str, *, closed: Sequence[str] = ()) -> int:
+    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up.
+
+    `closed`: more addresses that it does not lead to.
+    """
+    hosts = sorted({*own_addresses(), *closed})
+    _close_routes(net, [*((host, 128 if ":" in host else 32) for host in hosts), *METADATA])
     watched, leash = os.pipe2(os.O_CLOEXEC)
     ready, say_ready = os.pipe2(os.O_CLOEXEC)
     if os.fork() == 0:

@@ -24,7 +24,7 @@ from danlu.errors import DanluError
 from danlu.server.admission.bodies import STRANGER_BYTES, UPLOAD_BYTES, BodyLimit, Memory, limit_of, too_large
 from danlu.server.admission.turns import STRANGER, Turn, Turns
 from danlu.server.failures import answer_to
-from danlu.server.identity import COOKIE, WHO, identify, person_of
+from danlu.server.identity import COOKIE, WHO, identify, person_of, sender_of
 from danlu.server.state import ServerState
 
 MAX_KNOWN = 10_000
@@ -73,7 +73,7 @@ class _Request:
         self._turn: Turn | None = None
         self._reserved: tuple[str, int] | None = None
         self._num_received = 0
-        self._person = ""
+        self._person = self._sender = ""
         self._limit = BodyLimit(0)
         self.has_begun = False
         """Whether the answer has."""
@@ -118,7 +118,8 @@ class _Request:
             known.pop(digest, None)
             return None
         self._scope[WHO] = who
-        self._person = known[digest] = person_of(who)
+        self._person, self._sender = person_of(who), sender_of(who)
+        known[digest] = self._person
         known.move_to_end(digest)
         if len(known) > MAX_KNOWN:
             known.popitem(last=False)
@@ -165,8 +166,9 @@ class _Request:
 
     async def _reserve(self, announced: int | None) -> None:
         size = self._limit.in_memory(announced)
-        await self._admission._memory.reserve(self._person, size)
-        self._reserved = (self._person, size)
+        whose = self._sender if self._limit.goes_to_disk else self._person
+        await self._admission._memory.reserve(whose, size)
+        self._reserved = (whose, size)
 
     async def _counted(self) -> Message:
         message = await self._receive()

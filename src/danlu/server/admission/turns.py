@@ -27,13 +27,16 @@ MAX_STRANGERS = 8
 STRANGER = "address "
 """How the names of those begin who are known by their address alone."""
 
+JOBS = "jobs of "
+"""How the names of those begin who are all jobs of one person: they may wait, and are many."""
+
 LONG_SECONDS = 0.05
 """A request that takes longer than this lets another of the same person begin."""
 
 ACTIVE_SECONDS = 1.0
 """Somebody who asked something in this time is active."""
 
-MAX_WAITING = 200
+MAX_WAITING, MAX_JOBS_WAITING = 200, 4000
 MAX_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 2
 
@@ -80,8 +83,9 @@ class Turns:
         if not one.waiting and self._may_begin(person, one):
             self._begin(one, turn)
             return turn
-        if len(one.waiting) >= self._max_waiting:
-            raise _too_many(f"{self._max_waiting} of your requests wait already")
+        most = MAX_JOBS_WAITING if person.startswith(JOBS) else self._max_waiting
+        if len(one.waiting) >= most:
+            raise _too_many(f"{most} of your requests wait already")
         place = (turn, asyncio.get_running_loop().create_future())
         one.waiting.append(place)
         self._look_again_soon()
@@ -125,6 +129,8 @@ class Turns:
             return len(one.under_way) < MAX_ALONE
         if len(one.under_way) >= MAX_SHARED:
             return False
+        if person.startswith(JOBS):
+            return True
         long_ago = time.monotonic() - LONG_SECONDS
         return all(turn.began_at < long_ago for turn in one.under_way)
 

@@ -96,6 +96,7 @@ def _identity(session: Session, attempt: AttemptRow | None) -> JobIdentity:
         reads=tuple(_grant(path, ids) for path in reads),
         tree=spec.code.tree if spec.code is not None else None,
         writes=_grant(job.output, ids),
+        owner_id=job.owner_id,
         projects=_projects_of_job(session, job),
         access=spec.access,
         owner=owner_for_job(session, job, attempt.number) if spec.access is not JobAccess.OWN else None,
