@@ -40,7 +40,7 @@ MAX_OFFERS = 20
 MAX_SESSIONS, MAX_FORWARDS = 20, 200
 """Commands, and connections to ports, that one connection has open: each is threads or files of the server's."""
 
-MAX_SESSIONS_PER_PERSON, MAX_FORWARDS_PER_PERSON = 40, 400
+MAX_SESSIONS_PER_PERSON, MAX_FORWARDS_PER_PERSON = 40, 200
 """The same for all connections of one person."""
 
 NUM_THREADS, NUM_CONNECTING, NUM_OPENING = 8, 16, 32
