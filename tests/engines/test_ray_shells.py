@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 import threading
 from typing import Any
 
-from danlu.engines.base import TerminalSize
-from danlu.engines.ray.shells import PIECE_BYTES, RayChannel
+from danlu.engines.base import Channel, TerminalSize
+from danlu.engines.ray.shells import PIECE_BYTES, RayChannel, Shells
 from danlu.errors import EngineUnavailable
 from danlu.testing.waiting import wait_until
 
@@ -23,8 +25,12 @@ class Node:
         if action == "close":
             return None
         self.answers.wait()
+        if action == "write":
+            _, data = arguments
+            self.said.append((action, data))
+            return min(len(data), self.takes)
         self.said.append((action, *arguments))
-        return min(len(arguments[0]), self.takes) if action == "write" else True
+        return True
 
 
 def test_typing_does_not_wait_for_the_node() -> None:
@@ -65,9 +71,60 @@ def test_a_node_that_is_away_takes_everything() -> None:
     def away(action: str, *_arguments: Any) -> Any:
         raise EngineUnavailable(f"it does not answer ({action})")
 
-    channel = RayChannel(away, apart=True)
+    channel = RayChannel(away, apart=True, patience_seconds=0.0)
     assert channel.write(b"hello") == 5
     wait_until(channel.end_input)
     assert channel.read(10) == b""
     assert channel.read_errors(10) == b""
+    channel.close()
+
+
+class Echo(Channel):
+    """Says what is typed."""
+
+    def __init__(self) -> None:
+        self.pieces: queue.Queue[bytes] = queue.Queue()
+
+    def read(self, limit: int) -> bytes:
+        return self.pieces.get()[:limit]
+
+    def write(self, data: bytes) -> int:
+        self.pieces.put(data)
+        return len(data)
+
+    def end_input(self) -> bool:
+        self.pieces.put(b"")
+        return True
+
+    def resize(self, size: TerminalSize) -> None:
+        self.pieces.put(repr(tuple(size)).encode())
+
+    def exit_code(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.pieces.put(b"")
+
+
+def test_on_a_busy_node_nothing_is_lost_and_nothing_comes_twice() -> None:
+    """Every second answer comes too late. Somebody with many shells on the node ends nobody else's."""
+    shells, turns = Shells(), itertools.cycle((True, False))
+    name = shells.add(Echo(), apart=False)
+
+    def busy(action: str, *arguments: Any) -> Any:
+        answer = shells.do(name, action, *arguments)
+        if next(turns):
+            raise EngineUnavailable("no answer in time")
+        return answer
+
+    channel = RayChannel(busy, apart=False)
+    said = b""
+    for number in range(50):
+        typed = f"line {number}\n".encode()
+        assert channel.write(typed) == len(typed)
+        said += channel.read(1000)
+    wait_until(channel.end_input)
+    while piece := channel.read(1000):
+        said += piece
+    assert said.decode().splitlines() == [f"line {number}" for number in range(50)]
     channel.close()

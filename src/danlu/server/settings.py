@@ -133,8 +133,8 @@ class ServerSettings(EngineOptions, BaseSettings):
     answered with 429."""
 
     max_connections_per_address: int = Field(default=1000, ge=0)
-    """Maximum number of connections from one address, or one /64 network of IPv6, to the API and to endpoints each; more
-    are closed. 0: no limit. Does not hold for trusted proxies."""
+    """Maximum number of connections from one address, or one /64 network of IPv6, to the API and to endpoints each;
+    more are closed. 0: no limit. Does not hold for trusted proxies."""
 
     request_seconds: float = Field(default=20.0, ge=0.1, le=3600)
     """Time limit for the head of a request, to endpoints too, and for each 16 KiB of its body."""

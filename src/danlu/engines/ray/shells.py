@@ -6,7 +6,7 @@ minute is closed, as when the server was killed.
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import queue
 import threading
 import time
@@ -21,6 +21,7 @@ READ_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 PIECE_BYTES, MAX_PIECES = 64 << 10, 16
 HUNG_UP = 129
+PATIENCE_SECONDS = 15.0
 NOT_READ_SECONDS = 0.05
 """Until a command is asked again to take what was typed."""
 
@@ -63,8 +64,7 @@ class _Open:
     def __init__(self, channel: Channel, *, apart: bool) -> None:
         self._channel = channel
         self.asked_at = time.monotonic()
-        self._output: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
-        self._errors: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._output, self._errors, self._input = _Pieces(), _Pieces(), _Input(channel)
         self._is_closed = False
         self._start(channel.read, self._output)
         if apart:
@@ -72,9 +72,9 @@ class _Open:
 
     def do(self, action: str, *arguments: Any) -> Any:
         actions: dict[str, Callable[..., Any]] = {
-            "read": lambda: _next(self._output),
-            "read_errors": lambda: _next(self._errors),
-            "write": self._channel.write,
+            "read": self._output.give,
+            "read_errors": self._errors.give,
+            "write": self._input.take,
             "end_input": self._channel.end_input,
             "resize": lambda rows, columns: self._channel.resize(TerminalSize(rows, columns)),
             "exit_code": self._channel.exit_code,
@@ -82,32 +82,61 @@ class _Open:
         }
         return actions[action](*arguments)
 
-    def _start(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
+    def _start(self, read: Callable[[int], bytes], pieces: _Pieces) -> None:
         threading.Thread(target=self._pump, args=(read, pieces), name="shell", daemon=True).start()
 
-    def _pump(self, read: Callable[[int], bytes], pieces: queue.Queue[bytes]) -> None:
+    def _pump(self, read: Callable[[int], bytes], pieces: _Pieces) -> None:
         piece = b"more"
         while piece and not self._is_closed:
             piece = read(PIECE_BYTES)
-            self._give(piece, pieces)
-
-    def _give(self, piece: bytes, pieces: queue.Queue[bytes]) -> None:
-        while not self._is_closed:
-            with contextlib.suppress(queue.Full):
-                pieces.put(piece, timeout=1.0)
-                return
+            while not self._is_closed and not pieces.add(piece):
+                pass
 
     def _close(self) -> None:
         self._is_closed = True
         self._channel.close()
 
 
-def _next(pieces: queue.Queue[bytes]) -> bytes | None:
-    """The next piece; None when there is none yet, empty at the end."""
-    try:
-        return pieces.get(timeout=READ_SECONDS)
-    except queue.Empty:
-        return None
+class _Pieces:
+    """What a command said. Each piece has a number: who did not hear the answer asks for the same one again."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
+        self._lock = threading.Lock()
+        self._given = (0, b"")
+
+    def add(self, piece: bytes) -> bool:
+        """False when there was no room for a while."""
+        try:
+            self._waiting.put(piece, timeout=1.0)
+        except queue.Full:
+            return False
+        return True
+
+    def give(self, number: int) -> bytes | None:
+        """None when there is none yet, empty at the end."""
+        with self._lock:
+            if self._given[0] != number:
+                try:
+                    self._given = (number, self._waiting.get(timeout=READ_SECONDS))
+                except queue.Empty:
+                    return None
+            return self._given[1]
+
+
+class _Input:
+    """What is typed, with a number each: nothing is typed twice."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._taken = (0, 0)
+
+    def take(self, number: int, data: bytes) -> int:
+        with self._lock:
+            if self._taken[0] != number:
+                self._taken = (number, self._channel.write(data))
+            return self._taken[1]
 
 
 class Ask(Protocol):
@@ -117,13 +146,14 @@ class Ask(Protocol):
 
 
 class RayChannel(Channel):
-    """The server's side. A node that does not answer any more has hung up.
+    """The server's side. A node that does not answer for some seconds has hung up; one that is busy has not.
 
     What is typed goes to the node by a thread: whoever types does not wait for it.
     """
 
-    def __init__(self, ask: Ask, *, apart: bool) -> None:
-        self._ask = ask
+    def __init__(self, ask: Ask, *, apart: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._ask, self._patience_seconds = ask, patience_seconds
+        self._numbers = itertools.count(1)
         self._rest = {"read": b"", "read_errors": b""}
         self._ended = {"read": False, "read_errors": not apart}
         self._typing = threading.Condition()
@@ -138,8 +168,9 @@ class RayChannel(Channel):
         return self._read("read_errors", limit)
 
     def _read(self, which: str, limit: int) -> bytes:
+        number = next(self._numbers)
         while not self._rest[which] and not self._ended[which]:
-            piece = self._say(which, otherwise=b"")
+            piece = self._say(which, number, otherwise=b"")
             self._ended[which] = piece == b""
             self._rest[which] = piece or b""
         data, self._rest[which] = self._rest[which][:limit], self._rest[which][limit:]
@@ -175,7 +206,7 @@ class RayChannel(Channel):
         with self._typing:
             self._is_closed = True
             self._typing.notify_all()
-        self._say("close", otherwise=None)
+        self._say("close", otherwise=None)  # once: it is closed when nobody has asked for a while
 
     def _wake(self) -> None:
         self._typing.notify_all()
@@ -194,7 +225,7 @@ class RayChannel(Channel):
                 data, ends = bytes(self._typed), self._ends_input and not self._typed
             if size is not None:
                 self._say("resize", size.rows, size.columns, otherwise=None)
-            taken = int(self._say("write", data, otherwise=len(data))) if data else 0
+            taken = int(self._say("write", next(self._numbers), data, otherwise=len(data))) if data else 0
             has_ended = ends and bool(self._say("end_input", otherwise=True))
             with self._typing:
                 del self._typed[:taken]
@@ -203,10 +234,18 @@ class RayChannel(Channel):
                     self._typing.wait_for(lambda: self._is_closed, timeout=NOT_READ_SECONDS)
 
     def _say(self, action: str, *arguments: Any, otherwise: Any) -> Any:
-        try:
-            return self._ask(action, *arguments)
-        except (EngineUnavailable, WrongState):
-            return otherwise
+        """Ask until there is an answer. What is asked a second time is not done a second time."""
+        give_up_at = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                return self._ask(action, *arguments)
+            except WrongState:
+                return otherwise
+            except EngineUnavailable:
+                if self._is_closed or time.monotonic() > give_up_at:
+                    return otherwise
+            with self._typing:
+                self._typing.wait_for(lambda: self._is_closed, timeout=NOT_READ_SECONDS)
 
 
 def command_of(command: Sequence[str], terminal: TerminalSize | None) -> tuple[list[str], tuple[int, int] | None]:
