@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import danlu.node
+from danlu.engines.local.forwarding import source_address
 from danlu.node.supervise.forwarder import Rejected, parse_head, parse_target
 
 SCRIPT = Path(danlu.node.__file__).parent / "supervise" / "forwarder.py"
@@ -26,6 +27,7 @@ class Request(NamedTuple):
     line: str
     headers: dict[str, str]
     body: bytes
+    source: str
 
 
 class Upstream(http.server.ThreadingHTTPServer):
@@ -51,7 +53,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.rfile.readline()
         elif self.headers.get("Content-Length"):
             body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append(Request(self.requestline, dict(self.headers), body))
+        self.server.requests.append(Request(self.requestline, dict(self.headers), body, self.client_address[0]))
         answer = b"x" * 3_000_000 if self.path.endswith("/large") else b"hello"
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
@@ -76,13 +78,13 @@ def upstream() -> Iterator[Upstream]:
 
 
 @contextlib.contextmanager
-def forwarding(url: str) -> Iterator[int]:
+def forwarding(url: str, *source: str) -> Iterator[int]:
     """A forwarder to this address; its port. It has to end when its leash does."""
     watched, leash = os.pipe()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = int(listening.getsockname()[1])
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(SCRIPT), str(listening.fileno()), str(watched), url],
+            [sys.executable, "-I", "-S", str(SCRIPT), str(listening.fileno()), str(watched), url, *source],
             pass_fds=(listening.fileno(), watched),
         )
     os.close(watched)
@@ -115,6 +117,23 @@ def say(port: int, data: bytes) -> bytes:
         while piece := sock.recv(65536):
             answer += piece
         return answer
+
+
+class TestSources:
+    @pytest.mark.parametrize(
+        ("source", "seen"), [("127.64.0.7", "127.64.0.7"), ("", "127.0.0.1"), ("192.0.2.1", "127.0.0.1")]
+    )
+    def test_requests_come_from_an_address_of_their_owner(self, upstream: Upstream, source: str, seen: str) -> None:
+        """If there is such an address here: the last one belongs to nobody."""
+        with forwarding(f"http://127.0.0.1:{upstream.server_port}", source) as port:
+            assert ask(port, "GET", "/api/v1/jobs") == (200, b"hello")
+        assert [request.source for request in upstream.requests] == [seen]
+
+    def test_no_two_people_have_the_same(self) -> None:
+        owners = [*range(1, 2000), 65_535, 65_536, 65_537, (1 << 22) - 1]
+        assert len({source_address(owner) for owner in owners}) == len(owners)
+        assert source_address(1) == "127.64.0.1"
+        assert source_address(None) == ""
 
 
 class TestWhatPasses:

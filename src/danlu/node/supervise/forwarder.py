@@ -132,7 +132,7 @@ def _check_path(path: str) -> None:
 class Forwarder:
     def __init__(self, target: Target, source: str = "") -> None:
         self._target = target
-        self._source = (source, 0) if source and target.host.startswith("127.") else None
+        self._source = (source, 0) if target.host.startswith("127.") and _can_bind(source) else None
         self._tls = ssl.create_default_context() if target.is_tls else None
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
@@ -240,6 +240,18 @@ async def _close(writer: asyncio.StreamWriter) -> None:
     with suppress(OSError, asyncio.TimeoutError):
         writer.close()
         await asyncio.wait_for(writer.wait_closed(), HEAD_SECONDS)
+
+
+def _can_bind(address: str) -> bool:
+    """Whether this machine lets everybody use all of 127.0.0.0/8, as Linux does."""
+    if not address:
+        return False
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+            sock.bind((address, 0))
+    except OSError:
+        return False
+    return True
 
 
 def drop_rights() -> None:
