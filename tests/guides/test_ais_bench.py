@@ -17,7 +17,9 @@ import moxing as mox
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
 from modelarts.estimator import JOB_STATE, Estimator
+from modelarts.estimatorV2 import Estimator as SecondEstimator
 from modelarts.session import Session
+from modelarts.train_params import InputData, OutputData, TrainingFiles
 from moxing.file import remote
 from obs import ObsClient
 
@@ -166,6 +168,37 @@ class TestSdk:
             one.job.wait()
             assert one.get_job_info()["status"] in (11, 12)
         assert JOB_STATE[12] == "JOBSTAT_KILLED"
+
+    def test_the_second_estimator(self, client: Client, session: Session, package: Path, tmp_path: Path) -> None:
+        """What AIS-Bench's second handler does, with its paths: `obs:/` before `/bucket/...`."""
+        client.store.upload(package / "code" / "code", "main/sdk/resnet/")
+        out = "/main/sdk/out2/sdk-second/"
+        parameters = {"config_path": "x.yaml", "enable_modelarts": "True", "epoch_size": "5", "device_num": "1"}
+        estimator = SecondEstimator(
+            session=session,
+            framework_type="Ascend-Powered-Engine",
+            framework_version="mindspore_1.3.0",
+            training_files=TrainingFiles(code_dir="obs://main/sdk/resnet/", boot_file="obs://main/sdk/resnet/train.py"),
+            log_url=f"obs:/{out}",
+            parameters=[{"name": name, "value": value} for name, value in parameters.items()],
+            outputs=[OutputData(obs_path=f"obs:/{out}", name="train_url")],
+            pool_id=None,
+            train_instance_type="modelarts.kat1.xlarge",
+            train_instance_count=1,
+            job_description="x",
+            user_command=None,
+        )
+        inputs = [InputData(obs_path="obs://main/lcm_test/dataset/imagenet_small/", name="data_url")]
+        instance = estimator.fit(inputs=inputs, wait=True, job_name="sdk-second")
+        info = instance.get_job_info()
+        assert (info["metadata"]["name"], info["status"]["phase"]) == ("sdk-second", "Completed")
+        assert session.obs.is_obs_path_exists(f"obs:/{out}throughput_0.json")
+        session.obs.download_file(f"obs:/{out}throughput_0.json", str(tmp_path / "found"))
+        assert (tmp_path / "found").read_text() == "10.0"
+        again = SecondEstimator.control_job_by_id(session=session, job_id=info["metadata"]["id"])
+        assert again["status"]["phase"] == "Completed"
+        refused = SecondEstimator(session, outputs=[OutputData("obs://main/no-slash")]).fit(job_name="x")
+        assert "ModelArts.2791" in refused.get_job_info()["error_msg"]
 
     def test_what_is_wrong_is_in_the_answer(self, session: Session) -> None:
         job = Estimator(modelarts_session=session, code_dir="/main/x/", boot_file="/main/y/train.py").fit(wait=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from obs import model as model
 from obs.client import ObsClient
 
-__all__ = ["ObsClient"]
+__all__ = ["ObsClient", "model"]

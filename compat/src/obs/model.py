@@ -1,0 +1,1 @@
+"""Scripts import this beside ObsClient, and use nothing of it."""
