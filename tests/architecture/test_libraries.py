@@ -15,10 +15,12 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "fastapi": ("server/",),
     "h11": ("gateway/proxy/",),
     "joserfc": ("server/oidc/",),
-    "httpx": ("client/", "server/oidc/"),
+    "httpx": ("client/", "server/oidc/", "server/webhooks/sending.py"),
     "numpy": ("store/metrics/", "server/runs/"),
     "pyarrow": ("server/runs/export.py",),
     "obstore": ("store/objects/",),
+    "opentelemetry": ("server/monitoring/traces.py",),
+    "prometheus_client": ("server/monitoring/",),
     "psycopg": ("store/", "testing/"),
     "pydantic_settings": ("server/settings.py",),
     "ray": ("engines/ray/",),
@@ -46,7 +48,7 @@ STANDARD_LIBRARY_ONLY = ("node/", "journal/", "content/", "transfer/", "bench/in
 KNOWS_HTTP = ("/routes.py", "_routes.py", "/pages.py", "/changes.py", "/route.py", "/wanted.py")
 """Modules of a noun that speak HTTP: routes, pages, streams, and what routes depend on. Every other one is rules."""
 
-SPEAKS_HTTP = ("server/streams/", "server/admission/middleware.py")
+SPEAKS_HTTP = ("server/streams/", "server/admission/middleware.py", "server/monitoring/middleware.py")
 """No noun: how answers that go on are made."""
 
 

@@ -24,6 +24,9 @@ BESIDE_REQUESTS: dict[str, str] = {
     "server/main.py": "starts the server",
     "server/cleaner.py": "a thread of its own",
     "server/runs/ingestion.py": "a thread of its own",
+    "server/notices/worker.py": "threads of its own",
+    "server/alerts/watch.py": "part of those threads",
+    "server/monitoring/collect.py": "Prometheus asks while it writes the answer",
     "server/runs/reconcile.py": "part of that thread",
 }
 """Modules that are neither routes nor operations and open transactions, and why."""

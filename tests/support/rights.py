@@ -66,6 +66,7 @@ def everybody(people: str, tokens: str = "403 403") -> dict[str, str]:
 
 PAGES = {
     ("GET", "/"),
+    ("GET", "/metrics"),  # for admins and Prometheus: tests/server/test_metrics.py
     ("GET", "/signin"),
     ("POST", "/signin"),
     ("GET", "/signin/cli"),
@@ -90,6 +91,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "terminal": "x",
         "endpoint": "8080",
         "ssh_key": "x",
+        "webhook": "x",
         "node": "here" if relation == "others" else "nothing",
         "bucket": f"{project}{rule.bucket}" if relation != "none" else "nothing",
         "key:path": key_of(case, rule.key),

@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "show": Command("danlu.cli.jobs.show:show", "Show a job, its state and the reason."),
         "why": Command("danlu.cli.jobs.why:why", "Explain why a job waits, and what would let it start."),
         "logs": Command("danlu.cli.jobs.logs:logs", "Print or follow the logs of a job."),
+        "alerts": Command("danlu.cli.jobs.alerts:alerts", "Show what is wrong with running jobs."),
         "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
@@ -87,6 +88,12 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "quota": Command("danlu.cli.people.quota:app", "Show and set quotas of projects and users."),
         "ssh-keys": Command(
             "danlu.cli.people.ssh_keys:app", "List, add and remove the SSH keys that you enter jobs with."
+        ),
+        "notices": Command(
+            "danlu.cli.people.notices:app", "Show what you were told: ends of your jobs, and alerts about them."
+        ),
+        "webhooks": Command(
+            "danlu.cli.people.webhooks:app", "List, add, try out and remove addresses that are told of events."
         ),
         "keys": Command("danlu.cli.people.keys:app", "List, create and delete API keys."),
     },

@@ -22,10 +22,12 @@ from danlu.client.moments import Since
 from danlu.client.pages import pages
 from danlu.client.people.costs import read_costs
 from danlu.client.people.keys import Keys
+from danlu.client.people.notices import Notices, list_alerts
 from danlu.client.people.people import People
 from danlu.client.people.projects import Projects
 from danlu.client.people.quotas import Quotas
 from danlu.client.people.ssh_keys import SshKeys
+from danlu.client.people.webhooks import Webhooks
 from danlu.client.tracking.artifacts import Artifacts
 from danlu.client.tracking.flow import MAX_NODES, Flow, read_flow
 from danlu.client.tracking.models import Models
@@ -34,6 +36,7 @@ from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.costs import CostsOut
+from danlu.wire.monitoring.alerts import AlertOut
 from danlu.wire.nodes import DrainNode, HealthOut, NodeOut
 
 
@@ -61,6 +64,8 @@ class Client:
         self.shared = Shared(self._http, self.store, self.jobs)
         self.keys = Keys(self._http)
         self.ssh_keys = SshKeys(self._http)
+        self.notices = Notices(self._http)
+        self.webhooks = Webhooks(self._http)
         self.runs = Runs(self._http)
         self.models = Models(self._http)
         self.artifacts = Artifacts(self._http)
@@ -96,6 +101,10 @@ class Client:
         query = {"person": person, "object": object, "action": action, "project": project}
         times = {"since": _moment(since), "until": _moment(until)}
         return pages(self._http, "/audit", AuditOut, query={**query, **times})
+
+    def alerts(self, *, is_open: Optional[bool] = None) -> Iterator[AlertOut]:
+        """What is wrong with jobs that you see, newest first; `is_open`: only what still is, or only what is over."""
+        return list_alerts(self._http, is_open=is_open)
 
     def costs(self, *, since: Optional[Since] = None, until: Optional[Since] = None) -> CostsOut:
         """What jobs cost so far, by project and user, or between two moments: datetimes, or text such as `30d`.

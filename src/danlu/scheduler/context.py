@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -34,3 +35,5 @@ class Context:
     """Days to keep the logs of ended attempts; 0: forever."""
 
     now: Callable[[], datetime] = utc_now
+    look: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Put around each part of a look of the scheduler, by those who measure it."""

@@ -135,7 +135,8 @@ class Scheduler:
         self._clean_up_if_due()
         if watch:
             self._live_changed = False
-            self._pause = self._watch_all()
+            with self._context.look("watch"):
+                self._pause = self._watch_all()
             self._watch_due = time.monotonic() + self._pause
         if self._serve_queue_if_due():
             self._pause = BUSY_SECONDS
@@ -167,7 +168,8 @@ class Scheduler:
             if not is_mine:  # another server is serving, and may not have seen this change
                 self._queue_changed, self._queue_not_before = True, began + BUSY_SECONDS
                 return 0
-            num_started, wait = self._serve_queue()
+            with self._context.look("queue"):
+                num_started, wait = self._serve_queue()
         rest = (time.thread_time() - used) * (1 / self._queue_share - 1)
         self._queue_due = time.monotonic() + min(wait, QUEUE_SECONDS)
         self._queue_not_before = time.monotonic() + min(rest, MAX_REST_SECONDS)

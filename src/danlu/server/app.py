@@ -13,6 +13,7 @@ import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
 from danlu.server.admission.middleware import Admission
+from danlu.server.alerts.routes import router as alerts_router
 from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
 from danlu.server.batches.routes import router as batches_router
@@ -29,7 +30,11 @@ from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
 from danlu.server.models.routes import router as models_router
+from danlu.server.monitoring.middleware import Measured
+from danlu.server.monitoring.routes import router as monitoring_router
 from danlu.server.nodes.routes import router as nodes_router
+from danlu.server.notices.routes import router as notices_router
+from danlu.server.notices.worker import Teller
 from danlu.server.objects.routes import router as objects_router
 from danlu.server.oidc import pages as oidc_pages
 from danlu.server.oidc.service import make_provider
@@ -53,6 +58,7 @@ from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
 from danlu.server.usage.routes import router as usage_router
 from danlu.server.users.routes import router as users_router
+from danlu.server.webhooks.routes import router as webhooks_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
 
@@ -61,6 +67,7 @@ MAX_HEAD_BYTES = 256 << 10
 """The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
 
 ROUTERS = (
+    alerts_router,
     artifacts_router,
     audit_router,
     costs_router,
@@ -75,6 +82,7 @@ ROUTERS = (
     logs_router,
     models_router,
     nodes_router,
+    notices_router,
     objects_router,
     people_router,
     push_router,
@@ -94,6 +102,7 @@ ROUTERS = (
     trees_router,
     uploads_router,
     users_router,
+    webhooks_router,
 )
 _ERRORS: dict[int | str, dict[str, object]] = {
     "4XX": {"model": ErrorOut, "description": "What is wrong, and what is expected"},
@@ -108,12 +117,15 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         ingestion = Ingestion(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
         await run_in_threadpool(scheduler.start)
+        teller = Teller(state)
         ingestion.start()
+        teller.start()
         # what is loaded by now stays: looking through all of it for garbage made every twentieth long answer wait
         gc.collect()
         gc.freeze()
         ready()
         yield
+        await run_in_threadpool(teller.stop)
         await run_in_threadpool(ingestion.stop)
         await run_in_threadpool(scheduler.stop)
 
@@ -131,6 +143,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     failures.install(app)
     app.add_middleware(Admission, state=state)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
+    app.add_middleware(Measured, instruments=state.instruments)
     for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
         app.include_router(router, prefix=PREFIX)
 
@@ -146,6 +159,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         )
 
     app.state.oidc = make_provider(state.settings)
+    app.include_router(monitoring_router)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)
     app.router.routes.append(console_route(state.console))

@@ -33,6 +33,8 @@ from danlu.server.app import MAX_HEAD_BYTES, create_app
 from danlu.server.cleaner import clean_now_and_then
 from danlu.server.console.files import Console
 from danlu.server.gateway_ports import listen
+from danlu.server.monitoring.instruments import Instruments
+from danlu.server.monitoring.traces import make_traces
 from danlu.server.people.service import first_admin_link, first_start, wants_link
 from danlu.server.protocol import http_protocol
 from danlu.server.settings import ServerSettings
@@ -111,6 +113,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         gateway.start()
         server.run(sockets=[listener])
         gateway.stop()
+        state.instruments.traces.stop()
         database.close()
         say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
 
@@ -158,6 +161,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         log.warning("%s", sentence)
     kind = load_engine(settings.engine)
     _check_reachable(settings, is_remote=kind.is_remote)
+    instruments = Instruments(make_traces(settings.otlp_endpoint, settings.name))
     engine = kind.create(engine_settings)
     parts = Context(
         database=database,
@@ -168,6 +172,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         server_url=settings.reached_at,
         server_id=_claims_as(folder_id, settings.name),
         log_days=settings.log_days,
+        look=instruments.look,
     )
     scheduler = Scheduler(parts)
     state = ServerState(
@@ -183,6 +188,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         now=utc_now,
         wake_scheduler=scheduler.wake,
         ssh_host_key=public_host_key(settings.server_dir / HOST_KEY),
+        instruments=instruments,
         terminals=Terminals(
             parts.engines, max_per_person=settings.max_shells_per_person, may_stay=guard(database, utc_now)
         ),

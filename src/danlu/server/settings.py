@@ -146,6 +146,50 @@ class ServerSettings(EngineOptions, BaseSettings):
     def trusted_addresses(self) -> frozenset[str]:
         return frozenset(text.strip() for text in self.trusted_proxies.split(",") if text.strip())
 
+    metrics_token_file: Path | None = None
+    """File with the token that Prometheus sends as Bearer to read /metrics; without it admins alone read it."""
+
+    otlp_endpoint: str = Field(default="", pattern=r"^(https?://[^\s]+)?$")
+    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as http://localhost:4318; no traces when
+    left out."""
+
+    alert_seconds: float = Field(default=15.0, ge=0.1, le=3600)
+    """Seconds between two looks at what might be wrong with running jobs."""
+
+    alert_device_idle_minutes: float = Field(default=30.0, ge=0)
+    """Minutes that devices may do nothing before the job that holds them gets an alert. 0: never."""
+
+    alert_silent_minutes: float = Field(default=30.0, ge=0)
+    """Minutes without a line of log and without a metric before a job gets an alert. 0: never."""
+
+    alert_memory_share: float = Field(default=0.95, ge=0, le=1)
+    """Part of its memory that a task uses before it gets an alert. 0: never."""
+
+    alert_disk_share: float = Field(default=0.95, ge=0, le=1)
+    """Part of the disk of the data folder that is in use before admins get an alert. 0: never."""
+
+    webhook_networks: str = ""
+    """Networks, separated by commas, that webhooks may be sent to beside public addresses, such as 10.1.0.0/16; plain
+    http:// is allowed there. None when left out: people could reach services of this machine and its networks."""
+
+    smtp_host: str = ""
+    """Mail server that e-mail is sent by; no e-mail when left out."""
+
+    smtp_port: int = Field(default=587, ge=1, le=65535)
+    """Port of the mail server."""
+
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection to the mail server is encrypted."""
+
+    smtp_user: str = ""
+    """Name to sign in at the mail server with; it is not signed in when left out."""
+
+    smtp_password_file: Path | None = None
+    """File with the password that goes with the name."""
+
+    mail_from: str = "danlu@localhost"
+    """Sender of e-mail."""
+
     @property
     def log_dir(self) -> Path:
         return self.server_dir / "logs"

@@ -14,6 +14,7 @@ from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.gateway.terminals import Terminals
 from danlu.server.console.files import Console, packaged
+from danlu.server.monitoring.instruments import Instruments
 from danlu.server.settings import ServerSettings
 from danlu.store.logs.index import Logs
 from danlu.store.metrics.store import Metrics
@@ -46,6 +47,9 @@ class ServerState:
 
     console: Console = field(default_factory=lambda: Console(packaged()))
     """The pages, if they were built."""
+
+    instruments: Instruments = field(default_factory=Instruments)
+    """What this server counts of itself."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""

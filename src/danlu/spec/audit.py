@@ -75,3 +75,5 @@ class Action(Word):
     USER_INVITE = "user.invite"
     USER_LINK = "user.link"
     USER_PASSWORD = "user.password"
+    WEBHOOK_ADD = "webhook.add"
+    WEBHOOK_REMOVE = "webhook.remove"

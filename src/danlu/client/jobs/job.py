@@ -23,10 +23,12 @@ from danlu.client.jobs.logs import (
 from danlu.client.jobs.terminals import Size, Terminal
 from danlu.client.moments import Since
 from danlu.client.pages import pages
+from danlu.client.people.notices import list_alerts
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobSummary
 from danlu.wire.logs import LogTimes
+from danlu.wire.monitoring.alerts import AlertOut
 from danlu.wire.usage import UsageOut
 from danlu.wire.why import WhyOut
 
@@ -177,6 +179,10 @@ class Job:
         With a size it has a terminal. Raises WrongState when the task does not run.
         """
         return Terminal(self._http, self.id, rank=rank, command=command, size=size)
+
+    def alerts(self) -> Iterator[AlertOut]:
+        """What was and is wrong with it, newest first."""
+        return list_alerts(self._http, job=self.id)
 
     @property
     def endpoints(self) -> Endpoints:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from danlu.journal.usage import CELL, HEADER, QUANTITIES, read_header
+from danlu.journal.usage import CELL, HEADER, NEWEST, QUANTITIES, read_header
 from danlu.store.files import write_at
 
 Floats = NDArray[np.float64]
@@ -104,6 +104,29 @@ class UsageFiles:
         except (FileNotFoundError, struct.error):
             return {}
         return {name: value for name, value in zip(QUANTITIES, values, strict=True) if not math.isnan(value)}
+
+    def quiet_seconds(self, job_id: str, attempt: int, *, rank: int, quantity: str, below: float) -> float | None:
+        """How long a quantity has been below this without a break, up to its last measurement.
+
+        None if it is not measured. Looks back over the newest cells, which are never put together.
+        """
+        try:
+            with self._path(job_id, attempt, rank).open("rb") as file:
+                num_cells = (os.fstat(file.fileno()).st_size - HEADER.size) // CELL.size
+                first = max(0, num_cells - NEWEST)
+                file.seek(HEADER.size + first * CELL.size)
+                cells = np.frombuffer(file.read((num_cells - first) * CELL.size), _CELL)
+        except (FileNotFoundError, ValueError):
+            return None
+        values = cells["means"][:, QUANTITIES.index(quantity)]
+        cells, values = cells[~np.isnan(values)], values[~np.isnan(values)]
+        if not len(cells):
+            return None
+        loud = np.flatnonzero(values >= below)
+        if len(loud) == len(values) or (len(loud) and loud[-1] == len(values) - 1):
+            return 0.0
+        begun = int(loud[-1]) + 1 if len(loud) else 0
+        return float(cells["at"][-1] - cells["at"][begun] + cells["seconds"][begun])
 
     def _path(self, job_id: str, attempt: int, rank: int) -> Path:
         return self._root / job_id / str(attempt) / str(rank) / "use"

@@ -68,6 +68,10 @@ def first_active_admin(session: Session) -> UserRow | None:
     return session.scalar(select(UserRow).where(UserRow.is_admin, UserRow.is_active).order_by(UserRow.id).limit(1))
 
 
+def active_admins(session: Session) -> Sequence[UserRow]:
+    return session.scalars(select(UserRow).where(UserRow.is_admin, UserRow.is_active).order_by(UserRow.id)).all()
+
+
 def set_default_project(session: Session, user: UserRow, project_id: int) -> None:
     user.default_project_id = project_id
     session.flush()

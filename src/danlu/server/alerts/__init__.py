@@ -1,0 +1,1 @@
+"""Alerts: what is wrong although nothing has failed."""

@@ -1,0 +1,162 @@
+"""Looking for what is wrong: load what is seen, decide, store what changed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+
+from sqlalchemy.orm import Session
+
+from danlu.server.alerts.rules import (
+    BUSY,
+    Finding,
+    Key,
+    Limits,
+    OddLoss,
+    SeenDisk,
+    SeenJob,
+    SeenTask,
+    find_in_disk,
+    find_in_job,
+)
+from danlu.server.notices.telling import Told, tell
+from danlu.server.settings import ServerSettings
+from danlu.server.state import ServerState
+from danlu.spec.monitoring.alerts import AlertKind, alert_message
+from danlu.spec.monitoring.events import EventKind
+from danlu.spec.runs import SYSTEM
+from danlu.spec.states import JobState, TaskState
+from danlu.store.queries import attempts, jobs
+from danlu.store.queries.monitoring import alerts
+from danlu.store.sql.monitoring_tables import AlertRow
+from danlu.store.sql.tables import JobRow, TaskRow
+
+FORGET_DAYS = 90
+
+
+def limits_of(settings: ServerSettings) -> Limits:
+    return Limits(
+        device_idle_seconds=settings.alert_device_idle_minutes * 60,
+        silent_seconds=settings.alert_silent_minutes * 60,
+        memory_share=settings.alert_memory_share,
+        disk_share=settings.alert_disk_share,
+    )
+
+
+def look(state: ServerState) -> None:
+    """Open the alerts that are new, close those that are over. Reads files; one transaction to read, one to write."""
+    now, limits = state.now(), limits_of(state.settings)
+    with state.database.reading() as session:
+        there = {_key_of(row) for row in alerts.open_alerts(session)}
+        seen = seen_jobs(session, state, now)
+    found: dict[Key, Finding] = {}
+    for job in seen:
+        found.update({one.key: one for one in find_in_job(job, limits, now=now, is_open=frozenset(there))})
+    for disk in seen_disks(state.settings):
+        found.update({one.key: one for one in find_in_disk(disk, limits, is_open=frozenset(there))})
+    if set(found) != there:
+        state.database.write(store, state, found)
+
+
+def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) -> None:
+    """Bring what is stored to what was found, and tell people of both."""
+    now = state.now()
+    there = {_key_of(row): row for row in alerts.open_alerts(session)}
+    for key, row in there.items():
+        if key not in found:
+            alerts.close_alert(session, row, now)
+            _tell(session, state, row, EventKind.ALERT_CLOSED)
+    for key, finding in found.items():
+        if key in there:
+            continue
+        job = None if key.job_id is None else jobs.get_job(session, key.job_id)
+        if key.job_id is not None and (job is None or job.attempt != key.attempt):
+            continue  # deleted or started again while we looked
+        row = AlertRow(
+            kind=key.kind.value,
+            job_id=key.job_id,
+            project_id=finding.project_id,
+            attempt=key.attempt,
+            subject=key.subject,
+            details=dict(finding.details),
+            message=alert_message(key.kind, finding.details),
+            opened_at=now,
+        )
+        alerts.add_alert(session, row)
+        _tell(session, state, row, EventKind.ALERT_OPENED)
+    alerts.forget_alerts(session, now - timedelta(days=FORGET_DAYS))
+
+
+def seen_jobs(session: Session, state: ServerState, now: datetime) -> list[SeenJob]:
+    rows = jobs.in_states(session, (JobState.RUNNING.value,))
+    ids = [row.id for row in rows]
+    tasks: dict[str, list[TaskRow]] = attempts.tasks_by_key(session, [(row.id, row.attempt) for row in rows])
+    metric_times = alerts.last_metric_times(session, ids, without=SYSTEM)
+    odd: dict[str, list[OddLoss]] = {}
+    for one in alerts.odd_losses(session, ids, without=SYSTEM):
+        odd.setdefault(one.job_id, []).append(OddLoss(one.run, one.name, one.value, one.step))
+    return [
+        SeenJob(
+            id=row.id,
+            attempt=row.attempt,
+            project_id=row.project_id,
+            tasks=_seen_tasks(session, state, row, tasks.get(row.id, ()), now=now),
+            metric_at=_moment(metric_times.get(row.id)),
+            odd=odd.get(row.id, ()),
+        )
+        for row in rows
+    ]
+
+
+def seen_disks(settings: ServerSettings) -> list[SeenDisk]:
+    """The disks of the server's folders, each once."""
+    found: dict[int, SeenDisk] = {}
+    for folder in (settings.home, settings.work_dir):
+        if folder.exists():
+            size = shutil.disk_usage(folder)
+            found.setdefault(folder.stat().st_dev, SeenDisk(str(folder)[:100], size.total, size.free))
+    return list(found.values())
+
+
+def _seen_tasks(
+    session: Session, state: ServerState, job: JobRow, tasks: Sequence[TaskRow], *, now: datetime
+) -> list[SeenTask]:
+    return [
+        _seen_task(session, state, job, task, now)
+        for task in tasks
+        if task.state == TaskState.RUNNING.value and task.started_at is not None
+    ]
+
+
+def _seen_task(session: Session, state: ServerState, job: JobRow, task: TaskRow, now: datetime) -> SeenTask:
+    place = (job.id, job.attempt, task.rank)
+    idle = (
+        state.usage.quiet_seconds(*place[:2], rank=task.rank, quantity="device", below=BUSY)
+        if task.device_ids
+        else None
+    )
+    logged_at = alerts.last_log_time(session, job.id, job.attempt, rank=task.rank)
+    return SeenTask(
+        rank=task.rank,
+        num_devices=len(task.device_ids),
+        idle_seconds=idle,
+        memory_bytes=state.usage.last(*place).get("memory"),
+        memory_limit_bytes=task.memory_bytes,
+        sign_at=max(task.started_at or now, logged_at or job.created_at),
+    )
+
+
+def _tell(session: Session, state: ServerState, row: AlertRow, kind: EventKind) -> None:
+    job = None if row.job_id is None else jobs.get_job(session, row.job_id)
+    alert = {"kind": row.kind, "opened_at": row.opened_at.isoformat(), "details": row.details, "id": row.id}
+    told = Told(kind=kind, job=job, message=row.message, alert_kind=AlertKind(row.kind), details=row.details)
+    tell(session, state, told, data={"alert": {**alert, "message": row.message}})
+
+
+def _key_of(row: AlertRow) -> Key:
+    return Key(AlertKind(row.kind), row.job_id, row.attempt, row.subject)
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)

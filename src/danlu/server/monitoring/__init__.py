@@ -1,0 +1,1 @@
+"""What the platform tells Prometheus and OpenTelemetry of itself."""

@@ -1,0 +1,48 @@
+"""Every request is counted, and traced where that is set up."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from danlu.server.monitoring.instruments import Instruments
+
+OTHER = "other"
+"""The route of what is none: pages of the console, and addresses that do not exist."""
+
+
+class Measured:
+    """ASGI middleware, around all others: what they refuse counts as well."""
+
+    def __init__(self, app: ASGIApp, instruments: Instruments) -> None:
+        self._app, self._instruments = app, instruments
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, method = time.perf_counter(), scope["method"]
+        status = 0
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start" and not status:
+                status = message["status"]
+                seconds = time.perf_counter() - began
+                self._instruments.count_request(method, route_of(scope), status=status, seconds=seconds)
+            await send(message)
+
+        with self._instruments.traces.span(method, Headers(scope=scope)) as span:
+            await self._app(scope, receive, told)
+            route = route_of(scope)
+            span.update_name(f"{method} {route}")
+            for name, value in (("http.request.method", method), ("http.route", route)):
+                span.set_attribute(name, value)
+            span.set_attribute("http.response.status_code", status)
+
+
+def route_of(scope: Scope) -> str:
+    """The pattern of the path, such as /api/v1/jobs/{job}: paths themselves would be without number."""
+    return str(getattr(scope.get("route"), "path", OTHER))

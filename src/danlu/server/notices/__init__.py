@@ -1,0 +1,1 @@
+"""Notices: what people hear of, and by which way."""

@@ -1,0 +1,42 @@
+"""Ends of jobs, told once: read from the events that the scheduler stores with each end."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from danlu.server.notices.telling import Told, tell
+from danlu.server.state import ServerState
+from danlu.spec.monitoring.events import ENDS
+from danlu.spec.states import AttemptState, JobState, is_over
+from danlu.store.queries import jobs
+from danlu.store.queries.monitoring import notices
+
+KINDS = (*(state.value for state in ENDS), AttemptState.LOST.value)
+AT_ONCE = 200
+
+
+def is_any_new(session: Session) -> bool:
+    told = notices.told_up_to(session)
+    return told is None or bool(notices.events_of_kinds(session, KINDS, after=told, limit=1))
+
+
+def tell_ends(session: Session, state: ServerState) -> int:
+    """Tell of the ends since the last time, in one transaction with how far that is; return how many events that were.
+
+    What ended before the first time is told to nobody.
+    """
+    told = notices.told_up_to(session)
+    if told is None:
+        notices.set_told_up_to(session, notices.newest_event(session))
+        return 0
+    events = notices.events_of_kinds(session, KINDS, after=told, limit=AT_ONCE)
+    if not events:
+        return 0
+    for event in {event.job_id: event for event in events}.values():  # of each job the last one
+        job = jobs.get_job(session, event.job_id)
+        if job is None or not is_over(JobState(job.state)) or job.attempt != event.attempt:
+            continue  # it is tried again, was preempted, or was started anew
+        kind = ENDS[JobState(job.state)]
+        tell(session, state, Told(kind=kind, job=job, message=job.reason_message), data={})
+    notices.set_told_up_to(session, events[-1].id)
+    return len(events)

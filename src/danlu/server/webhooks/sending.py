@@ -1,0 +1,124 @@
+"""One try of one delivery: over HTTP to a webhook, or by SMTP to a mailbox. No database."""
+
+from __future__ import annotations
+
+import json
+import smtplib
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from urllib.parse import urlsplit
+
+import httpx
+
+import danlu
+from danlu.errors import DanluError
+from danlu.server.settings import ServerSettings
+from danlu.server.webhooks.addresses import Destination, Network, Resolve, find_destination
+from danlu.server.webhooks.signing import sign
+
+TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    is_delivered: bool
+    status: int | None = None
+    problem: str = ""
+    is_final: bool = False
+    """Whether another try would end the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What goes to a webhook."""
+
+    id: str
+    url: str
+    secret: str
+    kind: str
+    body: bytes
+    timestamp: int
+
+
+def post(message: Message, networks: Sequence[Network], *, resolve: Resolve | None = None) -> Outcome:
+    """Send a message. Redirects are not followed, proxies of the environment are not used, answers are not kept."""
+    try:
+        where = find_destination(message.url, networks, resolve=resolve)
+    except DanluError as error:
+        return Outcome(False, problem=error.message)
+    headers = {
+        "content-type": "application/json",
+        "user-agent": f"danlu/{danlu.__version__}",
+        "danlu-event": message.kind,
+        **sign(message.secret, message.id, timestamp=message.timestamp, body=message.body),
+    }
+    try:
+        with httpx.Client(timeout=TIMEOUT_SECONDS, trust_env=False, follow_redirects=False) as http:
+            status = _send(http, where, message, headers)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        return Outcome(False, problem=f"{where.host} did not answer: {type(error).__name__}")
+    if 200 <= status < 300:
+        return Outcome(True, status=status)
+    told = "redirects are not followed" if 300 <= status < 400 else "expected 2xx"
+    return Outcome(False, status=status, problem=f"{where.host} answered {status}; {told}", is_final=status == 410)
+
+
+def _send(http: httpx.Client, where: Destination, message: Message, headers: dict[str, str]) -> int:
+    parts = urlsplit(message.url)
+    ip = f"[{where.ip}]" if ":" in where.ip else where.ip
+    target = f"{where.scheme}://{ip}:{where.port}{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    # to the address that was looked at, with the name that the certificate is for
+    request = http.build_request(
+        "POST",
+        target,
+        content=message.body,
+        headers={**headers, "host": parts.netloc.rpartition("@")[2]},
+        extensions={"sni_hostname": where.host},
+    )
+    response = http.send(request, stream=True)
+    try:
+        read = 0
+        for piece in response.iter_raw():
+            read += len(piece)
+            if read > MAX_ANSWER_BYTES:
+                break
+        return response.status_code
+    finally:
+        response.close()
+
+
+def send_mail(settings: ServerSettings, body: str) -> Outcome:
+    """`body`: recipient, subject and text as JSON."""
+    mail = json.loads(body)
+    message = EmailMessage()
+    try:
+        message["From"], message["To"] = settings.mail_from, mail["to"]
+        message["Subject"] = " ".join(str(mail["subject"]).split())
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(mail["text"])
+    except ValueError as error:
+        return Outcome(False, problem=f"no e-mail can be made of it: {error}", is_final=True)
+    try:
+        with _mail_server(settings) as server:
+            if settings.smtp_user:
+                password = settings.smtp_password_file.expanduser().read_text() if settings.smtp_password_file else ""
+                server.login(settings.smtp_user, password.strip())
+            server.send_message(message)
+    except smtplib.SMTPRecipientsRefused as error:
+        return Outcome(False, problem=f"{settings.smtp_host} refuses {', '.join(error.recipients)}", is_final=True)
+    except (smtplib.SMTPException, OSError) as error:
+        return Outcome(False, problem=f"{settings.smtp_host} did not take it: {type(error).__name__}")
+    return Outcome(True)
+
+
+def _mail_server(settings: ServerSettings) -> smtplib.SMTP:
+    place = (settings.smtp_host, settings.smtp_port)
+    if settings.smtp_security == "tls":
+        return smtplib.SMTP_SSL(*place, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context())
+    server = smtplib.SMTP(*place, timeout=TIMEOUT_SECONDS)
+    if settings.smtp_security == "starttls":
+        server.starttls(context=ssl.create_default_context())
+    return server

@@ -1,0 +1,75 @@
+"""Alerts: what is wrong with a running job, or with the platform, although nothing has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Union
+
+from danlu.spec.states import Word
+from danlu.spec.units import show_duration, show_size
+
+
+class AlertKind(Word):
+    DEVICE_IDLE = "device_idle"
+    MEMORY_HIGH = "memory_high"
+    SILENT = "silent"
+    LOSS_NOT_FINITE = "loss_not_finite"
+    DISK_FULL = "disk_full_soon"
+
+
+class AlertEntry(NamedTuple):
+    cause: str
+    remedy: str
+
+
+ALERTS: dict[AlertKind, AlertEntry] = {
+    AlertKind.DEVICE_IDLE: AlertEntry(
+        "The job holds devices, and they have done nothing for a while.",
+        "Stop the job if it has hung or if nobody uses the notebook; look at its log for where it waits.",
+    ),
+    AlertKind.MEMORY_HIGH: AlertEntry(
+        "A task uses nearly all of the memory that it may; beyond the limit it is killed.",
+        "Load less at once, use fewer data workers, or start the job with more `memory`.",
+    ),
+    AlertKind.SILENT: AlertEntry(
+        "No task of the job has written to its log, and no metric has arrived, for a while.",
+        "Open a shell in the named rank and look where it waits (`py-spy dump`); stop the job if it has hung.",
+    ),
+    AlertKind.LOSS_NOT_FINITE: AlertEntry(
+        "The last value of a loss is not a number, or infinite: training does not recover from that by itself.",
+        "Stop the job; go on from an older checkpoint, with a lower learning rate, clipping or loss scaling.",
+    ),
+    AlertKind.DISK_FULL: AlertEntry(
+        "A disk of the server is nearly full; when it is full, jobs fail and nothing can be stored.",
+        "Delete old jobs, runs and files (`danlu admin clean` shows what nobody needs), or add room.",
+    ),
+}
+
+Detail = Union[str, int, float, None]
+Details = Mapping[str, Detail]
+
+
+def alert_message(kind: AlertKind, details: Details) -> str:
+    """What is wrong, with the values, in English; the console says it in its reader's language from the details."""
+    return _MESSAGES[kind].format_map(_shown(details))
+
+
+_MESSAGES = {
+    AlertKind.DEVICE_IDLE: "the {num_devices} devices of rank {rank} have done nothing for {idle_seconds}",
+    AlertKind.MEMORY_HIGH: "rank {rank} uses {used_bytes} of its {limit_bytes} of memory",
+    AlertKind.SILENT: "no log and no metric for {silent_seconds}; rank {rank} fell silent first",
+    AlertKind.LOSS_NOT_FINITE: "{metric} of run {run} is {value} at step {step}",
+    AlertKind.DISK_FULL: "{free_bytes} of {total_bytes} are left on the disk of {folder}",
+}
+
+
+def _shown(details: Details) -> dict[str, str]:
+    return {name: _one(name, value) for name, value in details.items()}
+
+
+def _one(name: str, value: Detail) -> str:
+    if isinstance(value, (int, float)) and name.endswith("_seconds"):
+        return show_duration(float(value))
+    if isinstance(value, (int, float)) and name.endswith("_bytes"):
+        return show_size(int(value))
+    return str(value)

@@ -1,0 +1,1 @@
+"""Alerts, notices and webhooks on the wire."""
