@@ -33,6 +33,7 @@ if [ "${1:-}" = tests ]; then
   has chromium || need chromium "tests of the console are skipped"
   has_chinese_font || need fonts-noto-cjk "Chinese text in screenshots is boxes"
   has nginx || need nginx-light "tests of endpoints behind nginx are skipped"
+  has prometheus || need prometheus "the test that Prometheus reads the metrics is skipped"
   has ssh || need openssh-client "tests of SSH into jobs are skipped"
   has rsync || need rsync "tests of rsync into jobs are skipped"
   has mpirun || need openmpi-bin "tests of jobs that mpirun starts are skipped"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from email.message import Message
 from typing import Any
@@ -38,9 +39,9 @@ class MailServer(Controller):
     """On a free port, which is known only when it listens."""
 
     def _trigger_server(self) -> None:
-        assert self.server is not None
+        assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
-        super()._trigger_server()
+        super()._trigger_server()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture
@@ -48,12 +49,8 @@ def mailbox(world: World) -> Iterator[Mailbox]:
     kept = Mailbox()
     controller = MailServer(kept, hostname="127.0.0.1", port=0)
     controller.start()
-    changes = {
-        "smtp_host": "127.0.0.1",
-        "smtp_port": controller.port,
-        "smtp_security": "none",
-        "mail_from": "danlu@example.com",
-    }
+    where = {"smtp_host": "127.0.0.1", "smtp_port": controller.port, "smtp_security": "none"}
+    changes = {**where, "mail_from": "danlu@example.com"}
     object.__setattr__(world.state, "settings", world.settings.model_copy(update=changes))
     world.database.write(tell_ends, world.state)
     yield kept

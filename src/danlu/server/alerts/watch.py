@@ -130,18 +130,15 @@ def _seen_tasks(
 
 
 def _seen_task(session: Session, state: ServerState, job: JobRow, task: TaskRow, now: datetime) -> SeenTask:
-    place = (job.id, job.attempt, task.rank)
-    idle = (
-        state.usage.quiet_seconds(*place[:2], rank=task.rank, quantity="device", below=BUSY)
-        if task.device_ids
-        else None
-    )
+    idle = None
+    if task.device_ids:
+        idle = state.usage.quiet_seconds(job.id, job.attempt, rank=task.rank, quantity="device", below=BUSY)
     logged_at = alerts.last_log_time(session, job.id, job.attempt, rank=task.rank)
     return SeenTask(
         rank=task.rank,
         num_devices=len(task.device_ids),
         idle_seconds=idle,
-        memory_bytes=state.usage.last(*place).get("memory"),
+        memory_bytes=state.usage.last(job.id, job.attempt, task.rank).get("memory"),
         memory_limit_bytes=task.memory_bytes,
         sign_at=max(task.started_at or now, logged_at or job.created_at),
     )
