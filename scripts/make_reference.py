@@ -1,4 +1,4 @@
-"""Write docs/reference/{job,reasons,settings,http,errors}.md from the tables and classes they describe."""
+"""Write docs/reference/{job,reasons,settings,http,errors,metrics}.md from the tables and classes they describe."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from danlu import errors
 from danlu.engines.settings import EngineOptions
+from danlu.server.monitoring.names import METRICS
 from danlu.server.settings import ServerSettings
 from danlu.spec.job import (
     Code,
@@ -79,6 +80,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings(),
         "errors.md": error_tree(),
         "http.md": http(),
+        "metrics.md": metrics(),
     }
 
 
@@ -118,6 +120,20 @@ def reasons() -> str:
         "*Retried* says whether a retry policy that names no reasons (`retry: {max: 3}`) covers it; "
         "`retry: {on: [...]}` names others, or exit codes as `exit:N`.",
         ["| code | what happened | who can do something | retried | what to do |", "|---|---|---|---|---|", *rows],
+    )
+
+
+def metrics() -> str:
+    rows = [
+        f"| `{metric.name}` | {metric.kind} | {', '.join(f'`{label}`' for label in metric.labels)} | {metric.meaning} |"
+        for metric in METRICS
+    ]
+    return _page(
+        "Metrics",
+        "What `/metrics` tells Prometheus. Names and labels are stable: they are changed only with a major version. "
+        "Beside them are the usual `process_...` and `python_gc_...` of the server. `route` is the pattern of a path "
+        "below `/api/v1`, and `other` for all else. [How to scrape them](../guide/monitoring.md#prometheus).",
+        ["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows],
     )
 
 

@@ -7,6 +7,7 @@ import { useTexts } from "@/texts/language";
 import { AccountMenu } from "./AccountMenu";
 import styles from "./Frame.module.css";
 import { NAV } from "./nav";
+import { NoticesMenu } from "./NoticesMenu";
 import { ProjectPicker } from "./ProjectPicker";
 import { usePaletteKeys } from "./shortcuts";
 
@@ -63,6 +64,7 @@ export function Frame() {
         </Button>
         <Navigation />
         <div className={styles.foot}>
+          <NoticesMenu />
           <AccountMenu />
         </div>
       </aside>

@@ -4,6 +4,7 @@ import { buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Icon } from "@/parts/Icon";
 import { useTexts } from "@/texts/language";
+import { Alerts } from "./Alerts";
 import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
 import styles from "./job.module.css";
@@ -16,6 +17,7 @@ export function OverviewTab() {
   const job = useLoadedJob();
   return (
     <div className={styles.stack}>
+      <Alerts job={job} />
       <Why job={job} />
       <LastLines job={job} />
       <LogTail job={job} />

@@ -3,8 +3,10 @@ import { Segments } from "@/parts/Field";
 import { useTheme } from "@/parts/theme";
 import { LANGUAGES, useSpeech, type Language } from "@/texts/language";
 import { KeysPanel } from "./KeysPanel";
+import { NoticesPanel } from "./NoticesPanel";
 import { PasswordPanel } from "./PasswordPanel";
 import { SshKeysPanel } from "./SshKeysPanel";
+import { WebhooksPanel } from "./WebhooksPanel";
 
 export function ProfilePage() {
   const { texts, language, setLanguage } = useSpeech();
@@ -82,6 +84,8 @@ export function ProfilePage() {
       </section>
       <KeysPanel />
       <SshKeysPanel />
+      <NoticesPanel />
+      <WebhooksPanel />
       <PasswordPanel />
     </div>
   );

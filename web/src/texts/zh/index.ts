@@ -14,6 +14,7 @@ import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
 import { models } from "./models";
+import { notices } from "./notices";
 import { overview } from "./overview";
 import { profile } from "./profile";
 import { reasons } from "./reasons";
@@ -41,6 +42,7 @@ export const texts = {
   jobs,
   log,
   models,
+  notices,
   overview,
   profile,
   reasons,

@@ -1,0 +1,60 @@
+import type { Same } from "../shape";
+import type { notices as en } from "../en/notices";
+
+export const notices: Same<typeof en> = {
+  title: "通知",
+  none: "暂无通知。",
+  unread: (count) => `${String(count)} 条未读`,
+  platform: "平台",
+  alerts: {
+    device_idle: (of) =>
+      `第 ${of.rank ?? ""} 号进程的 ${of.num_devices ?? ""} 个设备已空闲 ${of.idle_seconds ?? ""}。`,
+    memory_high: (of) =>
+      `第 ${of.rank ?? ""} 号进程已使用内存 ${of.used_bytes ?? ""}，上限为 ${of.limit_bytes ?? ""}。`,
+    silent: (of) =>
+      `已有 ${of.silent_seconds ?? ""} 没有日志和指标，最先停止输出的是第 ${of.rank ?? ""} 号进程。`,
+    loss_not_finite: (of) =>
+      `${of.metric ?? ""} 在第 ${of.step ?? ""} 步的值为 ${of.value ?? ""}。`,
+    disk_full_soon: (of) =>
+      `${of.folder ?? ""} 所在磁盘共 ${of.total_bytes ?? ""}，仅剩 ${of.free_bytes ?? ""}。`,
+  },
+  remedies: {
+    device_idle: "如果任务卡住或无人使用，请停止任务。",
+    memory_high: "减少一次加载的数据，或以更大的内存启动任务。",
+    silent: "打开该进程的终端，查看它在等待什么。",
+    loss_not_finite: "停止任务，降低学习率后从较早的检查点继续训练。",
+    disk_full_soon: "删除旧的任务、运行和文件，或增加磁盘空间。",
+  },
+  kinds: {
+    "job.succeeded": "任务成功",
+    "job.failed": "任务失败",
+    "job.stopped": "任务已停止",
+    "alert.opened": "出现告警",
+    "alert.closed": "告警解除",
+    test: "测试",
+  },
+  email: "邮件",
+  emailText: (address) => `您自己的任务的以下事件会发送到 ${address}。`,
+  noAddress: "您的账号没有邮件地址。",
+  noMail: "此服务器不发送邮件。",
+  saved: "已保存",
+  webhooks: "网络回调",
+  webhooksText: "接收您的任务事件的地址，每次推送都有签名。",
+  noWebhooks: "您还没有添加网络回调。",
+  addWebhook: "添加网络回调",
+  url: "地址",
+  urlHint: "以 https:// 开头，服务器可以访问。",
+  events: "事件",
+  secretTitle: "此网络回调的密钥",
+  secretText: "每次推送都用它签名，仅显示一次。",
+  deliveries: "推送记录",
+  noDeliveries: "尚未推送。",
+  tryOut: "发送测试事件",
+  removeTitle: "移除此网络回调？",
+  removeText: (url) => `不再向 ${url} 推送。`,
+  removed: "网络回调已移除",
+  state: "状态",
+  tries: "尝试次数",
+  answer: "响应",
+  states: { waiting: "等待中", delivered: "已送达", failed: "失败" },
+};
