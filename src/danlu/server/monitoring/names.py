@@ -15,7 +15,8 @@ class Metric(NamedTuple):
     meaning: str
 
 
-TASK = ("job", "rank", "node")
+TASK = ("job_id", "rank", "node")
+"""Not `job`: Prometheus calls what it scrapes so, and would rename ours."""
 
 METRICS: tuple[Metric, ...] = (
     # the platform
@@ -44,8 +45,10 @@ METRICS: tuple[Metric, ...] = (
     # jobs
     Metric("danlu_jobs", "gauge", ("state",), "Jobs that are stored, by state."),
     Metric("danlu_jobs_live", "gauge", ("project",), "Jobs that hold resources, by project."),
-    Metric("danlu_job_info", "gauge", ("job", "name", "project", "owner", "state"), "Always 1; one for each live job."),
-    Metric("danlu_job_running_seconds", "gauge", ("job",), "How long the attempt of a live job has been running."),
+    Metric(
+        "danlu_job_info", "gauge", ("job_id", "name", "project", "owner", "state"), "Always 1; one for each live job."
+    ),
+    Metric("danlu_job_running_seconds", "gauge", ("job_id",), "How long the attempt of a live job has been running."),
     Metric("danlu_task_cpu_cores", "gauge", TASK, "Cores that a running task uses, as last measured."),
     Metric("danlu_task_memory_bytes", "gauge", TASK, "Memory that a running task uses, as last measured."),
     Metric("danlu_task_memory_limit_bytes", "gauge", TASK, "Memory that is reserved for a running task."),
