@@ -92,6 +92,28 @@ def test_tensorboard_shows_the_metrics_of_the_run(job: Job) -> None:
         assert [value for _, _, value in points] == pytest.approx([1 / (step + 1) for step in range(5)])
 
 
+def test_tensorboard_of_a_job_that_is_over(server: RunningServer, tmp_path: Path) -> None:
+    with server.client() as client:
+        ended = client.jobs.submit(name="trained", command=f"python3 -c '{TRAIN}'").wait()
+        assert ended.state == "succeeded"
+        env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "HOME": str(tmp_path)}
+        words = [sys.executable, "-m", "danlu", "open", ended.id, "tensorboard"]
+        opened = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+        assert opened.returncode == 0, opened.stderr
+        viewer = next(job for job in client.jobs.list() if job.name == "tensorboard-trained")
+        with Browser(opened.stdout.strip()).enter() as browser:
+            tags = wait_until(lambda: scalars(browser), lambda: "".join(line.text for line in viewer.logs()))
+            assert tags == {f"runs/{next(iter(client.runs.list(job=ended.id))).id}": {"train/loss", "train/bad"}}
+        again = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+        assert viewer.id in again.stdout, "one shows it already"
+        viewer.stop().wait()
+
+
+def scalars(browser: Browser) -> dict[str, set[str]]:
+    answer = browser.get("/data/plugin/scalars/tags")
+    return {run: set(tags) for run, tags in answer.json().items()} if answer.status_code == 200 else {}
+
+
 def test_what_is_not_installed_is_named(make_server: Callable[..., RunningServer]) -> None:
     server = make_server()
     with server.client() as client:

@@ -15,7 +15,7 @@ def test_the_bell_tells_of_the_end_of_a_job_and_of_alerts(console: RunningServer
         job.wait()
         wait_until(client.notices.num_unread)
         page = admin.go("/")
-        page.get_by_role("button", name="Notifications").click()
+        page.get_by_role("button", name="Notices").click()
         entry = page.get_by_role("link", name="short").filter(has_text="Job succeeded")
         expect(entry).to_be_visible()
         admin.check("notices")

@@ -56,7 +56,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "danlu.cli.tracking.artifacts:app", "Store versions of files by name: checkpoints, models, data sets."
         ),
         "sync": Command("danlu.cli.tracking.sync:sync", "Upload runs and artifacts from this machine to the server."),
-        "track": Command("danlu.cli.tracking.track:app", "Import runs from other trackers."),
+        "track": Command(
+            "danlu.cli.tracking.track:app", "Import runs from other trackers, and export them to TensorBoard."
+        ),
     },
     "Models and data flow": {
         "models": Command("danlu.cli.tracking.models:app", "Register, compare, alias, download and delete models."),

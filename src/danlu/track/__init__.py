@@ -19,13 +19,14 @@ from danlu.track.artifact import Artifact
 from danlu.track.begin import load, start
 from danlu.track.begin_artifact import artifact, load_artifact
 from danlu.track.run import Run, SilentRun
-from danlu.track.tensorboard import import_tensorboard
+from danlu.track.tensorboard import export_tensorboard, import_tensorboard
 
 __all__ = [
     "Artifact",
     "Run",
     "SilentRun",
     "artifact",
+    "export_tensorboard",
     "import_tensorboard",
     "load",
     "load_artifact",

@@ -6,13 +6,17 @@ An event file is a sequence of TFRecords (length u64, its checksum u32, data, ch
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
+from danlu.journal.event_files import record, scalar_event, version_event
+from danlu.spec.runs import SYSTEM
 from danlu.track import media
 from danlu.track.values import TYPES, type_word
 
@@ -69,6 +73,32 @@ def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, nam
         len(files),
         tuple(run for one in parts for run in one.runs),
     )
+
+
+def export_tensorboard(job: str, folder: Union[str, Path]) -> int:
+    """Write the metrics of a job's runs, as the server has them, as event files below a folder; return how many runs.
+
+    Of a series with many points 20,000 are written.
+    """
+    from danlu.client import Client
+
+    num_runs = 0
+    with Client() as client:
+        for summary in client.runs.list(job=job):
+            run = client.runs.get(summary.id)
+            names = [f"{one.type}/{one.name}" for one in run.series() if one.type != SYSTEM]
+            events = [record(version_event(time.time()))]
+            for points in run.all_points(names, max_points=20_000):
+                tag = f"{points.type}/{points.name}"
+                events += [
+                    record(scalar_event(at, step, tag=tag, value=math.nan if value is None else value))
+                    for step, at, value in zip(points.step, points.time, points.value)
+                ]
+            place = Path(folder) / run.id
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"events.out.tfevents.{int(time.time())}.danlu").write_bytes(b"".join(events))
+            num_runs += 1
+    return num_runs
 
 
 def group_by_run(top: str, files: list[str]) -> dict[str, list[str]]:

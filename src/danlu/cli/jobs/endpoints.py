@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
 from danlu.cli.options import AsJson, JobName
 from danlu.cli.output import table
-from danlu.cli.terminal import echo
+from danlu.cli.terminal import echo, echo_err
+
+if TYPE_CHECKING:
+    from danlu.client import Client
+    from danlu.client.jobs.job import Job
 
 Endpoint = typer.Argument(
     None, metavar="[ENDPOINT]", help="jupyter, tensorboard or a port of the job; without it, list what is open."
@@ -26,7 +30,8 @@ def open_(
 
     Prints a link that lets one browser in: it works for a minute, for you and for this endpoint only. The browser may
     then use it until the job ends, the endpoint is closed, or you are signed out, for half a day at most. JupyterLab
-    and TensorBoard start inside the job when they are first opened.
+    and TensorBoard start inside the job when they are first opened. TensorBoard of a job that is over is a small job
+    of its own, which ends after two hours.
 
     \b
     Examples:
@@ -40,7 +45,10 @@ def open_(
     from danlu.client import Client
 
     with Client() as client:
-        endpoints = client.jobs.get(job).endpoints
+        found = client.jobs.get(job)
+        if endpoint == "tensorboard" and found.is_over:
+            found = _viewer(client, found)
+        endpoints = found.endpoints
         if endpoint is None:
             listed = endpoints.list()
             rows = [(one.name, "project" if one.is_shared else "owner", one.address) for one in listed]
@@ -55,6 +63,26 @@ def open_(
     echo(link.model_dump_json() if as_json else link.url)
     if browser:
         webbrowser.open(link.url)
+
+
+def _viewer(client: Client, ended: Job) -> Job:
+    """The job that shows an ended one: one that runs already, or a new one, once it has begun."""
+    from danlu.client.jobs.viewer import OF, viewer_of
+    from danlu.errors import WrongState
+
+    there = client.jobs.list(all=False, tags={OF: ended.id})
+    viewer = next(iter(there), None)
+    if viewer is None:
+        has_output = next(iter(client.store.list(ended.output)), None) is not None
+        viewer = client.jobs.submit(viewer_of(ended, has_output=has_output))
+        echo_err(f"{ended.id} is over; {viewer.id} is starting, to show what it has left")
+    for now in viewer.watch():
+        if now.state == "running" or now.is_over:
+            break
+    if viewer.is_over:
+        told = f"{viewer.id} is {viewer.state}: {viewer.reason.message}"
+        raise WrongState(f"{told}; `danlu logs {viewer.id}` shows its output")
+    return viewer
 
 
 def close(

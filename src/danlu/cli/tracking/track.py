@@ -1,4 +1,4 @@
-"""`danlu track`: imported runs."""
+"""`danlu track`: imported and exported runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = typer.Typer(name="track", rich_markup_mode=None, no_args_is_help=True, con
 
 @app.callback()
 def _track() -> None:
-    """Import runs from other trackers."""
+    """Import runs from other trackers, and export them to TensorBoard."""
 
 
 @app.command("import-tensorboard", context_settings=CONTEXT)
@@ -41,3 +41,19 @@ def import_tensorboard(
     echo(
         f"{found.num_points} points, {found.num_media} media of {found.num_files} files; upload them with `danlu sync`"
     )
+
+
+@app.command("export-tensorboard", context_settings=CONTEXT)
+def export_tensorboard(
+    job: str = typer.Argument(..., metavar="JOB", help="Id of a job; its runs are exported."),
+    folder: Path = typer.Argument(..., help="Folder for the event files, a folder per run."),
+) -> None:
+    """Write the metrics of a job's runs as TensorBoard event files.
+
+    \b
+    Examples:
+      danlu track export-tensorboard train-090819797506808029 events
+    """
+    from danlu import track
+
+    echo(f"{track.export_tensorboard(job, folder)} runs in {folder}")

@@ -14,7 +14,7 @@ const alerts = {
 };
 
 export const notices = {
-  title: "Notifications",
+  title: "Notices",
   none: "Nothing has happened yet.",
   unread: (count: number) => `${String(count)} unread`,
   platform: "Platform",
@@ -56,7 +56,7 @@ export const notices = {
   removeText: (url: string) => `Nothing more is sent to ${url}.`,
   removed: "The webhook was removed",
   state: "State",
-  tries: "Attempts",
+  tries: "Tries",
   answer: "Response",
   states: { waiting: "waiting", delivered: "delivered", failed: "failed" },
 };

@@ -8,11 +8,11 @@ export const notices: Same<typeof en> = {
   platform: "平台",
   alerts: {
     device_idle: (of) =>
-      `第 ${of.rank ?? ""} 号进程的 ${of.num_devices ?? ""} 个设备已空闲 ${of.idle_seconds ?? ""}。`,
+      `rank ${of.rank ?? ""} 的 ${of.num_devices ?? ""} 个设备已空闲 ${of.idle_seconds ?? ""}。`,
     memory_high: (of) =>
-      `第 ${of.rank ?? ""} 号进程已使用内存 ${of.used_bytes ?? ""}，上限为 ${of.limit_bytes ?? ""}。`,
+      `rank ${of.rank ?? ""} 已使用内存 ${of.used_bytes ?? ""}，上限为 ${of.limit_bytes ?? ""}。`,
     silent: (of) =>
-      `已有 ${of.silent_seconds ?? ""} 没有日志和指标，最先停止输出的是第 ${of.rank ?? ""} 号进程。`,
+      `已有 ${of.silent_seconds ?? ""} 没有日志和指标，最先停止输出的是rank ${of.rank ?? ""} 。`,
     loss_not_finite: (of) =>
       `${of.metric ?? ""} 在第 ${of.step ?? ""} 步的值为 ${of.value ?? ""}。`,
     disk_full_soon: (of) =>
@@ -21,7 +21,7 @@ export const notices: Same<typeof en> = {
   remedies: {
     device_idle: "如果任务卡住或无人使用，请停止任务。",
     memory_high: "减少一次加载的数据，或以更大的内存启动任务。",
-    silent: "打开该进程的终端，查看它在等待什么。",
+    silent: "打开该 rank 的终端，查看它在等待什么。",
     loss_not_finite: "停止任务，降低学习率后从较早的检查点继续训练。",
     disk_full_soon: "删除旧的任务、运行和文件，或增加磁盘空间。",
   },
@@ -54,7 +54,7 @@ export const notices: Same<typeof en> = {
   removeText: (url) => `不再向 ${url} 推送。`,
   removed: "网络回调已移除",
   state: "状态",
-  tries: "尝试次数",
+  tries: "推送次数",
   answer: "响应",
   states: { waiting: "等待中", delivered: "已送达", failed: "失败" },
 };
