@@ -144,6 +144,11 @@ def test_a_webhook_can_be_tried_out_and_removed(world: World, api: Api, receiver
     assert api.json("POST", f"/webhooks/{made['id']}/test")["state"] == "waiting"
     deliver_due(world.state)
     assert [json.loads(got.body)["type"] for got in receiver.got] == ["test"]
+    for _ in range(20):
+        api.json("POST", f"/webhooks/{made['id']}/test")
+    assert api("POST", f"/webhooks/{made['id']}/test").status_code == 429
+    deliver_due(world.state)
+    receiver.got = receiver.got[:1]
     end(world)
     assert len(receiver.got) == 1, "ends of jobs were not asked for"
     assert api("DELETE", f"/webhooks/{made['id']}").status_code == 204

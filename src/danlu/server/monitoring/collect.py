@@ -24,7 +24,7 @@ from danlu.store.sql.tables import TaskRow
 from danlu.wire.nodes import NodeOut
 
 MAX_LIVE = 2000
-"""Live jobs, and tasks of them, that have lines of their own; the sums over all of them are complete."""
+"""Live jobs, and tasks of them, that have lines of their own; numbers of jobs are of all."""
 
 _USED = {
     "cpu": "danlu_task_cpu_cores",
@@ -62,7 +62,7 @@ class Everything(Collector):
         reasons = counts.queue_by_reason(session)
         yield _gauge("danlu_queue_reasons", [((code,), count) for code, count in sorted(reasons.items())])
         live = counts.live_jobs(session, MAX_LIVE)
-        per_project = Counter(job.project for job in live)
+        per_project = counts.live_by_project(session)
         yield _gauge("danlu_jobs_live", [((name,), count) for name, count in sorted(per_project.items())])
         told = [((job.id, job.name, job.project, job.owner, job.state), 1) for job in live]
         yield _gauge("danlu_job_info", told)

@@ -15,9 +15,13 @@ KINDS = (*(state.value for state in ENDS), AttemptState.LOST.value)
 AT_ONCE = 200
 
 
-def is_any_new(session: Session) -> bool:
-    told = notices.told_up_to(session)
-    return told is None or bool(notices.events_of_kinds(session, KINDS, after=told, limit=1))
+def find_new(session: Session, *, seen: int) -> tuple[bool, int]:
+    """Whether a job has ended since the last time, and the newest event. Those up to `seen` are not looked at again."""
+    told, newest = notices.told_up_to(session), notices.newest_event(session)
+    if told is None:
+        return True, newest
+    after = max(told, seen)
+    return newest > after and bool(notices.events_of_kinds(session, KINDS, after=after, limit=1)), newest
 
 
 def tell_ends(session: Session, state: ServerState) -> int:

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from danlu.errors import DanluError
 from danlu.server.alerts.watch import look
-from danlu.server.notices.ends import is_any_new, tell_ends
+from danlu.server.notices.ends import find_new, tell_ends
 from danlu.server.state import ServerState
 from danlu.server.webhooks.operations import deliver_due
 from danlu.store.queries.monitoring import notices
@@ -36,6 +36,7 @@ class Teller:
         self._stopping = threading.Event()
         self._changed, self._due = threading.Event(), threading.Event()
         self._look_at = self._forget_at = 0.0
+        self._seen = 0
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -55,9 +56,10 @@ class Teller:
     def tick(self) -> None:
         """Do once what is due, but for sending."""
         state = self._state
-        if state.database.read(is_any_new):
-            while state.database.write(tell_ends, state):
-                self._due.set()
+        is_new, newest = state.database.read(find_new, seen=self._seen)
+        while is_new and state.database.write(tell_ends, state):
+            self._due.set()
+        self._seen = newest
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + state.settings.alert_seconds
             with state.database.duty(ALERT_DUTY) as is_mine:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import InvalidInput, NotFound
+from danlu.errors import InvalidInput, NotFound, TooManyRequests
 from danlu.server.audit.service import record_action
 from danlu.server.notices.telling import add_delivery
 from danlu.server.paging import page_of
@@ -26,6 +26,8 @@ from danlu.wire.base import Page
 from danlu.wire.monitoring.webhooks import AddWebhook, DeliveryOut, NewWebhookOut, WebhookOut, WebhooksOut
 
 MAX_WEBHOOKS = 20
+MAX_WAITING = 20
+"""Deliveries on their way, when one more is asked for by hand."""
 
 
 def list_webhooks(session: Session, who: UserIdentity) -> WebhooksOut:
@@ -68,6 +70,8 @@ def remove_webhook(session: Session, state: ServerState, who: UserIdentity, webh
 def try_webhook(session: Session, state: ServerState, who: UserIdentity, webhook: str) -> DeliveryOut:
     """Have an event sent that says nothing but that the webhook works."""
     row = _find(session, who, webhook)
+    if webhooks.num_waiting(session, row.id) >= MAX_WAITING:
+        raise TooManyRequests(f"{MAX_WAITING} deliveries to {row.id} are waiting; see what became of them first")
     data = {"type": EventKind.TEST.value, "timestamp": state.now().isoformat(), "data": {"webhook": row.id}}
     sent = add_delivery(session, state, EventKind.TEST, json.dumps(data), user_id=who.user_id, webhook_id=row.id)
     return _delivery_out(sent)

@@ -52,6 +52,16 @@ def queue_by_reason(session: Session) -> dict[str, int]:
     return dict(session.execute(query.group_by(JobRow.reason_code)).all())
 
 
+def live_by_project(session: Session) -> dict[str, int]:
+    """Project -> number of jobs that hold resources."""
+    query = (
+        select(ProjectRow.name, func.count())
+        .join(ProjectRow, ProjectRow.id == JobRow.project_id)
+        .where(JobRow.state.in_(LIVE))
+    )
+    return dict(session.execute(query.group_by(ProjectRow.name)).all())
+
+
 def live_jobs(session: Session, most: int) -> list[LiveRow]:
     """At most so many, newest first."""
     query = (

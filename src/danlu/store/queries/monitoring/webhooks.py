@@ -53,6 +53,11 @@ def list_deliveries(session: Session, webhook_id: str, *, before: int | None, li
     return session.scalars(query.order_by(DeliveryRow.number.desc()).limit(limit)).all()
 
 
+def num_waiting(session: Session, webhook_id: str) -> int:
+    query = select(func.count()).select_from(DeliveryRow).where(_is_waiting(), DeliveryRow.webhook_id == webhook_id)
+    return session.scalar(query) or 0
+
+
 def is_any_due(session: Session, now: datetime) -> bool:
     query = select(DeliveryRow.number).where(_is_waiting(), DeliveryRow.next_at <= now)
     return session.scalar(query.limit(1)) is not None
