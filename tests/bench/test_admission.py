@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from danlu.bench.admission import Judged, baseline_of, best_of, judge, node_values
+from danlu.bench.admission import Judged, baseline_of, best_of, judge, node_values, one_per_node
 from danlu.bench.report import JobFacts, Report, report_job, report_run
 from danlu.bench.results import Collected, RankResult
 from danlu.bench.suite import Better, Measure, Mode, parse_suite
@@ -49,6 +49,13 @@ def test_without_a_past_peers_count_when_there_are_enough() -> None:
     assert below(judge(values, {}, measure=Measure(), tolerance=0.1)) == ["n2"]
     two = judge({"n0": 10.0, "n1": 5.0}, {}, measure=Measure(), tolerance=0.1)
     assert [(one.baseline, one.is_below) for one in two] == [(None, False), (None, False)]
+
+
+def test_each_node_gets_one_task() -> None:
+    assert one_per_node(SUITE, [8.0, 16.0]).cpus == 8.0
+    assert one_per_node(SUITE, [8.0]).cpus is None
+    npus = SUITE.model_copy(update={"device": "npu:8"})
+    assert one_per_node(npus, [8.0, 16.0]) == npus
 
 
 def test_low_is_good_where_the_suite_says_so() -> None:

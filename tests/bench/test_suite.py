@@ -30,6 +30,11 @@ def test_settings_change_a_suite() -> None:
     assert (suite.parameters["size"], suite.per_node) == (8, 4)
 
 
+def test_cores_are_reserved_when_asked_for() -> None:
+    suite = read_suite(find_suite("matmul"), ["cpus=4"])
+    assert job_of(suite, run_id="bench-1", mode=Mode.NORMAL, nodes=1)["resources"] == {"device": "cpu:1", "cpus": 4.0}
+
+
 def test_code_is_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "suite.yml").write_text(
         "name: own\ncode: code\ncommand: python3 x.py\nmeasures: {speed: {unit: m/s}}\n"

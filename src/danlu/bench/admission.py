@@ -13,8 +13,9 @@ from typing import NamedTuple, Optional
 from danlu.bench.aggregate import worse_by
 from danlu.bench.markdown import number, signed
 from danlu.bench.report import Report, Verdict
-from danlu.bench.suite import Better, Measure
+from danlu.bench.suite import Better, Measure, Suite
 from danlu.client import Client
+from danlu.spec.units import parse_device
 
 MIN_PEERS = 3
 """Fewer nodes say nothing about each other."""
@@ -39,6 +40,13 @@ class Judged(NamedTuple):
             f"bench {report.suite.name}: {name} {number(self.value)} {unit}, baseline {number(self.baseline)} {unit} "
             f"({signed(change)}), {report.run}"
         )
+
+
+def one_per_node(suite: Suite, cpus: Sequence[float]) -> Suite:
+    """The suite, with all cores of a node reserved when it asks for none of its devices: each node gets one task."""
+    if suite.cpus is not None or parse_device(suite.device).is_scarce or len(cpus) < 2:
+        return suite
+    return suite.model_copy(update={"cpus": min(cpus)})
 
 
 def node_values(report: Report) -> dict[str, float]:

@@ -37,7 +37,7 @@ def job_of(suite: Suite, *, run_id: str, mode: Mode, nodes: int) -> dict[str, An
         "command": suite.command or f"exec python3 -m danlu.bench.inside {suite.work}",
         "nodes": nodes,
         "launch": "ddp",
-        "resources": {"device": suite.device},
+        "resources": {"device": suite.device, **({} if suite.cpus is None else {"cpus": suite.cpus})},
         "data": suite.data,
         "env": suite.env,
         "hyperparameters": {

@@ -84,6 +84,9 @@ class Suite(_Frozen):
     device: str = "cpu:1"
     """Devices of every node; there is a rank for each."""
 
+    cpus: Optional[float] = Field(default=None, gt=0)
+    """Cores reserved on every node: all of them keep other jobs away."""
+
     image: Optional[str] = None
     framework: Optional[str] = None
     env: dict[str, str] = Field(default_factory=dict)

@@ -54,8 +54,9 @@ def admit(
             [runs.find(client, baseline)] if baseline is not None else list(runs.history(client, chosen.name, limit=10))
         )
         expected = admission.baseline_of(runs.make_report(client, one) for one in past)
-        count = nodes or sum(1 for node in client.nodes() if node.is_reachable and node.drain is None)
-        reports = _repeat(client, chosen, nodes=count, times=repeat)
+        there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
+        alone = admission.one_per_node(chosen, [node.cpus for node in there])
+        reports = _repeat(client, alone, nodes=nodes or len(there), times=repeat)
         values = admission.best_of(map(admission.node_values, reports), measure.better)
         judged = admission.judge(values, expected, measure=measure, tolerance=tolerance)
         drained = [] if dry_run else admission.drain(client, judged, report=reports[-1])
