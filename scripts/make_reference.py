@@ -56,6 +56,8 @@ TYPES = {
     "Device_": "device",
     "StorePathText": "store path",
     "Command": "text, or list of texts",
+    "Requirements": "text, or list of texts",
+    "PythonVersion": "text",
     "SuccessRule": "text",
     "dict[RoleName, Role]": "mapping: role -> [role](#role)",
     "tuple[str, ...]": "list of texts",

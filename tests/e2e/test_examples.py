@@ -26,7 +26,7 @@ def test_they_are_listed_with_what_this_machine_lacks_for_them(server: RunningSe
         ("numpy", True),
     ]
     listed = danlu(server, "list", "--tag", "npu").stdout
-    assert "lacks 2 × npu:910b:8" in listed
+    assert "missing: 2 × npu:910b:8" in listed
     assert "hello" not in listed
     assert "双节点" in danlu(server, "show", "ddp_images", LC_ALL="zh_CN.UTF-8").stdout
     train = danlu(server, "show", "hello", "--file", "code/train.py").stdout

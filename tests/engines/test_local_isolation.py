@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 from danlu.engines.local import LocalEngine
@@ -130,8 +131,8 @@ class TestFiles:
         assert log == "1\n2\nfile\ncode\ninput\nmodel\noutput\nruns\n"
 
     def test_the_python_of_the_server_is_found(self, starter: Starter) -> None:
-        log = run(starter, "python3 -c 'import pydantic, danlu, sys; print(sys.prefix)'")
-        assert log == f"{sys.prefix}\n"
+        log = run(starter, "python3 -c 'import pydantic, danlu, sys; print(sys.base_prefix, pydantic.__file__)'")
+        assert log == f"{sys.base_prefix} {pydantic.__file__}\n"
 
 
 class TestPeople:

@@ -70,6 +70,12 @@ open("jobstart_hccl.json", "w").write(old)'
         "mkdir Resnet50_HC; echo echo hi > Resnet50_HC/run.sh",
     ],
     "docs/guide/debug.md": [_MNIST, "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/environments.md": [
+        f"""
+        {_TRAIN}; echo > requirements.txt
+        printf 'name: mnist\\ncommand: python train.py\\ncode: .\\nrequirements: requirements.txt\\n' > job.yml
+        """
+    ],
     "docs/guide/flavors.md": [
         f"""
         {_TRAIN}

@@ -97,7 +97,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
         {"resources": "gpu:2"},
         "resources: expected a mapping such as {device: gpu:2, memory: 16GB}, got 'gpu:2'",
     ),
-    ({"resources": {"gpus": 2}}, "resources.gpus: unknown field of a job; did you mean 'cpus'?"),
+    ({"resources": {"gpus": 2}}, "resources.gpus: unknown field of a job; expected device: gpu:2"),
     ({"resources": {"device": "2 gpus"}}, f"resources.device: {NO_DEVICE} '2 gpus'"),
     ({"resources": {"device": 2}}, f"resources.device: {NO_DEVICE} '2'"),
     (

@@ -70,6 +70,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
     "Store and nodes": {
         "store": Command("danlu.cli.cluster.store:app", "Copy, list and delete files in the store."),
         "data": Command("danlu.cli.cluster.data:app", "Bring files to /data, which a project's jobs share."),
+        "environments": Command(
+            "danlu.cli.cluster.environments:environments", "List installed packages of jobs on the nodes."
+        ),
         "nodes": Command("danlu.cli.cluster.nodes:app", "List nodes and their devices; drain and open them."),
         "flavors": Command("danlu.cli.cluster.flavors:app", "Named machine shapes with prices."),
         "frameworks": Command("danlu.cli.cluster.frameworks:app", "Named environments for jobs."),

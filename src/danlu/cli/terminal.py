@@ -53,6 +53,12 @@ def echo_err(text: str = "") -> None:
     _write(sys.stderr, _render(_message(text)))
 
 
+def say_more(num_found: int, limit: int) -> None:
+    """Say beside a list that it was cut at its limit."""
+    if num_found > limit:
+        echo_err(f"danlu: only the newest {limit} are shown; -n {limit * 10} shows more")
+
+
 def echo_block(text: str) -> None:
     """Print lines that are laid out already, such as a table."""
     _write(sys.stdout, _render(text) + "\n")

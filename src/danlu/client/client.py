@@ -37,7 +37,7 @@ from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
 from danlu.wire.costs import CostsOut
 from danlu.wire.monitoring.alerts import AlertOut
-from danlu.wire.nodes import DrainNode, HealthOut, NodeOut
+from danlu.wire.nodes import DrainNode, EnvironmentOut, HealthOut, NodeOut
 
 
 class Client:
@@ -132,6 +132,10 @@ class Client:
 
     def nodes(self) -> Iterator[NodeOut]:
         return pages(self._http, "/nodes", NodeOut)
+
+    def environments(self) -> Iterator[EnvironmentOut]:
+        """Packages that jobs of your projects require, as the nodes keep them."""
+        return pages(self._http, "/nodes/environments", EnvironmentOut)
 
     def drain_node(self, name: str, reason: str, *, evict: bool = False) -> NodeOut:
         """Start nothing new on a node; running tasks continue. For admins.

@@ -7,6 +7,7 @@ A file looks like this; `danlu login` writes the user's one:
     url: http://127.0.0.1:8400
     api_key: ...
     key_id: ...      # so that `danlu logout` can delete the key on the server
+    code: .          # what `danlu run` sends when no --code is given
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ API_OF_A_JOB = "10.88.255.254"
 """Where the server is found inside a job with a network of its own."""
 
 KEY_PREFIX = "dk-"
-_KNOWN = {"url", "api_key", "key_id"}
+_KNOWN = {"url", "api_key", "key_id", "code"}
 
 
 class Settings(NamedTuple):
@@ -89,6 +90,18 @@ def load_settings(
             key = _clean_key(source.api_key, source.label)
             return Settings(address, key, chosen.label, source.label, source.job)
     return Settings(address, None, chosen.label, None)
+
+
+def default_code(*, environ: Optional[Mapping[str, str]] = None, folder: Optional[Path] = None) -> Optional[str]:
+    """The code folder of `danlu run` when none is given: `code` of the project's file or of the user's; often `.`.
+
+    A project's file may come from anybody, so it can name its own folder and what is in it only.
+    """
+    file = (folder or Path.cwd()) / PROJECT_FILE
+    code = read_file(file).get("code")
+    if code is not None and (code.startswith(("/", "~")) or ".." in Path(code).parts):
+        raise InvalidInput(f"{file}: code: expected a folder in {file.parent}, got {code!r}")
+    return code or read_file(user_file(environ)).get("code")
 
 
 def user_file(environ: Optional[Mapping[str, str]] = None) -> Path:

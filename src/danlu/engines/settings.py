@@ -54,6 +54,14 @@ class EngineOptions(BaseModel):
     """Most bytes of inputs that this machine keeps for each person, so that several tasks fetch a file once; 0: nothing
     is kept. Worth it where the object store is far away: a kept input takes its space twice."""
 
+    environment_bytes: int = Field(default=100 << 30, ge=0)
+    """Most bytes of environments (`requirements` of jobs) that this machine keeps; the least recently used are removed
+    first, and none that a job uses. 0: any amount."""
+
+    pythons: tuple[Path, ...] = ()
+    """Interpreters that jobs can ask for (`python: '3.12'`), besides those in the server's PATH. Their folders are
+    visible in jobs. Names end with the version, as in /opt/python/bin/python3.12."""
+
     use_seconds: float = Field(default=5.0, ge=0, le=3600)
     """Interval between measurements of resource usage (cores, memory, bytes read and written); 0: off."""
 
@@ -119,6 +127,11 @@ class EngineSettings(EngineOptions):
     """How long a task waits for an unreachable server before its start is given up."""
 
     stage_out_patience_seconds: float = 3600.0
+
+    @property
+    def environments_dir(self) -> Path:
+        """Packages that jobs require: see `danlu.node.environment.kept`."""
+        return self.work_dir.absolute() / ".environments"
 
     @property
     def lease_file(self) -> Path:

@@ -29,5 +29,6 @@ class Additions(NamedTuple):
     mounts: tuple[Mount, ...] = ()
     user: str = ""
     log_copy: str = ""
+    project_id: int = 0
     spared: tuple[str, ...] = ()
     """Programs that a stop does not signal: they end when what they started does."""

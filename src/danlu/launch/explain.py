@@ -147,6 +147,9 @@ def _notes(job: JobSpec) -> Iterator[str]:
             f"The command sees the files of {job.image} instead of the machine's, read-only but for its own folders "
             f"and /tmp; variables that the image sets are below those listed here."
         )
+    if job.requirements is not None:
+        named = job.requirements if isinstance(job.requirements, str) else ", ".join(job.requirements)
+        yield f"Packages ({named}) are installed first, or are there from an earlier job that asked for the same."
     if job.processes is Processes.PER_DEVICE:
         yield (
             "The variables above are those of a task. Each of its processes has its own RANK_ID, DEVICE_ID, "

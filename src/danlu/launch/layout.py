@@ -44,6 +44,11 @@ class Layout(NamedTuple):
         return f"{self.root}/runs"
 
     @property
+    def environment(self) -> str:
+        """Packages that the task installs itself; goes with it."""
+        return f"{self.root}/.environment"
+
+    @property
     def checkpoints(self) -> str:
         """Part of the output; the next attempt finds here what this one left."""
         return f"{self.output}/{CHECKPOINTS}"

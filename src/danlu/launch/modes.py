@@ -55,7 +55,7 @@ def make_plan(
             place=place,
             member=member,
             output=output,
-            added=added,
+            added=added._replace(project_id=(owner or Owner()).project_id),
         )
         for place, member, added in zip(placement.tasks, roles.members(job), additions, strict=True)
     )

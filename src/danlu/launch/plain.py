@@ -10,7 +10,7 @@ from danlu.launch.additions import Additions
 from danlu.launch.documented import DANLU, TIONE, Told
 from danlu.launch.layout import CHECKPOINTS, EM, Layout
 from danlu.launch.placement import Placement, TaskPlacement
-from danlu.launch.plan import Fetch, Gate, Image, Send, TaskPlan
+from danlu.launch.plan import Environment, Fetch, Gate, Image, Send, TaskPlan
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.job import JobSpec
 from danlu.spec.roles import WORKER, Group, Member, group_of, groups
@@ -152,6 +152,7 @@ def task_plan(
         user=added.user,
         mounts=added.mounts,
         image=_image(job),
+        environment=_environment(job, added.project_id),
         log_copy=added.log_copy,
     )
 
@@ -221,6 +222,18 @@ def _image(job: JobSpec) -> Image | None:
         return None
     login = job.image_login
     return Image(name=job.image, username=login.username if login else "", secret=login.secret if login else "")
+
+
+def _environment(job: JobSpec, project_id: int) -> Environment | None:
+    if job.requirements is None and job.python is None:
+        return None
+    named = job.requirements or ()
+    return Environment(
+        file=named if isinstance(named, str) else "",
+        packages=() if isinstance(named, str) else named,
+        python=job.python or "",
+        project_id=project_id,
+    )
 
 
 def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:

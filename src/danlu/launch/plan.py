@@ -44,6 +44,25 @@ class Image(_Frozen):
     """The name of the secret that is the password, if there is one."""
 
 
+class Environment(_Frozen):
+    """A Python, and packages that the node installs once for all jobs of a project that ask for the same."""
+
+    file: str = ""
+    """A file of the code folder that names the packages; empty when `packages` does."""
+
+    packages: tuple[str, ...] = ()
+    """Lines of a requirements file."""
+
+    python: str = ""
+    """A version such as 3.11; empty for the one that runs Danlu there."""
+
+    project_id: int = 0
+
+    @property
+    def has_packages(self) -> bool:
+        return bool(self.file or self.packages)
+
+
 class Mount(_Frozen):
     """A folder that outlives the job."""
 
@@ -106,6 +125,7 @@ class TaskPlan(_Frozen):
 
     mounts: tuple[Mount, ...] = ()
     image: Image | None = None
+    environment: Environment | None = None
     log_copy: str = ""
     """Absolute path in a mount of a file that gets a copy of the log; empty for none."""
 

@@ -3,7 +3,8 @@
     python -I packages.py NAME...
 
 It prints JSON: `others` are those of the names that can be imported, `own` are Danlu's packages (name -> folders and
-problem). A problem is why a job cannot read what the server can; empty when it can.
+problem). A problem is why a job cannot read what the server can; empty when it can. `version`, `site_packages` and
+`has_pip` are those of that Python.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import stat
 import sys
+import sysconfig
 from typing import Any
 
 OWN = ("danlu", "danlu_accel", "t9k", "tiacc_training", "tikit", "moxing")
@@ -51,7 +53,13 @@ def look(names: list[str]) -> dict[str, Any]:
         for name, folders in places.items()
         if folders
     }
-    return {"own": own, "others": [name for name in names if folders_of(name)]}
+    return {
+        "own": own,
+        "others": [name for name in names if folders_of(name)],
+        "version": "{}.{}".format(*sys.version_info[:2]),
+        "site_packages": sysconfig.get_path("purelib"),
+        "has_pip": bool(folders_of("pip")),
+    }
 
 
 if __name__ == "__main__":

@@ -88,6 +88,56 @@ class TaskImage(NamedTuple):
     """Name of the secret that is the password."""
 
 
+class TaskEnvironment(NamedTuple):
+    """Packages that are installed once on the node. Nothing is told here that only root may know."""
+
+    python: str
+    """The interpreter that the environment is for."""
+
+    version: str
+    """Of that interpreter, such as 3.11."""
+
+    folder: str
+    """Where the environments of the project are on the node."""
+
+    place: str
+    """Where tasks see theirs; empty without a sandbox: where it is."""
+
+    step: tuple[str, ...]
+    """The command that makes it; the task's folder is its last argument."""
+
+    build: tuple[str, ...]
+    """The command that installs packages, in the sandbox where there is one."""
+
+    code: str
+    """The code folder on the node."""
+
+    file: str = ""
+    packages: tuple[str, ...] = ()
+    """Lines of a requirements file, when there is none in the code."""
+
+    uv: str = ""
+    """Path of the program; empty: pip is used."""
+
+    pip: str = ""
+    """The Python whose pip is used."""
+
+    base: str = ""
+    """Folder of packages that are found after those of the environment; empty: none."""
+
+    own: tuple[str, ...] = ()
+    """Folders of Danlu's own packages, for a Python that has no `base`."""
+
+    wrap: tuple[str, ...] = ()
+    """The words that make the sandbox of the build, which sees `<task>/new-environment` at `place`."""
+
+    uid: Optional[int] = None
+    """User and group id of the build; None: those of the shim."""
+
+    max_bytes: int = 0
+    """How much all environments of the node may take; the oldest go first. 0: any amount."""
+
+
 class TaskLogCopy(NamedTuple):
     """Where a copy of the log goes."""
 
@@ -181,6 +231,7 @@ class Task(NamedTuple):
     """Programs that a stop does not signal before the grace is over."""
 
     image: Optional[TaskImage] = None
+    environment: Optional[TaskEnvironment] = None
     gates: tuple[TaskGate, ...] = ()
     log_copy: Optional[TaskLogCopy] = None
     stop_file: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Annotated, Union
@@ -37,6 +38,10 @@ IMAGE_TRANSPORTS = {
 _ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
 _SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
 ALL, ANY = "all", "any"
+MAX_REQUIREMENTS = 1000
+_CONDA = re.compile(r"(environment|conda[^/]*|env)\.ya?ml")
+_PYTHON = re.compile(r"3\.[0-9]{1,2}")
+_EXPECTED = "expected a file of the code folder (requirements.txt, pyproject.toml or uv.lock) or a list of packages"
 
 
 def is_job_id(text: str) -> bool:
@@ -143,6 +148,50 @@ def _env_value(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) else value
 
 
+def _requirements(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return _packages(list(value))
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{_EXPECTED}, got {show(value)}")
+    name = posixpath.basename(value)
+    if _CONDA.fullmatch(name):
+        raise ValueError(f"{value!r} is a file of conda, which is not supported; {_EXPECTED}, or an image with conda")
+    if posixpath.isabs(value) or ".." in value.split("/") or posixpath.normpath(value) != value or "\0" in value:
+        raise ValueError(f"{_EXPECTED}, got {show(value)}: a path is relative to the code folder and stays in it")
+    if name not in ("pyproject.toml", "uv.lock") and not name.endswith((".txt", ".in")):
+        raise ValueError(f"{_EXPECTED}, got {show(value)}; one package is a list too: [{value}]")
+    return value
+
+
+def _packages(lines: list[object]) -> tuple[str, ...]:
+    if not lines:
+        raise ValueError(f"{_EXPECTED}, got an empty list")
+    if len(lines) > MAX_REQUIREMENTS:
+        raise ValueError(f"expected at most {MAX_REQUIREMENTS} packages, got {len(lines)}; put them into a file")
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, str) or not line.strip() or "\n" in line or "\0" in line:
+            raise ValueError(f"expected a line such as torch==2.8.0 as package {number}, got {show(line)}")
+    return tuple(str(line).strip() for line in lines)
+
+
+def _python(value: object) -> object:
+    if isinstance(value, float):  # 3.10 would be 3.1
+        raise ValueError(f"expected text such as '3.11', got the number {value}; put it in quotes")
+    if not isinstance(value, str) or not _PYTHON.fullmatch(value):
+        raise ValueError(f"expected a version such as '3.11', got {show(value)}")
+    return value
+
+
+def check_environment(requirements: object, python: object, *, code: object, image: object) -> None:
+    """Raise ValueError for packages that could not be found, or that nothing would use."""
+    if isinstance(requirements, str) and code is None:
+        problem = f"requirements: {requirements!r} is a file of the code folder, and the job has no code"
+        raise ValueError(f"{problem}; add `code: .`, or list the packages: [torch, numpy]")
+    for name, value in (("requirements", requirements), ("python", python)):
+        if value is not None and image is not None:
+            raise ValueError(f"{name} goes with the Python of the node, and this job has an image; use one of them")
+
+
 Number = BeforeValidator(_no_yes)
 Text = Annotated[str, AfterValidator(_no_nul)]
 EnvName = Annotated[str, AfterValidator(_env_name)]
@@ -167,3 +216,14 @@ ImageName = Annotated[str, AfterValidator(_image)]
 FlavorName = Annotated[str, AfterValidator(check_flavor_name)]
 FrameworkName = Annotated[str, AfterValidator(check_framework_name)]
 TagText = Annotated[str, BeforeValidator(_env_value), Field(max_length=200), AfterValidator(_no_control)]
+Requirements = Annotated[
+    Union[str, tuple[str, ...]],
+    BeforeValidator(_requirements),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+            "examples": ["requirements.txt", ["torch==2.8.0"]],
+        }
+    ),
+]
+PythonVersion = Annotated[str, BeforeValidator(_python)]

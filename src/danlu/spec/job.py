@@ -34,12 +34,15 @@ from danlu.spec.fields import (
     JobName,
     JobPath,
     Number,
+    PythonVersion,
+    Requirements,
     RoleName,
     Seconds,
     StorePathText,
     SuccessRule,
     TagText,
     Text,
+    check_environment,
 )
 from danlu.spec.names import check_project_name
 from danlu.spec.plain_json import check_plain_json, from_label_value
@@ -180,6 +183,13 @@ class JobSpec(_Frozen):
 
     command: Optional[Command] = Field(default=None, validate_default=True)
     """A shell line, or a list of words that is executed as it is. Runs on every node, in the code folder."""
+
+    requirements: Optional[Requirements] = None
+    """Packages: a file of the code folder (`requirements.txt`, `pyproject.toml`, `uv.lock`), or a list such as
+    `[torch==2.8.0, numpy]`. A node installs them once for all jobs of the project that require the same."""
+
+    python: Optional[PythonVersion] = None
+    """Python version, such as `'3.11'`; one of those that the node has. Default: the server's."""
 
     setup: Optional[Text] = None
     """A shell script that runs before the command on every node, in the same environment."""
@@ -339,7 +349,8 @@ class JobSpec(_Frozen):
         return tuple(dict.fromkeys(endpoints))
 
     @model_validator(mode="after")
-    def _login_is_complete(self) -> JobSpec:
+    def _has_what_it_names(self) -> JobSpec:
+        check_environment(self.requirements, self.python, code=self.code, image=self.image)
         if self.image_login is None:
             return self
         if self.image is None and self.framework is None:

@@ -9,6 +9,25 @@ from pydantic import BaseModel, ConfigDict
 from danlu.spec.devices import Device
 
 
+class EnvironmentInfo(BaseModel):
+    """Packages that jobs of a project require, installed on a node."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project_id: int
+    key: str
+    """Digest of what it is made of."""
+
+    python: str
+    size_bytes: int
+    packages: tuple[str, ...] = ()
+    """`name==version` each."""
+
+    made_at: float
+    used_at: float
+    """Unix time of the last start of a job that requires it."""
+
+
 class NodeInfo(BaseModel):
     """A node as the engine reports it."""
 
@@ -45,6 +64,12 @@ class NodeInfo(BaseModel):
 
     software: Optional[tuple[str, ...]] = None
     """Installed programs and packages that examples need; None when the engine does not report them."""
+
+    pythons: tuple[str, ...] = ()
+    """Versions of Python that jobs can ask for."""
+
+    environments: tuple[EnvironmentInfo, ...] = ()
+    """Packages of jobs that it keeps, the last used first."""
 
     work_dir: str = ""
     missing: tuple[str, ...] = ()

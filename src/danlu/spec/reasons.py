@@ -161,6 +161,13 @@ CATALOGUE: dict[str, Entry] = {
         "Start fewer workers or threads (OMP_NUM_THREADS), or ask an admin for a higher `max_processes`.",
         False,
     ),
+    "environment_failed": Entry(
+        "The packages of `requirements` could not be installed.",
+        Fault.USER,
+        "Read the job's log: it has the output of the installer. Correct the requirements, or the index that they are "
+        "fetched from.",
+        False,
+    ),
     "setup_failed": Entry(
         "The setup script failed.",
         Fault.USER,

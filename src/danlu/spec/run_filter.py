@@ -85,6 +85,15 @@ def parse_filter(text: str) -> Condition:
     return found
 
 
+def value_fields(part: Condition) -> list[str]:
+    """The metrics, hyperparameters and summary values that a filter names."""
+    if isinstance(part, (AllOf, AnyOf)):
+        return [name for inner in part.parts for name in value_fields(inner)]
+    if isinstance(part, Not):
+        return value_fields(part.part)
+    return [part.field] if part.field.partition(".")[0] in VALUE_FIELDS else []
+
+
 def wrong_filter(text: str, at: int, problem: str) -> InvalidInput:
     """The error at one place of a filter, with a mark below that place."""
     told = f"{problem}, at character {at + 1}:\n  {text}\n  {' ' * at}^"

@@ -31,6 +31,9 @@ _MAPPINGS = {
 """Examples for fields that are mappings."""
 
 
+_DEVICES = {"gpu": "gpu", "gpus": "gpu", "accelerator": "gpu", "accelerators": "gpu", "npu": "npu", "npus": "npu"}
+"""Names that other platforms have for the field `device`: what it would hold."""
+
 _OF_LENGTH = ("string_too_long", "string_too_short", "too_long", "too_short")
 
 
@@ -46,11 +49,19 @@ def field_errors(
         place = [str(part)[:LONGEST_NAME] for part in item["loc"] if part != "[key]"]
         place = place or ["[key]"]  # a field may be called so
         if item["type"] == "extra_forbidden":
-            told = f"unknown field of {noun}{suggestion(place[-1], known.get(_pattern_of(place[:-1]), ()))}"
+            told = _unknown_field(noun, place, known.get(_pattern_of(place[:-1]), ()), item.get("input"))
         else:
             told = _sentence(item, place)
         fields.setdefault(".".join(place), told)
     return fields
+
+
+def _unknown_field(noun: str, place: list[str], known: Iterable[str], value: object) -> str:
+    name = place[-1].lower()
+    if name in _DEVICES and "device" in known:
+        number = value if isinstance(value, int) and not isinstance(value, bool) else 2
+        return f"unknown field of {noun}; expected device: {_DEVICES[name]}:{number}"
+    return f"unknown field of {noun}{suggestion(place[-1], known)}"
 
 
 def _sentence(item: Mapping[str, Any], place: list[str]) -> str:

@@ -18,6 +18,7 @@ _DEVICE = re.compile(
 _NPU_MODELS = {"310", "710", "910"}
 """Models made of digits: no node has so many devices."""
 
+_SPELLED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _APULIS_DEVICE = re.compile(r"(huawei_npu|nvidia_gpu)_(?:arm64|amd64)(?:_([a-z0-9._-]+))?(?::([0-9]+))?", re.IGNORECASE)
 """Device types as Apulis sites name them: vendor, architecture, model."""
 
@@ -47,6 +48,8 @@ def parse_device(value: str) -> DeviceRequest:
     if found is None:
         raise ValueError(f"expected TYPE[:MODEL][:COUNT], such as gpu:2 or npu:910b:8, got {value!r}")
     kind, model, number = found.group(1).lower(), _model(found.group(2)), found.group(3) or "1"
+    if model in _SPELLED:
+        raise ValueError(f"expected a number of devices such as {kind}:{_SPELLED.index(model) + 1}, got {value!r}")
     if kind == "npu" and model is None and number in _NPU_MODELS:
         model, number = number, "1"
     count = int(number[:9])

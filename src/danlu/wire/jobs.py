@@ -204,6 +204,15 @@ class ExplanationOut(Answer):
     tasks: list[TaskExplanationOut]
 
 
+class EnvironmentPlanOut(Answer):
+    file: str = ""
+    """File of the code folder that names the packages."""
+
+    packages: list[str] = []
+    python: str = ""
+    """Version that was asked for; empty for the server's."""
+
+
 class TaskPlanOut(Answer):
     rank: int
     role: str
@@ -222,6 +231,8 @@ class TaskPlanOut(Answer):
     """Folders that outlive the job."""
 
     image: Optional[ImageOut] = None
+    environment: Optional[EnvironmentPlanOut] = None
+    """Packages that the node installs before, unless it has them."""
 
 
 class PlanOut(Answer):

@@ -60,12 +60,33 @@ class NodeOut(Answer):
     """What fetches images there; empty where jobs with one cannot run."""
 
     image_problem: str = ""
+    pythons: list[str] = []
+    """Versions of Python that jobs can ask for."""
+
     missing: list[str] = []
     """What is not isolated there."""
 
     seen_at: Moment
     drain: Optional[DrainOut] = None
     """Set while nothing new is started there."""
+
+
+class EnvironmentOut(Answer):
+    """Packages that jobs of a project require, installed on a node."""
+
+    key: str
+    """Digest of what it is made of: requirements, Python, platform."""
+
+    node: str
+    project: str
+    python: str
+    size_bytes: int
+    packages: list[str] = []
+    """`name==version` each."""
+
+    made_at: Moment
+    used_at: Moment
+    """Last start of a job that requires it."""
 
 
 class HealthOut(Answer):

@@ -165,11 +165,11 @@ def words(text: Words) -> str:
 
 
 def _fitness(row: ExampleRow) -> str:
-    lacking = list(_lacking(row.needs))
-    return f"lacks {', '.join(lacking)}" if lacking else "runs"
+    missing = list(_missing(row.needs))
+    return f"missing: {', '.join(missing)}" if missing else "runs"
 
 
-def _lacking(needs: list[NeedOut]) -> Iterator[str]:
+def _missing(needs: list[NeedOut]) -> Iterator[str]:
     return (need.name for need in needs if need.is_met is False)
 
 

@@ -65,7 +65,11 @@ def print_lines(batches: Iterable[list[LogLine]], *, num_ranks: int, is_raw: boo
     """Print lines as they arrive, with a rank prefix if there are several ranks."""
     width = len(str(num_ranks - 1))
     prefixes = [rank_prefix(rank, width) for rank in range(num_ranks)] if num_ranks > 1 else []
+    attempt = 0
     for batch in batches:
+        if attempt and batch and batch[0].attempt > attempt:
+            echo_err(f"attempt {attempt} is over; attempt {batch[0].attempt}:")
+        attempt = batch[0].attempt if batch else attempt
         echo_log([LogText(prefixes[line.rank] if prefixes else "", line.text) for line in batch], is_raw=is_raw)
 
 
@@ -75,7 +79,8 @@ def say_detached(job: Job) -> None:
 
 
 def say_end(job: Job) -> None:
-    echo_err(f"{job.id} {job.state}: {job.reason.message}")
+    tries = f" after {job.row.attempt} attempts" if job.row.attempt > 1 else ""
+    echo_err(f"{job.id} {job.state}{tries}: {job.reason.message}")
     entry = CATALOGUE.get(job.reason.code)
     if job.state is JobState.FAILED and entry is not None:
         echo_err(f"  what to do: {entry.remedy}   More: danlu show {job.id}")

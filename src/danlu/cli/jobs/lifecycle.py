@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from danlu.wire.jobs import SelectedOut
 
 
+SEVERAL = "several jobs named "
+"""How the server begins to say that a name means more than one job."""
+
+
 def stop(jobs: JobNames, as_json: AsJson = False) -> None:
     """Stop jobs.
 
-    Each process receives SIGTERM, and SIGKILL after the grace period. Ended jobs do not change.
+    Each process receives SIGTERM, and SIGKILL after the grace period. Ended jobs do not change. A name means the
+    job of that name that has not ended; when there are several, none is stopped (exit code 2).
 
     \b
     Examples:
@@ -128,4 +133,5 @@ def _report(outcome: SelectedOut, *, verb: str, as_json: bool, instead: Mapping[
         for job, problem in outcome.refused.items():
             echo_err(f"danlu: {problem}" if job in problem else f"danlu: {job}: {problem}")
     if outcome.refused:
-        raise typer.Exit(1)
+        is_unclear = any(problem.startswith(SEVERAL) for problem in outcome.refused.values())
+        raise typer.Exit(2 if is_unclear else 1)

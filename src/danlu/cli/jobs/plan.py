@@ -13,7 +13,7 @@ from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo_block, echo_json, one_line
 
 if TYPE_CHECKING:
-    from danlu.wire.jobs import PlanOut, TaskPlanOut
+    from danlu.wire.jobs import EnvironmentPlanOut, PlanOut, TaskPlanOut
 
 LONGEST_FILE_LINES, FIRST_LINES = 80, 8
 
@@ -88,6 +88,8 @@ def _task_text(task: TaskPlanOut) -> str:
     lines += ["  environment", *(one_line(f"    {name}={value}") for name, value in sorted(task.env.items()))]
     if task.image is not None:
         lines.append(f"  image {task.image.name}")
+    if task.environment is not None:
+        lines.append(one_line(f"  packages {_packages(task.environment)}"))
     lines += [f"  folder {mount.to} ({mount.kind} of {mount.name}, outlives the job)" for mount in task.mounts]
     for path, text in sorted(task.files.items()):
         lines += [f"  file {path}", *_indent(_beginning(text.rstrip("\n")))]
@@ -96,6 +98,11 @@ def _task_text(task: TaskPlanOut) -> str:
     if task.outputs:
         lines += ["  outputs", *(f"    {out.path} -> {out.to} ({_when(out.while_running)})" for out in task.outputs)]
     return "\n".join(lines)
+
+
+def _packages(wanted: EnvironmentPlanOut) -> str:
+    named = wanted.file or ", ".join(wanted.packages) or "of the server"
+    return f"{named} (Python {wanted.python})" if wanted.python else named
 
 
 def _beginning(text: str) -> str:

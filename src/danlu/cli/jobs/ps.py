@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, Optional
 import typer
 
 from danlu.cli.options import AsJson, pairs
-from danlu.cli.terminal import clear_screen, echo_block, echo_json
+from danlu.cli.terminal import clear_screen, echo_block, echo_json, say_more
 
 if TYPE_CHECKING:
     from danlu.client import Client
@@ -45,15 +45,18 @@ def ps(
     tags = pairs(tag, "--tag")
 
     def look(client: Client) -> list[JobSummary]:
-        found = client.jobs.list(state=_states(state), name=name, tags=tags, all=all_ or bool(state), limit=limit)
+        wanted = _states(state)
+        found = client.jobs.list(state=wanted, name=name, tags=tags, all=all_ or bool(state), limit=limit + 1)
         return [job.row for job in found]
 
     with Client() as client:
         if watch:
-            _watch(lambda: rows_text(look(client)))
+            _watch(lambda: rows_text(look(client)[:limit]))
             return
         rows = look(client)
-    echo_json(rows) if as_json else echo_block(rows_text(rows, hint=not all_))
+    shown = rows[:limit]
+    echo_json(shown) if as_json else echo_block(rows_text(shown, hint=not all_))
+    say_more(len(rows), limit)
 
 
 def rows_text(rows: list[JobSummary], *, hint: bool = False) -> str:

@@ -17,7 +17,19 @@ _LAUNCH = typer.Option(
     None, help="How the command is started: plain, ddp, ascend, mpi, horovod or deepspeed.", show_default="plain"
 )
 _PROCESSES = typer.Option(None, help="Start the command per_node or per_device (with ascend).", show_default="per_node")
+_REQUIREMENTS = typer.Option(
+    [], "--requirements", "-r", metavar="FILE|PACKAGE", help="requirements.txt in the code, or a package; repeatable."
+)
+_PLAIN = (
+    *("nodes", "launch", "processes", "success", "flavor", "framework", "code", "image", "contract", "python", "setup"),
+    *("output", "project", "priority", "max_duration", "grace"),
+)
+"""Options that are fields of a job as they are."""
+
 _CONTRACT = typer.Option(None, help="Platform whose scripts run unchanged: tione, apulis or modelarts.")
+
+
+_SCRIPT = re.compile(r"\.(py|sh)$")
 
 
 def run(
@@ -32,10 +44,14 @@ def run(
     device: Optional[str] = typer.Option(None, help="Devices per node, TYPE[:MODEL][:COUNT], such as gpu:2."),
     cpus: Optional[float] = typer.Option(None, help="Cores reserved on every node."),
     memory: Optional[str] = typer.Option(None, help="Memory reserved on every node, such as 4GB."),
-    code: Optional[str] = typer.Option(None, help="Local folder to upload, or store://... path."),
+    code: Optional[str] = typer.Option(
+        None, help="Local folder to upload, or store://... path.", show_default="code of .danlu.yml"
+    ),
     framework: Optional[str] = typer.Option(None, help="Named environment; see `danlu frameworks`."),
     image: Optional[str] = typer.Option(None, help="Container image for the command."),
     contract: Optional[str] = _CONTRACT,
+    requirements: list[str] = _REQUIREMENTS,
+    python: Optional[str] = typer.Option(None, help="Python version of the command, such as 3.11."),
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
     data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and its path in the job; repeatable."),
     output: Optional[str] = typer.Option(None, help="Store folder for results."),
@@ -63,43 +79,57 @@ def run(
     Examples:
       danlu run -N 2 --launch ddp --code . -- python train.py --lr 0.1
       danlu run -N 2 -- 'echo I am $INDEX of $NODE_NUM'
+      danlu run --code . -r requirements.txt -- python train.py
       danlu run -N 2 --preset tione --code . -- sh start_cloud.sh
       danlu run --flavor npu-910b-8 --framework pytorch-2.13 --code . -- python train.py
       danlu run --device npu:910b:8 --code . --data store://main/mnist/=mnist -d -- python train.py
     """
     from danlu.cli.jobs.send import send
 
+    code = code or _code_for(command, needs_none=image is not None or bool(data))
+    given = locals()
     values = _chosen(preset, device) | _given(
+        **{field: given[field] for field in _PLAIN},
         name=name or name_of(command),
         command=command_of(command),
-        nodes=nodes,
-        launch=launch,
-        processes=processes,
-        success=success,
         resources=_given(device=device, cpus=cpus, memory=memory) or None,
-        flavor=flavor,
-        framework=framework,
-        code=code,
-        image=image,
-        contract=contract,
-        setup=setup,
+        requirements=_requirements(requirements),
         data=pairs(data, "--data") or None,
-        output=output,
-        project=project,
         env=dict(_variable(item, "--env") for item in env) or None,
         secrets=dict(_variable(item, "--secret") for item in secret) or None,
         hyperparameters=_hyperparameters(hp) or None,
         tags=pairs(tag, "--tag") or None,
-        priority=priority,
         retry={"max": retries} if retries is not None else None,
-        max_duration=max_duration,
-        grace=grace,
     )
     send(values, folder=None, detach=detach, as_json=as_json)
 
 
 # options after the first word belong to the command
 run.context_settings = {**CONTEXT, "allow_interspersed_args": False}  # type: ignore[attr-defined]
+
+
+def _code_for(command: list[str], *, needs_none: bool) -> Optional[str]:
+    """The code folder that the user's settings name. Without one, refuse a command whose script would not be there."""
+    from danlu.client.config import default_code
+
+    chosen = default_code()
+    if chosen is not None or needs_none:
+        return chosen
+    words = command[0].split() if len(command) == 1 else command
+    script = next((word for word in words if _SCRIPT.search(word) and not os.path.isabs(word)), None)
+    if script is not None and os.path.isfile(script):
+        raise typer.BadParameter(
+            f"{script!r} is in this folder, and the job gets no code; add --code . to send the folder",
+            param_hint="--code",
+        )
+    return None
+
+
+def _requirements(words: list[str]) -> Union[str, list[str], None]:
+    """One word that is a file is that file; others are packages."""
+    if len(words) == 1 and words[0].endswith((".txt", ".in", ".toml", ".lock", ".yml", ".yaml")):
+        return words[0]
+    return words or None
 
 
 def _chosen(platform: Optional[str], device: Optional[str]) -> dict[str, Any]:
@@ -116,7 +146,7 @@ def command_of(words: list[str]) -> Union[str, list[str]]:
 def name_of(words: list[str]) -> str:
     """Job name from a command: of its script, else of its program."""
     split = words[0].split() if len(words) == 1 else words
-    script = next((word for word in split if re.search(r"\.(py|sh)$", word)), split[0] if split else "run")
+    script = next((word for word in split if _SCRIPT.search(word)), split[0] if split else "run")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(script).stem).strip("-.")[:60]
     return name or "run"
 

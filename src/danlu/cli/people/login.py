@@ -33,7 +33,7 @@ def login(
     import socket
 
     from danlu.client.bodies import body
-    from danlu.client.config import clean_url, load_settings, save, user_file
+    from danlu.client.config import clean_url, load_settings, read_file, save, user_file
     from danlu.client.people.keys import parse_link, sign_in
     from danlu.wire.auth import SignIn
 
@@ -49,7 +49,8 @@ def login(
         address = clean_url(url) if url else load_settings().url
         credentials = body(SignIn, name=name, password=ask_password(password_stdin))
     key = sign_in(address, credentials, key_name=f"danlu login on {socket.gethostname()}"[:100])
-    save(user_file(), {"url": address, "api_key": key.api_key, "key_id": key.id})
+    kept = {name: value for name, value in read_file(user_file()).items() if name == "code"}
+    save(user_file(), {"url": address, "api_key": key.api_key, "key_id": key.id, **kept})
     echo(f"signed in at {address}; the key is in {user_file()}")
 
 
@@ -75,7 +76,7 @@ def logout() -> None:
                 client.keys.delete(kept["key_id"])
         except DanluError as error:
             echo_err(f"danlu: the key is deleted here, but not on the server: {error.message}")
-    save(path, {name: value for name, value in kept.items() if name == "url"})
+    save(path, {name: value for name, value in kept.items() if name in ("url", "code")})
     echo(f"signed out; {path} has no key")
 
 

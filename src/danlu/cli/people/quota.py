@@ -42,25 +42,26 @@ def show(project: Optional[str] = _Project, as_json: AsJson = False) -> None:
 @app.command("set", context_settings=CONTEXT)
 def set_(
     amounts: list[str] = typer.Argument(
-        None, metavar="RESOURCE=AMOUNT...", help="Such as npu=64 memory=2TB; other resources are unlimited."
+        ..., metavar="RESOURCE=AMOUNT...", help="Such as npu=64 memory=2TB; none lifts a limit. Others stay."
     ),
     project: Optional[str] = _Project,
     user: Optional[str] = typer.Option(None, "--user", "-u", help="Set this user's quota in the project instead."),
 ) -> None:
     """Set the quota of a project (for admins), or of a user in it (for owners).
 
+    Resources that are not named keep their quota.
+
     \b
     Examples:
       danlu quota set npu=64 cpus=512 --project vision
       danlu quota set npu=16 --project vision --user ann
-      danlu quota set --project vision               no limit
+      danlu quota set npu=none --project vision      no limit
     """
     from danlu.client import Client
 
-    wanted = _amounts(amounts or [])
+    wanted = _amounts(amounts)
     with Client() as client:
-        name = project or _only_project(client)
-        done = client.quotas.set(name, users={user: wanted}) if user else client.quotas.set(name, wanted)
+        done = client.quotas.change(project or _only_project(client), wanted, user=user)
     echo_block(quotas_text(done))
 
 
@@ -85,13 +86,13 @@ def _line(line: QuotaOut) -> tuple[str, str, str, str, str]:
     return (line.resource, shown(line.used), shown(line.quota), shown(line.free), shown(line.borrowed))
 
 
-def _amounts(items: list[str]) -> dict[str, str]:
+def _amounts(items: list[str]) -> dict[str, Optional[str]]:
     shape = "RESOURCE=AMOUNT"
     found = pairs(items, shape, shape=shape)
     for name, value in found.items():
         if not value:
             raise typer.BadParameter(f"expected {shape}, got {name + '='!r}", param_hint=shape)
-    return found
+    return {name: None if value == "none" else value for name, value in found.items()}
 
 
 def _only_project(client: Client) -> str:

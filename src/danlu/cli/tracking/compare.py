@@ -70,8 +70,8 @@ def _metric_rows(runs: Sequence[RunOut], metrics: Sequence[str], lines: Sequence
             ]
             cells = ["-" if text is None else text for text in shown]
             rows.append([f"  {metric}" if title == "last" else "", title, *_with_best(cells, title)])
-        course = [by_key.get((run.id, metric)) for run in runs]
-        rows.append(["", "course", *("" if one is None else sparkline(one.value, _WIDTH) for one in course)])
+        trends = [by_key.get((run.id, metric)) for run in runs]
+        rows.append(["", "trend", *("" if one is None else sparkline(one.value, _WIDTH) for one in trends)])
     return rows
 
 

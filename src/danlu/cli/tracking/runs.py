@@ -10,7 +10,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
-from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint
+from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint, say_more
 
 if TYPE_CHECKING:
     from danlu.client.tracking.runs import Run
@@ -36,7 +36,7 @@ def _runs() -> None:
 def ls(
     filter_: Optional[str] = typer.Argument(None, metavar="[FILTER]", help="Only runs that match."),
     folder: Optional[str] = typer.Option(None, "--folder", "-f", help="Only runs in this folder and below it."),
-    job: Optional[str] = typer.Option(None, help="Only runs of this job (its id)."),
+    job: Optional[str] = typer.Option(None, help="Only runs of this job: its id, or its name (the newest)."),
     deleted: bool = typer.Option(False, "--deleted", help="The bin."),
     limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
@@ -57,8 +57,11 @@ def ls(
     from danlu.client import Client
 
     with Client() as client:
-        rows = list(client.runs.list(filter_, folder=folder, job=job, deleted=deleted, limit=limit))
-    echo_json(rows) if as_json else echo_block(rows_text(rows))
+        of_job = None if job is None else client.jobs.get(job).id
+        rows = list(client.runs.list(filter_, folder=folder, job=of_job, deleted=deleted, limit=limit + 1))
+    shown = rows[:limit]
+    echo_json(shown) if as_json else echo_block(rows_text(shown))
+    say_more(len(rows), limit)
 
 
 @app.command(context_settings=CONTEXT)
@@ -263,7 +266,7 @@ def run_text(run: Run, series: Sequence[MetricOut]) -> str:
             shown = [one_line(f"  {key} = {_text(value)}") for key, value in _flat(nested).items()]
             parts.append("\n".join([bold(title), *shown]))
     if rows:
-        parts.append(table(("  METRIC", "LAST", "MIN", "MAX", "POINTS", "COURSE"), rows))
+        parts.append(table(("  METRIC", "LAST", "MIN", "MAX", "POINTS", "TREND"), rows))
     return "\n\n".join(parts)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from danlu.client.files.ignore import IGNORE_FILE, find_files
 from danlu.client.http import Http
-from danlu.errors import Conflict, InvalidInput
+from danlu.errors import Conflict, InvalidInput, InvalidSpec
 from danlu.spec.job import JobSpec, parse_job
 from danlu.spec.paths import SCHEME
 from danlu.spec.units import show_size
@@ -51,8 +51,16 @@ def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -
     if code.get("path") is None:
         return values
     folder = Path(code["path"])
+    _check_requirements(folder, values.get("requirements"))
     digest = upload_tree(http, folder) if is_uploaded else build_tree(folder).tree.digest
     return {**values, "code": {"tree": digest}}
+
+
+def _check_requirements(folder: Path, requirements: object) -> None:
+    """Say before anything is uploaded that the file is not there."""
+    if isinstance(requirements, str) and folder.is_dir() and not (folder / requirements).is_file():
+        problem = f"{requirements!r} is not in the code folder {str(folder)!r}"
+        raise InvalidSpec(f"invalid job: requirements: {problem}", fields={"requirements": problem})
 
 
 def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:

@@ -22,7 +22,7 @@ class Quotas:
     def set(
         self, project: str, quota: Optional[Amounts] = None, *, users: Optional[Mapping[str, Amounts]] = None
     ) -> QuotasOut:
-        """Set the quota of the project, of some of its users, or both; a resource that is not named has no limit.
+        """Replace the quota of the project, of some of its users, or both; what is not named has no limit afterwards.
 
         client.quotas.set("vision", {"npu": 64, "memory": "2TB"}, users={"ann": {"npu": 16}})
         """
@@ -31,6 +31,21 @@ class Quotas:
             users={name: dict(amounts) for name, amounts in (users or {}).items()},
         )
         return self._http.put(_path(project), QuotasOut, body=body)
+
+    def change(
+        self, project: str, quota: Mapping[str, Union[float, str, None]], *, user: Optional[str] = None
+    ) -> QuotasOut:
+        """Change what is named in the quota of the project, or of one of its users; None lifts a limit.
+
+        client.quotas.change("vision", {"npu": 64, "memory": None})
+        """
+        found = self.get(project)
+        lines = found.quotas
+        if user is not None:
+            lines = next((one.quotas for one in found.users if one.user == user), [])
+        before = {line.resource: line.quota for line in lines}
+        after = {name: amount for name, amount in {**before, **quota}.items() if amount is not None}
+        return self.set(project, users={user: after}) if user is not None else self.set(project, after)
 
 
 def _path(project: str) -> str:

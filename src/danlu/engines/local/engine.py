@@ -25,23 +25,27 @@ from danlu.engines.base import (
     UsePiece,
 )
 from danlu.engines.local import sandbox
+from danlu.engines.local.abilities import Abilities
 from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.connect import connect
 from danlu.engines.local.folders import GangFolder, TaskFolder
 from danlu.engines.local.forwarding import forwarder_command
 from danlu.engines.local.observe import Observer, read_log, read_marks
-from danlu.engines.local.prepare import NODE_SCRIPTS, Abilities, check_task, prepare_task
+from danlu.engines.local.prepare import check_task, prepare_task
 from danlu.engines.local.removal import empty, move_away, trash
+from danlu.engines.local.scripts import NODE_SCRIPTS
 from danlu.engines.local.software import Software, find_software
 from danlu.errors import DanluError, EngineUnavailable, StorageFull, WrongState
 from danlu.launch import Plan, TaskPlan
 from danlu.launch.targets import is_below
 from danlu.node import probe
+from danlu.node.environment.kept import list_kept
 from danlu.node.measure.usage_file import read_use
 from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.node.task import Gang, Overlay, gang_to_json
 from danlu.spec.devices import Device
+from danlu.spec.nodes import EnvironmentInfo
 
 START_SECONDS = 30.0
 MIN_TASKS, TASKS_PER_CORE = 16, 4
@@ -64,12 +68,16 @@ class LocalEngine(Engine):
         empty(trash(self._work_dir))
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
-        software = find_software(settings.python)
+        software = find_software(settings.python, settings.pythons)
         self._can = _abilities(settings, found, software)
         self._node = _node_info(settings, found, self._can, software)
 
     def nodes(self) -> Sequence[NodeInfo]:
-        return [self._node]
+        kept = list_kept(str(self.settings.environments_dir))
+        if not kept:
+            return [self._node]
+        found = tuple(EnvironmentInfo(**one._asdict()) for one in kept)
+        return [self._node.model_copy(update={"environments": found})]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
         return self.start_here(plan, plan.tasks, credentials=credentials)
@@ -271,8 +279,10 @@ def _abilities(settings: EngineSettings, found: dict[str, Any], software: Softwa
     has_own_network = has_sandbox and settings.own_network and not found["network_problem"]
     has_way_out = has_own_network and settings.way_out and not found["way_out_problem"]
     has_own_uid = has_sandbox and settings.own_uid and os.geteuid() == 0
+    machine = _machine(settings, found["bwrap"], software) if has_sandbox else None
     return Abilities(
-        machine=_machine(settings, found["bwrap"], software) if has_sandbox else None,
+        machine=machine,
+        software=software if machine is None else software.seen(lambda path: sandbox.is_seen(machine, path)),
         has_own_network=has_own_network,
         way_out=found["way_out"] if has_way_out else "",
         has_own_uid=has_own_uid,
@@ -288,7 +298,8 @@ def _abilities(settings: EngineSettings, found: dict[str, Any], software: Softwa
 def _machine(settings: EngineSettings, bwrap: str, software: Software) -> sandbox.Machine:
     hidden = (settings.work_dir, *settings.hide, *settings.kept.values())
     python = Path(os.path.realpath(settings.python))
-    prefixes = (settings.python.parent.parent, python.parent.parent)
+    chosen = [path for one in settings.pythons for path in (one.parent.parent, one.resolve().parent.parent)]
+    prefixes = (settings.python.parent.parent, python.parent.parent, *chosen)
     inside = tuple(map(str, prefixes))
     editable = [place for place in software.folders if not any(is_below(str(place), one) for one in inside)]
     shown = dict.fromkeys((*prefixes, NODE_SCRIPTS.parent, *editable, *settings.show))
@@ -320,6 +331,7 @@ def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities, 
         image_tool=os.path.basename(can.image_tool),
         image_problem="" if can.image_tool else can.image_problem,
         software=software.names,
+        pythons=tuple(can.software.pythons),
         work_dir=str(settings.work_dir.absolute()),
         missing=(*_missing(found, can), *software.problems),
     )

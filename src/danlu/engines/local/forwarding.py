@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from danlu.engines.base import Credentials
-from danlu.engines.local.prepare import NODE_SCRIPTS
+from danlu.engines.local.scripts import NODE_SCRIPTS, script_runner
 from danlu.engines.settings import EngineSettings
 
 
 def forwarder_command(settings: EngineSettings, credentials: Credentials) -> tuple[str, ...]:
     """As `open_api_door` takes it."""
-    python = (os.path.realpath(settings.python), "-I", "-S")
     script = str(NODE_SCRIPTS / "supervise/forwarder.py")
-    return (*python, script, credentials.server_url, source_address(credentials.owner_id))
+    return (*script_runner(settings), script, credentials.server_url, source_address(credentials.owner_id))
 
 
 def source_address(owner_id: int | None) -> str:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-import danlu.node
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
+from danlu.engines.local.abilities import Abilities
+from danlu.engines.local.environments import (
+    USER,
+    base_environment,
+    check_environment,
+    describe_environment,
+    environment_mount,
+    write_layer,
+)
 from danlu.engines.local.folders import TaskFolder
 from danlu.engines.local.removal import move_away, trash
+from danlu.engines.local.scripts import NODE_SCRIPTS, script_runner
 from danlu.engines.settings import EngineSettings
 from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
@@ -37,48 +46,18 @@ from danlu.node.task import (
     to_json,
 )
 
-NODE_SCRIPTS = Path(os.path.realpath(danlu.node.__file__)).parent
-USER = "danlu"
 FIRST_UID = 1_000_000_000
 """User ids of jobs begin here: far above what people and systems use on their machines."""
 
 SHARE_OF_MEMORY = 0.9
 """Of the machine's memory, what a task that asks for none can have: one task must not take all of it."""
 
-PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "ASCEND_HOME_PATH")
-
-
-@dataclass(frozen=True)
-class Abilities:
-    """What the probe found, less what the settings switch off."""
-
-    machine: sandbox.Machine | None
-    """None without a sandbox."""
-
-    has_own_network: bool
-    has_own_uid: bool
-    overlay_problem: str
-    """Why a network of its own cannot span several nodes; empty when it can."""
-
-    way_out: str
-    """The program that leads out of a network of its own; empty when there is none."""
-
-    cgroups: Mapping[str, str]
-    image_tool: str
-    """The program that fetches images; empty when jobs with one cannot run."""
-
-    image_problem: str
-    filters_calls: bool = True
-    """Whether system calls that jobs have no use for can be refused."""
-
-    devices: frozenset[str] = frozenset()
-    """Those that are not simulated, `type:number` each."""
-
 
 def check_task(task: TaskPlan, folder: TaskFolder, *, can: Abilities) -> None:
     """Refuse what this machine cannot do as planned."""
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
+    check_environment(task, can.software)
     if can.machine is not None:
         check_targets(task)  # the plan may have been made elsewhere, or by another version
         return
@@ -119,6 +98,7 @@ def prepare_task(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755 if text.startswith("#!") else 0o644)
+    write_layer(task, folder, software=can.software, has_sandbox=can.machine is not None)
     for mount in task.mounts:
         _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
@@ -228,7 +208,7 @@ def _describe(
     if not plan.has_own_network:
         can = replace(can, has_own_network=False, way_out="")
     view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
-    python = _script_runner(settings)
+    python = script_runner(settings)
     return Task(
         name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
         wrap=() if view is None or can.machine is None else tuple(sandbox.wrap(can.machine, view)),
@@ -237,7 +217,9 @@ def _describe(
         command=task.command,
         spared=task.spared,
         env={
-            **_base_environment(task, folder, settings, home=paths.home if has_sandbox else ""),
+            **base_environment(
+                task, folder, settings=settings, software=can.software, home=paths.home if has_sandbox else ""
+            ),
             "DANLU_URL": API_URL if can.has_own_network else credentials.server_url,
             **task.env,
         },
@@ -245,6 +227,7 @@ def _describe(
         address=task.address if can.has_own_network else "",
         uid=uid,
         image=None if view is None else _image(task, folder, view, settings=settings, can=can),
+        environment=describe_environment(task, folder, settings=settings, can=can, view=view, uid=uid),
         gates=tuple(TaskGate(gate.name, gate.reason, str(paths.on_host(gate.passed))) for gate in task.gates),
         log_copy=_log_copy(task, settings.kept),
         stop_file=str(paths.on_host(layout.stop_file)),
@@ -264,10 +247,6 @@ def _describe(
     )
 
 
-def _script_runner(settings: EngineSettings) -> tuple[str, ...]:
-    return (os.path.realpath(settings.python), "-I", "-S")
-
-
 def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
     return TaskLimits(
         memory_bytes=task.memory_bytes or settings.max_memory_bytes or int(memory_bytes() * SHARE_OF_MEMORY),
@@ -275,7 +254,7 @@ def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
         max_processes=settings.max_processes,
         max_disk_bytes=settings.max_disk_bytes,
         kept_folders=tuple(dict.fromkeys(str(kept_folder(settings.kept, mount)) for mount in task.mounts)),
-        disk_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/disk.py")),
+        disk_reader=(*script_runner(settings), str(NODE_SCRIPTS / "measure/disk.py")),
     )
 
 
@@ -288,7 +267,7 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
         and task.rank == min(other.rank for other in plan.tasks if other.node == task.node),
         devices=tuple(name for name in devices if name in can.devices),
         device_file=str(settings.work_dir.absolute() / ".device-use.json"),
-        device_reader=(*_script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),
+        device_reader=(*script_runner(settings), str(NODE_SCRIPTS / "measure/device_usage.py")),
     )
 
 
@@ -318,6 +297,7 @@ def _view(
         readable=(
             *((str(folder.etc / name), f"/etc/{name}") for name in names),
             *(((str(folder.etc / "resolv.conf"), resolver),) if can.way_out else ()),
+            *environment_mount(task, folder),
         ),
         device_type=task.device_type,
         device_ids=task.device_ids,
@@ -339,30 +319,11 @@ def _image(
         secret=task.image.secret,
         tool=can.image_tool,
         cache=str(settings.work_dir.absolute() / ".images"),
-        fetch=(*_script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
+        fetch=(*script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
         folders=sandbox.IMAGE_FOLDERS,
         laid=sandbox.laid_over_image(view),
     )
-
-
-def _base_environment(task: TaskPlan, folder: TaskFolder, settings: EngineSettings, *, home: str) -> dict[str, str]:
-    """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
-    passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
-    own_bin = str(settings.python.parent)
-    path = f"{own_bin}:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
-    return {
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "PYTHONUNBUFFERED": "1",  # a log that is a file would otherwise arrive in blocks
-        # an image has its own programs and libraries, and says itself where they are
-        **({**passed_on, "PATH": path} if task.image is None else {}),
-        "HOME": home or str(folder.home),
-        "TMPDIR": "/tmp" if home else str(folder.tmp),
-        "USER": USER,
-        "LOGNAME": USER,
-        "SHELL": "/bin/bash" if task.image is None else "/bin/sh",
-    }
 
 
 def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | None, home: str) -> None:

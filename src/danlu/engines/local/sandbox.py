@@ -126,6 +126,14 @@ def laid_over_image(view: View) -> dict[str, str]:
     return {**drivers, **{target: source for source, target in (*view.writable, *view.readable)}}
 
 
+def is_seen(machine: Machine, path: str) -> bool:
+    """Whether a task finds a program of the machine at its path."""
+    real = os.path.realpath(path)
+    if any(is_below(real, shown) for shown in machine.shown):
+        return True
+    return _top(real) not in NOT_SHOWN and not any(is_below(real, hidden) for hidden in machine.hidden)
+
+
 def find_homes() -> tuple[str, ...]:
     """Return the home folders of people on this machine, and of whoever runs the server."""
     found = set(FIXED_HOMES) | {os.path.expanduser("~")}

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from danlu.engines.local.prepare import NODE_SCRIPTS
+from danlu.engines.local.scripts import NODE_SCRIPTS
 
 PROGRAMS = ("mpirun",)
 PACKAGES = ("torch", "numpy", "mindspore", "tensorflow")
+MAX_SCRIPT_BYTES = 64 << 10
+_PYTHON = re.compile(r"python(3\.[0-9]+)")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    path: str
+    version: str
+    """Such as 3.11."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +37,39 @@ class Software:
     problems: tuple[str, ...] = ()
     """One sentence for each of these that jobs cannot import."""
 
+    interpreter: Interpreter | None = None
+    """The Python that runs Danlu, and jobs that ask for no other; None when it does not answer."""
 
-def find_software(python: Path) -> Software:
-    """Look without importing anything."""
+    pythons: Mapping[str, Interpreter] = field(default_factory=dict)
+    """Version -> Python that jobs can ask for."""
+
+    site_packages: str = ""
+    """Where that Python's packages are."""
+
+    pip: str = ""
+    """The Python that has pip; empty when none does."""
+
+    uv: str = ""
+    """Path of uv; empty when it is not there."""
+
+    scripts: Mapping[str, str] = field(default_factory=dict)
+    """Programs of the server's packages, which its Python runs: name -> text after the first line."""
+
+    def seen(self, is_seen: Callable[[str], bool]) -> Software:
+        """Those that a task in a sandbox can run."""
+        return replace(
+            self,
+            pythons={version: one for version, one in self.pythons.items() if is_seen(one.path)},
+            uv=self.uv if self.uv and is_seen(self.uv) else "",
+        )
+
+    @property
+    def version(self) -> str:
+        return "" if self.interpreter is None else self.interpreter.version
+
+
+def find_software(python: Path, others: Iterable[Path] = ()) -> Software:
+    """Look without importing anything. `others`: interpreters that jobs can ask for, besides those in PATH."""
     path = f"{python.parent}:{os.environ.get('PATH', os.defpath)}"
     programs = [name for name in PROGRAMS if shutil.which(name, path=path)]
     command = [str(python), "-I", str(NODE_SCRIPTS / "packages.py"), *PACKAGES]
@@ -37,10 +78,57 @@ def find_software(python: Path) -> Software:
         found = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return Software()
+    own = Interpreter(str(python), found["version"])
     return Software(
         names=(*programs, *found["others"]),
         folders=tuple(Path(folder) for one in found["own"].values() for folder in one["folders"]),
         problems=tuple(
             f"Jobs cannot import {name}: {one['problem']}." for name, one in found["own"].items() if one["problem"]
         ),
+        interpreter=own,
+        pythons={**_find_pythons(others, path), own.version: own},
+        site_packages=found["site_packages"],
+        pip=str(python) if found["has_pip"] else "",
+        uv=shutil.which("uv", path=path) or "",
+        scripts=_scripts(python.parent),
     )
+
+
+def _find_pythons(others: Iterable[Path], path: str) -> dict[str, Interpreter]:
+    """Interpreters by version; their names tell which they are. Scripts that choose one (pyenv) are none."""
+    named = [Path(folder, name) for folder in path.split(":") for name in _names(folder)]
+    found: dict[str, Interpreter] = {}
+    for place in (*others, *named):
+        match = _PYTHON.fullmatch(place.resolve().name) or _PYTHON.fullmatch(place.name)
+        if match and match[1] not in found and os.access(place, os.X_OK) and not _is_script(place):
+            found[match[1]] = Interpreter(str(place), match[1])
+    return dict(sorted(found.items(), key=lambda item: int(item[0].split(".")[1])))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if _PYTHON.fullmatch(name))
+    except OSError:
+        return []
+
+
+def _is_script(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return True
+
+
+def _scripts(folder: Path) -> dict[str, str]:
+    """Programs that the Python of this folder runs. `pip` is another in every task."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() or not path.is_file() or path.name.startswith(("pip", "python")):
+            continue
+        if path.stat().st_size > MAX_SCRIPT_BYTES:
+            continue
+        first, _, rest = path.read_bytes().partition(b"\n")
+        if first.startswith(f"#!{folder}/python".encode()):
+            found[path.name] = rest.decode(errors="replace")
+    return found

@@ -137,7 +137,7 @@ def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: 
         os.dup2(around.log, 2)
         os.set_inheritable(control.fileno(), True)
         if task.wrap and task.filters_calls:
-            argv = [argv[0], *_filter(), *argv[1:]]
+            argv = [argv[0], *filter_words(), *argv[1:]]
         os.execvpe(argv[0], argv, BARE_ENVIRONMENT)
     except OSError as error:
         os.write(around.log, f"danlu: {argv[0]}: {error}\n".encode())
@@ -163,7 +163,7 @@ def _limit(task: Task, around: Surroundings) -> None:
         resource.setrlimit(kind, (allowed, allowed))
 
 
-def _filter() -> list[str]:
+def filter_words() -> list[str]:
     """Words for bubblewrap: where it reads the filter of system calls from; none where none is known."""
     program = build_filter(os.uname().machine)
     if program is None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import Callable
 
 
 def descendants(ancestor: int, parents: dict[int, int]) -> list[int]:
@@ -29,6 +34,19 @@ def processes() -> dict[int, int]:
         if state not in (b"Z", b"X"):
             found[int(name)] = int(parent)
     return found
+
+
+def end_descendants(spared: Sequence[int], collect: Callable[[], None]) -> None:
+    """Kill all processes below this one but some, and take leave of them, until none is left."""
+    for _ in range(500):
+        alive = [pid for pid in descendants(os.getpid(), processes()) if pid not in spared]
+        if not alive:
+            return
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        collect()
+        time.sleep(0.005)
 
 
 def process_name(pid: int) -> str:

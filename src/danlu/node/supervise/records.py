@@ -21,7 +21,7 @@ from typing import Any, Optional
 
 LOCK, STATUS, EXIT, LOG, MARKS, CONTROL = "lock", "status.json", "exit.json", "log", "marks", "control"
 TOKEN, STAGER_LOG, SHIM_LOG = "token", "stager.log", "shim.log"
-FETCHED, IMAGE = "fetched.json", "image.json"
+FETCHED, IMAGE, ENVIRONMENT = "fetched.json", "image.json", "environment"
 USE = "use"
 START_LOCK = "start.lock"
 MOUNTS = "mounts"

@@ -19,14 +19,15 @@ from danlu.node.codec import Malformed
 from danlu.node.measure.disk_watch import DiskWatch
 from danlu.node.measure.usage import NotMeasured, begin_use
 from danlu.node.supervise import linux, network
-from danlu.node.supervise.cgroup import make_groups
+from danlu.node.supervise.cgroup import Groups, make_groups
 from danlu.node.supervise.door import Door
+from danlu.node.supervise.environment_process import hold_environment, make_environment
 from danlu.node.supervise.init_process import InitProcess, Surroundings
 from danlu.node.supervise.last_look import look_at_the_end
 from danlu.node.supervise.lease import Lease
 from danlu.node.supervise.log_copy import LogCopy
 from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
-from danlu.node.supervise.processes import descendants, processes
+from danlu.node.supervise.processes import end_descendants
 from danlu.node.supervise.records import CONTROL, EXIT, IMAGE, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
 from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched
 from danlu.node.supervise.stop_file import leave_notice
@@ -88,18 +89,23 @@ class Shim:
         self._use = NotMeasured()
         self._look_for_output_at = 0.0
         self._phase = "starting"
-        self._note("staging" if self._task.inputs or self._task.image is not None else "starting")
+        self._groups = Groups()
+        self._note("staging" if self._task.inputs or self._task.image or self._task.environment else "starting")
 
     def run(self) -> None:
         """Return when the exit record is written."""
         if self._task.image is not None:
             self._fetch_image(self._task.image)
         if self._task.inputs and self._facts.staging is None and not self._is_to_end:
-            self._fetch_inputs()
+            self._wait_for(StagerProcess.start(self._folder, "in", self._task))
+        self._groups = self._make_groups()
+        if self._task.environment is not None:
+            self._make_environment()
         if self._facts.staging is None and not self._is_to_end:
             self._run_command()
         else:
             self._note_stop()
+        self._groups.remove()
         self._send_outputs()
         self._finish()
 
@@ -142,8 +148,12 @@ class Shim:
             with open(os.path.join(self._folder, IMAGE)) as file:
                 self._env = {**json.load(file)["env"], **self._env}
 
-    def _fetch_inputs(self) -> None:
-        self._wait_for(StagerProcess.start(self._folder, "in", self._task))
+    def _make_environment(self) -> None:
+        while self._facts.staging is None and not self._is_to_end:
+            step = make_environment(self._folder, self._task, env=self._env, groups=self._groups, net=self._net)
+            self._wait_for(step)
+            if self._facts.staging is None and hold_environment(self._folder):
+                return
 
     def _wait_for(self, stager: StagerProcess) -> None:
         while not self._has_ended(stager.pid):
@@ -155,13 +165,16 @@ class Shim:
 
     # the command
 
-    def _run_command(self) -> None:
+    def _make_groups(self) -> Groups:
         groups, problems = make_groups(self._task.cgroups, self._task.name, self._task.limits)
         for problem in problems:
             self._say(problem)
-        around = Surroundings(self._folder, self._log, self._net, groups, max_file_bytes=self._disk.max_bytes)
+        return groups
+
+    def _run_command(self) -> None:
+        around = Surroundings(self._folder, self._log, self._net, self._groups, max_file_bytes=self._disk.max_bytes)
         init = self._init = InitProcess.start(self._task, self._env, around)
-        self._use = begin_use(self._folder, self._task.usage, groups=groups, init_pid=init.pid)
+        self._use = begin_use(self._folder, self._task.usage, groups=self._groups, init_pid=init.pid)
         kill_at = None
         while not self._has_ended(init.pid):
             if self._stop_at is not None:
@@ -180,8 +193,7 @@ class Shim:
         self._ended_at = self._ended_at or time.time()
         if self._facts.exit_code is None:
             self._note_stop()
-        self._facts = look_at_the_end(self._facts, self._task, groups, max_file_bytes=self._disk.max_bytes)
-        groups.remove()
+        self._facts = look_at_the_end(self._facts, self._task, self._groups, max_file_bytes=self._disk.max_bytes)
 
     def _say(self, problem: str) -> None:
         with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
@@ -219,18 +231,7 @@ class Shim:
         """End whatever is left of the task. A sandbox has left nothing once its first process is gone."""
         if self._task.wrap and self._init is not None and self._has_ended(self._init.pid):
             return
-        spared = self._own_processes()
-        for _ in range(500):
-            alive = [pid for pid in descendants(os.getpid(), processes()) if pid not in spared]
-            if not alive:
-                return
-            for pid in alive:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except (ProcessLookupError, PermissionError):
-                    continue
-            self._collect()
-            time.sleep(0.005)
+        end_descendants(self._own_processes(), self._collect)
 
     def _own_processes(self) -> tuple[int, ...]:
         """Children that are Danlu's and not the task's."""

@@ -7,18 +7,19 @@ import json
 import os
 import resource
 import signal
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Callable, NoReturn, Optional
 
 from danlu.node.supervise import linux
 from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.records import FETCHED, STAGER_LOG
-from danlu.node.task import Task, TaskImage, TaskInput
+from danlu.node.task import Task, TaskEnvironment, TaskImage, TaskInput
 
 MAX_FOLDERS = 200
 MAX_MEMORY_BYTES = 4 << 30
 """Of a stager. It reads what the job wrote, outside of the control groups that hold the job."""
 
+_FAILED = {"in": "staging_failed", "image": "image_failed", "environment": "environment_failed"}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -48,14 +49,32 @@ class StagerProcess:
         return process
 
     @classmethod
-    def _start(cls, folder: str, direction: str, argv: list[str], *, max_memory_bytes: int = 0) -> StagerProcess:
+    def make_environment(
+        cls, folder: str, environment: TaskEnvironment, *, variables: Mapping[str, str], enter: Callable[[], None]
+    ) -> StagerProcess:
+        """Start making the task's environment; `enter` brings it to where the task's processes are."""
+        process = cls._start(folder, "environment", [*environment.step, folder], enter=enter)
+        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
+            os.write(process._orders, json.dumps(dict(variables)).encode())
+        process.finish()
+        return process
+
+    @classmethod
+    def _start(
+        cls,
+        folder: str,
+        direction: str,
+        argv: list[str],
+        *,
+        max_memory_bytes: int = 0,
+        enter: Optional[Callable[[], None]] = None,
+    ) -> StagerProcess:
         read_orders, orders = os.pipe2(os.O_CLOEXEC)
         answers, write_answers = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            _become_stager(
-                argv, folder=folder, orders=read_orders, answers=write_answers, max_memory_bytes=max_memory_bytes
-            )
+            pipes = (read_orders, write_answers)
+            _become_stager(argv, folder=folder, pipes=pipes, max_memory_bytes=max_memory_bytes, enter=enter)
         os.close(read_orders)
         os.close(write_answers)
         return cls(pid, folder, direction, orders=orders, answers=answers)
@@ -91,7 +110,7 @@ class StagerProcess:
         if self._was_killed:
             problem = "the transfer was cut short because the task was told to end"
         if self._direction != "out":
-            return "staging_failed" if self._direction == "in" else "image_failed", problem
+            return _FAILED[self._direction], problem
         return "upload_failed", f"{problem}; {kept_in(self._folder)}"
 
 
@@ -159,8 +178,15 @@ def _has_files(waiting: list[int]) -> bool:
     return False
 
 
-def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int, max_memory_bytes: int) -> NoReturn:
-    """`max_memory_bytes`: 0 for any amount."""
+def _become_stager(
+    argv: list[str],
+    *,
+    folder: str,
+    pipes: tuple[int, int],
+    max_memory_bytes: int,
+    enter: Optional[Callable[[], None]],
+) -> NoReturn:
+    """`max_memory_bytes`: 0 for any amount. `pipes`: its standard input and output."""
     try:
         os.setsid()
         linux.be_ended_first()
@@ -173,9 +199,11 @@ def _become_stager(argv: list[str], *, folder: str, orders: int, answers: int, m
             signal.signal(number, signal.SIG_DFL)
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
         log = os.open(os.path.join(folder, STAGER_LOG), flags, 0o600)
-        os.dup2(orders, 0)
-        os.dup2(answers, 1)
+        os.dup2(pipes[0], 0)
+        os.dup2(pipes[1], 1)
         os.dup2(log, 2)
+        if enter is not None:
+            enter()
         os.execve(argv[0], argv, {"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")})
     except OSError:
         pass

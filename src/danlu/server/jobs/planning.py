@@ -30,6 +30,7 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
     check_paths(spec, infos)
     check_image(spec, infos)
+    check_python(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
     drains = load_drains(session)
     found = place(job, [replace(empty_node(info), drain=drains.get(info.name)) for info in infos])
@@ -55,6 +56,14 @@ def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
     )
     problem = f"{spec.image!r} cannot be used: {why}"
     raise bad_spec("image", problem)
+
+
+def check_python(spec: JobSpec, infos: list[NodeInfo]) -> None:
+    """Say early that no node has the Python that the job asks for."""
+    if spec.python is None or not infos or any(spec.python in info.pythons for info in infos):
+        return
+    known = sorted({version for info in infos for version in info.pythons}, key=lambda one: int(one.split(".")[1]))
+    raise bad_spec("python", f"expected one of {', '.join(known) or 'none'} (those of the nodes), got {spec.python!r}")
 
 
 def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
-from danlu.errors import DanluError, NotAllowed, NotFound, WrongState
+from danlu.errors import Conflict, DanluError, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
 from danlu.server import catalog
 from danlu.server.audit.service import record_action
@@ -19,6 +19,7 @@ from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
 from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
+from danlu.server.jobs.devices import understood
 from danlu.server.jobs.planning import try_plan
 from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
 from danlu.server.paging import cut, page_of
@@ -36,6 +37,7 @@ from danlu.store.sql.tables import JobRow
 from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
+MAX_SHOWN = 5
 _ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
 
 
@@ -53,7 +55,7 @@ class Checked:
 
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
-    spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
+    spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
     project_id = project_of(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     access = check_access(session, who, spec, project_id=project_id)
@@ -108,7 +110,7 @@ def plan(
     session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
 ) -> PlanOut:
     """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
-    spec, terms = catalog.settled(session, parse_job(values), state.settings.currency)
+    spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
     project_id = project_of(session, who, spec)
     check_job_access(who, spec)
     output = output_folder(session, spec, project_id)
@@ -157,8 +159,11 @@ def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
     return row
 
 
-def find_to_change(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
+def find_to_change(session: Session, who: UserIdentity, name_or_id: str, *, is_live_first: bool = False) -> JobRow:
+    """With `is_live_first`, the one of that name that has not ended, if there is one. Raise Conflict for several."""
     row = find(session, who, name_or_id)
+    if is_live_first and not is_job_id(name_or_id):
+        row = _only_open(session, who, name_or_id) or row
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
     return row
@@ -166,7 +171,7 @@ def find_to_change(session: Session, who: UserIdentity, name_or_id: str) -> JobR
 
 def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
     """Want the job stopped. Quiet when it is over."""
-    row = find_to_change(session, who, job)
+    row = find_to_change(session, who, job, is_live_first=True)
     if not is_over(JobState(row.state)):
         _want(session, state, who, row, Desired.STOP)
     return job_out(session, row, state.now())
@@ -174,7 +179,7 @@ def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> J
 
 def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
     """Want the job out of the way for a while; its next attempt goes on with the same output."""
-    row = find_to_change(session, who, job)
+    row = find_to_change(session, who, job, is_live_first=True)
     if is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only an active job can be paused")
     _want(session, state, who, row, Desired.PAUSE)
@@ -182,7 +187,7 @@ def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> 
 
 
 def resume(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
-    row = find_to_change(session, who, job)
+    row = find_to_change(session, who, job, is_live_first=True)
     if row.desired != Desired.PAUSE.value or is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
     _check_access(session, who, row)
@@ -218,7 +223,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
 
 def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:
     """Want many jobs stopped, in one operation."""
-    rows, refused = _select(session, who, wanted)
+    rows, refused = _select(session, who, wanted, is_live_first=True)
     open_rows = [row for row in rows if not is_over(JobState(row.state))]
     jobs.set_desired(session, [row.id for row in open_rows], Desired.STOP)
     now = state.now()
@@ -284,7 +289,20 @@ def _told(who: UserIdentity) -> str:
     return who.name if who.job is None else f"{who.job.job_id}, a job of {who.name}"
 
 
-def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple[list[JobRow], dict[str, str]]:
+def _only_open(session: Session, who: UserIdentity, name: str) -> JobRow | None:
+    """The job of this name that has not ended; None when all have."""
+    states = [state for state in JobState if not is_over(state)]
+    of_name = jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=())
+    found = jobs.list_jobs(session, of_name, before=None, limit=MAX_SHOWN + 1)
+    if len(found) > 1:
+        ids = ", ".join(row.id for row in found[:MAX_SHOWN]) + (", ..." if len(found) > MAX_SHOWN else "")
+        raise Conflict(f"several jobs named {name!r} have not ended: {ids}; give an id")
+    return found[0] if found else None
+
+
+def _select(
+    session: Session, who: UserIdentity, wanted: Sequence[str], *, is_live_first: bool = False
+) -> tuple[list[JobRow], dict[str, str]]:
     """The named jobs, each once, and why the others are not among them."""
     by_id = jobs.jobs_by_id(session, [name for name in wanted if is_job_id(name)])
     rows: dict[str, JobRow] = {}
@@ -293,7 +311,7 @@ def _select(session: Session, who: UserIdentity, wanted: Sequence[str]) -> tuple
         try:
             row = by_id.get(name)
             if row is None or not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
-                row = find_to_change(session, who, name)
+                row = find_to_change(session, who, name, is_live_first=is_live_first)
             rows[row.id] = row
         except DanluError as error:
             refused[name] = error.message

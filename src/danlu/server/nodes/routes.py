@@ -8,7 +8,7 @@ from danlu.server.identity import CurrentReader, CurrentUser
 from danlu.server.nodes import service
 from danlu.server.state import State
 from danlu.wire.base import Page
-from danlu.wire.nodes import DrainNode, NodeOut
+from danlu.wire.nodes import DrainNode, EnvironmentOut, NodeOut
 
 router = APIRouter(prefix="/nodes", tags=["nodes"])
 
@@ -17,6 +17,12 @@ router = APIRouter(prefix="/nodes", tags=["nodes"])
 def list_nodes(_who: CurrentReader, state: State) -> Page[NodeOut]:
     """Nodes with their devices, what is in use, and what isolation is missing."""
     return Page(items=state.database.read(service.list_nodes, state.usage))
+
+
+@router.get("/environments")
+def list_environments(who: CurrentReader, state: State) -> Page[EnvironmentOut]:
+    """Packages that jobs of your projects require, as the nodes keep them; the last used first."""
+    return Page(items=state.database.read(service.list_environments, who))
 
 
 @router.put("/{node}/drain")

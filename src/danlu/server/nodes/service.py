@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 
 from sqlalchemy.orm import Session
 
@@ -10,6 +11,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
@@ -17,7 +19,7 @@ from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import attempts, nodes, people
 from danlu.store.sql.node_tables import DrainRow
 from danlu.store.sql.tables import NodeRow, TaskRow
-from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, NodeOut
+from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, EnvironmentOut, NodeOut
 
 Claims = Mapping[tuple[str, str, int], str]
 """(node, device type, device) -> job."""
@@ -34,6 +36,28 @@ def list_nodes(session: Session, usage: UsageFiles) -> list[NodeOut]:
         _node_out(row, tasks.get(row.name, ()), claims, usage, _drain_out(drains.get(row.name), names))
         for row in nodes.list_nodes(session)
     ]
+
+
+def list_environments(session: Session, who: UserIdentity) -> list[EnvironmentOut]:
+    """Those of one's own projects, on all nodes; the last used first."""
+    projects = people.projects_by_id(session)
+    visible = visible_project_ids(who)
+    found = [
+        EnvironmentOut(
+            key=one.key,
+            node=row.name,
+            project=projects[one.project_id],
+            python=one.python,
+            size_bytes=one.size_bytes,
+            packages=list(one.packages),
+            made_at=_moment(one.made_at),
+            used_at=_moment(one.used_at),
+        )
+        for row in nodes.list_nodes(session)
+        for one in NodeInfo.model_validate(row.info).environments
+        if one.project_id in projects and (visible is None or one.project_id in visible)
+    ]
+    return sorted(found, key=lambda one: one.used_at, reverse=True)
 
 
 def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wanted: DrainNode) -> NodeOut:
@@ -55,6 +79,10 @@ def open_again(session: Session, state: ServerState, who: UserIdentity, name: st
 
 def get(session: Session, usage: UsageFiles, name: str) -> NodeOut:
     return next(node for node in list_nodes(session, usage) if node.name == name)
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, timezone.utc)
 
 
 def _check(session: Session, who: UserIdentity, name: str) -> None:
@@ -93,6 +121,7 @@ def _node_out(
         has_own_network=info.has_own_network,
         image_tool=info.image_tool,
         image_problem=info.image_problem,
+        pythons=list(info.pythons),
         missing=list(info.missing),
         seen_at=row.seen_at,
         drain=drained,

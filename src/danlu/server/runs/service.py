@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity
-from danlu.errors import AlreadyExists, Conflict, NotAllowed, NotFound
+from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.invalid import bad_field
@@ -18,7 +18,9 @@ from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
+from danlu.spec.run_filter import parse_filter, value_fields
 from danlu.spec.runs import RunState, is_run_id
+from danlu.spec.sentences import suggestion
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
 from danlu.store.queries import jobs, run_folders, runs
@@ -75,10 +77,21 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
 
 
 def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, limit: int) -> Page[RunSummary]:
-    """Newest first."""
+    """Newest first. Raise InvalidInput for a filter that finds none because no run has what it names."""
     found = runs.list_runs(session, wanted, before=before, limit=limit + 1)
+    if not found and wanted.text and before is None:
+        _check_names(session, wanted, wanted.text)
     rows, after = cut(found, limit, lambda row: str(row.number))
     return Page(items=rows_out(session, rows), next=after)
+
+
+def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:
+    """Nothing was found: say so when a name in the filter is of no run at all."""
+    named = [name for name in value_fields(parse_filter(text)) if not runs.has_value(session, wanted.project_ids, name)]
+    if named:
+        near = suggestion(named[0], runs.value_names(session, wanted.project_ids))
+        problem = f"no run has {named[0]}{near if 'did you mean' in near else ''}"
+        raise InvalidInput(f"filter: {problem}", fields={"filter": problem})
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:

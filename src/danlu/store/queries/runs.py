@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, Select, delete, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import RunState
@@ -87,6 +87,23 @@ def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit:
     if before is not None:
         query = query.where(RunRow.number < before)
     return session.scalars(query.order_by(RunRow.number.desc()).limit(limit)).all()
+
+
+def has_value(session: Session, project_ids: Sequence[int] | None, name: str) -> bool:
+    """Whether a run of these projects (None: of any) has a value of this name."""
+    query = select(RunValueRow.run).where(RunValueRow.key == name)
+    return session.scalar(_of_projects(query, project_ids).limit(1)) is not None
+
+
+def value_names(session: Session, project_ids: Sequence[int] | None, *, limit: int = 1000) -> Sequence[str]:
+    query = select(RunValueRow.key).distinct().limit(limit)
+    return session.scalars(_of_projects(query, project_ids)).all()
+
+
+def _of_projects(query: Select[Any], project_ids: Sequence[int] | None) -> Select[Any]:
+    if project_ids is None:
+        return query
+    return query.join(RunRow, RunRow.number == RunValueRow.run).where(RunRow.project_id.in_(project_ids))
 
 
 def lively_versions(

@@ -1,0 +1,1 @@
+"""Packages of jobs: environments that are made once by content, and shared."""

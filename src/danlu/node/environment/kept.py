@@ -1,0 +1,157 @@
+"""The environments that a node keeps.
+
+    <folder>/<project>/<key>          its files, whole once the record is there
+    <folder>/<project>/<key>.json     the record: what it is, its size; its time of change is its last use
+    <folder>/<project>/<key>.build    locked by whoever builds it
+    <folder>/<project>/<key>.use      locked (shared) by every task that uses it, and by whoever removes it
+
+The folders belong to whoever runs the shims. What is in an environment was written by a build, which ran as a user of
+its project's own and saw nothing else here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Optional
+
+RECORD, BUILD, USE = ".json", ".build", ".use"
+_ENDING = ".dist-info"
+MAX_PACKAGES = 1000
+"""So many are named in a record."""
+
+
+class Kept(NamedTuple):
+    """An environment that is whole."""
+
+    project_id: int
+    key: str
+    size_bytes: int
+    python: str
+    packages: tuple[str, ...]
+    """name==version each."""
+
+    made_at: float
+    used_at: float
+
+
+def list_kept(folder: str) -> list[Kept]:
+    """All environments, the last used first."""
+    found = []
+    with contextlib.suppress(OSError):
+        for project in os.listdir(folder):
+            for name in os.listdir(os.path.join(folder, project)) if project.isdigit() else ():
+                one = _read(os.path.join(folder, project, name)) if name.endswith(RECORD) else None
+                if one is not None:
+                    found.append(one)
+    return sorted(found, key=lambda one: -one.used_at)
+
+
+def write_record(path: str, *, project_id: int, python: str) -> Kept:
+    """Say that the environment at this path is whole."""
+    size, packages = _measure(path)
+    now = time.time()
+    values = {
+        "project_id": project_id,
+        "size_bytes": size,
+        "python": python,
+        "packages": sorted(packages)[:MAX_PACKAGES],
+        "made_at": now,
+    }
+    fresh = f"{path}{RECORD}.new"
+    with open(fresh, "w") as file:
+        json.dump(values, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, f"{path}{RECORD}")
+    found = _read(f"{path}{RECORD}")
+    assert found is not None
+    return found
+
+
+def hold(path: str) -> Optional[int]:
+    """Keep the environment from being removed, until the file is closed. None when it is not there (any more)."""
+    descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    with contextlib.suppress(OSError):
+        os.utime(f"{path}{RECORD}")
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+@contextlib.contextmanager
+def building(path: str) -> Iterator[None]:
+    """Be the only one who builds it."""
+    descriptor = os.open(f"{path}{BUILD}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def clean(folder: str, max_bytes: int) -> list[Kept]:
+    """Remove those that were not used for the longest time, until the rest fits. Those in use stay."""
+    kept = list_kept(folder)
+    total = sum(one.size_bytes for one in kept)
+    removed = []
+    for one in reversed(kept):
+        if total <= max_bytes:
+            break
+        if remove(os.path.join(folder, str(one.project_id), one.key)):
+            total -= one.size_bytes
+            removed.append(one)
+    return removed
+
+
+def remove(path: str) -> bool:
+    """Remove an environment, unless a task uses it."""
+    descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{path}{RECORD}")
+        shutil.rmtree(path, ignore_errors=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _read(path: str) -> Optional[Kept]:
+    try:
+        with open(path) as file:
+            found: dict[str, Any] = json.load(file)
+        return Kept(
+            project_id=int(found["project_id"]),
+            key=os.path.basename(path)[: -len(RECORD)],
+            size_bytes=int(found["size_bytes"]),
+            python=str(found["python"]),
+            packages=tuple(map(str, found["packages"])),
+            made_at=float(found["made_at"]),
+            used_at=os.stat(path).st_mtime,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # removed just now, or of another version
+
+
+def _measure(path: str) -> tuple[int, list[str]]:
+    """Bytes on the disk, and the packages."""
+    size, packages, seen = 0, [], set()
+    for _, folders, names, at in os.fwalk(path):
+        packages += [
+            "==".join(name[: -len(_ENDING)].rsplit("-", 1))[:200] for name in folders if name.endswith(_ENDING)
+        ]
+        for name in names:
+            found = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if found.st_ino not in seen:
+                seen.add(found.st_ino)
+                size += found.st_blocks * 512
+    return size, packages
