@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Said
 
 from danlu.client import Client
+from danlu.spec.job import JobSpec
 
 Danlu = Callable[..., Said]
 
@@ -158,3 +161,30 @@ class TestAttempts:
         assert said.out == "1\n2\n"
         assert "attempt 1 is over; attempt 2:\n" in said.err
         assert "succeeded after 2 attempts" in said.err
+
+
+class TestSubmit:
+    def test_a_job_file_and_a_spec_with_plain_texts(self, client: Client, alone: Path) -> None:
+        (alone / "src").mkdir()
+        (alone / "src" / "train.py").write_text("print('trained')")
+        (alone / "job.yml").write_text("name: filed\ncommand: python train.py\ncode: src\n")
+        job = client.jobs.submit("job.yml", max_duration="2h")
+        assert job.wait().state == "succeeded"
+        assert job.details.spec["max_duration"] == 7200.0
+        values: dict[str, Any] = {"code": "src", "max_duration": "2h", "launch": "ddp"}
+        spec = JobSpec(name="typed", command="python train.py", **values)
+        assert client.jobs.submit(spec).wait().state == "succeeded"
+
+    def test_what_git_says_of_the_code_is_noted(self, danlu: Danlu, client: Client, alone: Path) -> None:
+        git = ["git", "-C", str(alone), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+        (alone / "train.py").write_text("print('trained')")
+        for words in (["init", "-q", "-b", "trunk"], ["add", "."], ["commit", "-q", "-m", "first"]):
+            subprocess.run([*git, *words], check=True)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+        clean = client.jobs.submit(name="clean", command="true", code=".")
+        assert clean.details.spec["code"]["git"] == f"{head} on trunk"
+        (alone / "train.py").write_text("print('changed')")
+        dirty = client.jobs.submit(name="dirty", command="ls -a", code=".")
+        assert f"{head} on trunk, with changes" in danlu("show", dirty.id).out
+        assert dirty.wait().state == "succeeded"
+        assert ".git" not in [line.text for line in dirty.logs()]

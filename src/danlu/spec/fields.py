@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Wi
 
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.names import check_flavor_name, check_framework_name
-from danlu.spec.paths import check_job_path, parse_store_path
+from danlu.spec.paths import SCHEME, check_job_path, parse_store_path
 from danlu.spec.sentences import show
 from danlu.spec.units import parse_device, parse_duration, parse_size
 
@@ -180,6 +180,13 @@ def _python(value: object) -> object:
     if not isinstance(value, str) or not _PYTHON.fullmatch(value):
         raise ValueError(f"expected a version such as '3.11', got {show(value)}")
     return value
+
+
+def code_from_text(value: object) -> object:
+    """A store path or a local folder as text is a mapping in short."""
+    if not isinstance(value, str):
+        return value
+    return {"store" if value.startswith(SCHEME) else "path": value}
 
 
 def check_environment(requirements: object, python: object, *, code: object, image: object) -> None:

@@ -43,6 +43,7 @@ from danlu.spec.fields import (
     TagText,
     Text,
     check_environment,
+    code_from_text,
 )
 from danlu.spec.names import check_project_name
 from danlu.spec.plain_json import check_plain_json, from_label_value
@@ -133,6 +134,9 @@ class Code(_Frozen):
 
     tree: Optional[str] = None
     """The digest of an uploaded folder."""
+
+    git: Optional[Annotated[Text, Field(max_length=300)]] = None
+    """Commit and branch of that folder, and whether files differed, as the client found them. Noted, not used."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Code:
@@ -229,7 +233,7 @@ class JobSpec(_Frozen):
     """A named machine shape with a price per hour (`danlu flavors`), instead of `resources`. The job keeps the shape
     and price that the flavor had at submission."""
 
-    code: Optional[Code] = None
+    code: Annotated[Optional[Code], BeforeValidator(code_from_text)] = None
     """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
 
     data: dict[StorePathText, JobPath] = Field(default_factory=dict, max_length=100)
@@ -303,19 +307,13 @@ class JobSpec(_Frozen):
             raise ValueError(f"expected {total}, the sum of the roles, got {nodes}; leave it out")
         return nodes
 
-    @field_validator("resources")
+    @field_validator("resources", "flavor")
     @classmethod
-    def _resources_of_roles(cls, resources: Resources, info: ValidationInfo) -> Resources:
-        if info.data.get("roles") and resources != Resources():
-            raise ValueError("with roles, resources belong to each role")
-        return resources
-
-    @field_validator("flavor")
-    @classmethod
-    def _flavors_of_roles(cls, flavor: Optional[str], info: ValidationInfo) -> Optional[str]:
-        if info.data.get("roles") and flavor is not None:
-            raise ValueError("with roles, flavor belongs to each role")
-        return flavor
+    def _of_roles(cls, value: object, info: ValidationInfo) -> object:
+        if info.data.get("roles") and value not in (None, Resources()):
+            verb = "belong" if info.field_name == "resources" else "belongs"
+            raise ValueError(f"with roles, {info.field_name} {verb} to each role")
+        return value
 
     @model_validator(mode="after")
     def _count_nodes(self) -> JobSpec:

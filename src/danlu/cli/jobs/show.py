@@ -75,6 +75,8 @@ def _facts(job: JobOut) -> str:
         "command": _words(job.spec.get("command")),
         **{name: _words(role.get("command")) for name, role in (job.spec.get("roles") or {}).items()},
         "done": f"when {job.spec['success']} is" if job.spec.get("success") else "",
+        "code": str((job.spec.get("code") or {}).get("git") or ""),
+        "packages": _words(job.spec.get("requirements")),
         "output": job.output,
         "access": _access(job),
         "tags": ", ".join(f"{name}={value}" for name, value in job.tags.items()),

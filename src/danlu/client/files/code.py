@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
+from danlu.client.files.git import git_state
 from danlu.client.files.ignore import IGNORE_FILE, find_files
 from danlu.client.http import Http
 from danlu.errors import Conflict, InvalidInput, InvalidSpec
@@ -53,7 +54,8 @@ def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -
     folder = Path(code["path"])
     _check_requirements(folder, values.get("requirements"))
     digest = upload_tree(http, folder) if is_uploaded else build_tree(folder).tree.digest
-    return {**values, "code": {"tree": digest}}
+    noted = git_state(folder)
+    return {**values, "code": {"tree": digest, **({"git": noted} if noted else {})}}
 
 
 def _check_requirements(folder: Path, requirements: object) -> None:

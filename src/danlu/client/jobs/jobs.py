@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -12,13 +13,15 @@ from urllib.parse import quote
 from danlu.client.files.code import prepare, with_code
 from danlu.client.http import Http
 from danlu.client.jobs.job import Job
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.client.pages import pages
 from danlu.errors import InvalidInput
 from danlu.spec.job import JobSpec
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import JobOut, JobSummary, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
 
-Spec = Union[JobSpec, Mapping[str, Any]]
+Spec = Union[JobSpec, Mapping[str, Any], str, "os.PathLike[str]"]
+"""A job, its values, or the path of a job file."""
 
 
 class Jobs:
@@ -33,14 +36,16 @@ class Jobs:
         request_id: Optional[str] = None,
         **fields: Any,
     ) -> Job:
-        """Submit a job: a JobSpec, a mapping, or its fields as keywords (which win over those of `spec`).
+        """Submit a job: a job file, a JobSpec, a mapping, or fields as keywords (which win over those of `spec`).
 
+            client.jobs.submit("job.yml", nodes=4)
             client.jobs.submit(name="mnist", command="python train.py", code="./src", nodes=2, launch="ddp")
 
         A local code folder is uploaded by content first; `folder` is what a relative one is relative to.
         Raises InvalidSpec before anything is uploaded when a field cannot be used. A lost answer does
         not make a second job: the request carries an id of its own.
         """
+        spec, folder = _read(spec, folder)
         values = with_code(self._http, prepare(spec, fields, folder=folder))
         body = SubmitJob(spec=values, request_id=request_id or uuid.uuid4().hex)
         return Job(self._http, self._http.post("/jobs", JobOut, body=body, is_repeatable=True))
@@ -52,6 +57,7 @@ class Jobs:
 
         With `explain`, the answer's `explanation` says what everything in it is for.
         """
+        spec, folder = _read(spec, folder)
         values = with_code(self._http, prepare(spec, fields, folder=folder), is_uploaded=False)
         return self._http.post("/jobs/plan", PlanOut, body=PlanJob(spec=values, explain=explain), is_repeatable=True)
 
@@ -96,6 +102,16 @@ class Jobs:
         if not names:
             return SelectedOut(done=[])
         return self._http.post(f"/jobs/{verb}", SelectedOut, body=SelectJobs(jobs=names), is_repeatable=True)
+
+
+def _read(
+    spec: Optional[Spec], folder: Optional[Path]
+) -> tuple[Union[JobSpec, Mapping[str, Any], None], Optional[Path]]:
+    """The values of a job file, and the folder that its code is relative to."""
+    if spec is None or isinstance(spec, (JobSpec, Mapping)):
+        return spec, folder
+    job_file = read_job_file(Path(spec))
+    return job_file.values, folder or job_file.folder
 
 
 def path_part(text: str) -> str:

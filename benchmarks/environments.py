@@ -1,0 +1,144 @@
+"""What the packages of a job cost: the start of a job that finds its environment, and making one of torch's size.
+
+    second start   from `start` to the end of `python -c pass`, with an environment that is there, and without one; in turn
+    making         what the log says of the build, and by hand: an empty environment and the same installer, same wheels
+
+Wheels are made here, so nothing is downloaded. Run nothing else meanwhile. The last line printed is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from danlu.engines.local import LocalEngine
+from danlu.engines.settings import EngineSettings
+from danlu.testing.engines import Started, Starter
+from danlu.testing.store_server import running_store
+
+NUM_PACKAGES, NUM_FILES = 5, 2000
+SIZE, QUICK_SIZE = 1 << 30, 16 << 20
+_TOOK = re.compile(r"it took ([0-9.]+) s")
+
+
+def main() -> None:
+    options = _options()
+    size = QUICK_SIZE if options.quick else SIZE
+    folder = Path(tempfile.mkdtemp(prefix="danlu-bench-", dir=options.dir))
+    print(f"load average at the start: {os.getloadavg()[0]:.2f}; {NUM_PACKAGES} packages of {size >> 20} MiB together")
+    try:
+        figures = measure(folder, size, num_starts=3 if options.quick else 15)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for one in figures:
+        print(f"{one['name']:<40} {one['value']:>10.4f}   gate {one['gate']}   goal {one['goal']}")
+    print(json.dumps({"bench": "environments", "size_mib": size >> 20, "figures": figures}))
+
+
+def measure(folder: Path, size: int, *, num_starts: int) -> list[dict[str, Any]]:
+    wheels = make_wheels(folder / "wheels", size)
+    engine = LocalEngine(EngineSettings(work_dir=folder / "work", server_id="bench"))
+    tool = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    by_hand = _by_hand(folder / "by-hand", wheels, tool)
+    with running_store() as store:
+        starter = Starter(engine, server_url=store.url, token=store.token)
+        code = {"tree": store.add_tree({f"wheels/{path.name}": path.read_bytes() for path in wheels})}
+        bare = {"tree": store.add_tree({"none": b""})}
+        named = [f"./wheels/{path.name}" for path in wheels]
+        first = starter.start(["python", "-c", "pass"], code=code, requirements=["--no-index", *named])
+        took = _TOOK.search(_end(first).log())
+        assert took is not None, first.log()
+        small = {"code": bare, "requirements": ["--no-index"]}
+        _end(starter.start(["python", "-c", "pass"], **small))
+        with_one, without = [], []
+        for _ in range(num_starts):
+            with_one.append(_seconds(starter, **small))
+            without.append(_seconds(starter, code=bare))
+        starter.clean_up()
+    print(
+        f"starts: {statistics.median(with_one):.3f} s with an environment, {statistics.median(without):.3f} s without"
+    )
+    print(f"making: {float(took[1]):.2f} s, by hand {by_hand:.2f} s, with {'uv' if tool else 'pip'}")
+    return [
+        figure("second_start_times_without", statistics.median(with_one) / statistics.median(without), 1.15, 1.05),
+        figure("making_times_by_hand", float(took[1]) / by_hand, 1.3, 1.1),
+        figure("making_seconds", float(took[1]), None, None),
+    ]
+
+
+def make_wheels(folder: Path, size: int) -> list[Path]:
+    """Packages of many small files and one large one each, of bytes that do not compress."""
+    folder.mkdir(parents=True)
+    chance = random.Random(7)
+    made = []
+    for number in range(NUM_PACKAGES):
+        name = f"bulk{number}"
+        path = folder / f"{name}-1.0-py3-none-any.whl"
+        info = f"{name}-1.0.dist-info"
+        with zipfile.ZipFile(path, "w") as wheel:
+            for file in range(NUM_FILES):
+                wheel.writestr(f"{name}/part{file}.py", f"VALUE = {file}\n" * 20)
+            wheel.writestr(f"{name}/__init__.py", "")
+            wheel.writestr(f"{name}/library.so", chance.randbytes(size // NUM_PACKAGES))
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+        made.append(path)
+    return made
+
+
+def _by_hand(folder: Path, wheels: list[Path], uv: str | None) -> float:
+    """What somebody types, with nothing cached: `uv venv && uv pip install`, or the same with pip."""
+    folder.mkdir()
+    place, cache = folder / "venv", folder / "cache"
+    env = {**os.environ, "UV_CACHE_DIR": str(cache), "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if uv is not None:
+        install = [uv, "pip", "install", "-q", "--compile-bytecode", "--python", str(place / "bin" / "python")]
+        commands = [[uv, "venv", "-q", "--python", sys.executable, str(place)], install]
+    else:
+        install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "-q"]
+        commands = [[sys.executable, "-m", "venv", "--without-pip", str(place)], install]
+    install += ["--no-index", *map(str, wheels)]
+    began = time.perf_counter()
+    for command in commands:
+        subprocess.run(command, check=True, env=env)
+    return time.perf_counter() - began
+
+
+def _seconds(starter: Starter, **fields: Any) -> float:
+    began = time.perf_counter()
+    _end(starter.start(["python", "-c", "pass"], **fields))
+    return time.perf_counter() - began
+
+
+def _end(started: Started) -> Started:
+    (seen,) = started.wait()
+    assert seen.exit_code == 0, (seen, started.log())
+    return started
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SIZE >> 20} MiB of packages, not 1 GiB")
+    parser.add_argument("--dir", type=Path, help="where the files are made; they need 5 times their size")
+    return parser.parse_args()
+
+
+def figure(name: str, value: float, gate: float | None, goal: float | None) -> dict[str, Any]:
+    return {"name": name, "value": round(value, 4), "gate": gate, "goal": goal}
+
+
+if __name__ == "__main__":
+    main()
