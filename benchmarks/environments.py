@@ -1,6 +1,6 @@
 """What the packages of a job cost: the start of a job that finds its environment, and making one of torch's size.
 
-    second start   from `start` to the end of `python -c pass`, with an environment that is there, and without one; in turn
+    second start   from `start` to the end of `python -c pass`: with an environment that is there, and without one
     making         what the log says of the build, and by hand: an empty environment and the same installer, same wheels
 
 Wheels are made here, so nothing is downloaded. Run nothing else meanwhile. The last line printed is JSON.
