@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "track": {"client", "wire", "spec", "errors", "journal", "content", "transfer", "inside"},
     "bench": {"track", "client", "wire", "spec", "errors"},
     "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
-    "testing": {"client", "wire", "engines", "launch", "store", "spec", "errors", "content"},
+    "testing": {"client", "wire", "engines", "launch", "node", "store", "spec", "errors", "content"},
     "__init__": {"client", "spec", "errors", "preemption", "inside"},
     "__main__": {"cli"},
 }

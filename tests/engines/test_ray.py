@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.machines import can_make_machines
-from tests.support.ray_cluster import HEAD, RayCluster, running_ray
 
 from danlu.client import Client
 from danlu.engines.base import Engine, TerminalSize
@@ -25,6 +23,8 @@ from danlu.spec.states import JobState
 from danlu.testing.engine_contract import EngineContract
 from danlu.testing.engines import Starter
 from danlu.testing.gates import UNTIL_STOPPED
+from danlu.testing.machines import can_make_machines
+from danlu.testing.ray_cluster import HEAD, RayCluster, running_ray
 from danlu.testing.serving import RunningServer
 from danlu.testing.store_server import StoreServer, running_store
 from danlu.testing.waiting import HANG_SECONDS, wait_until

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.machines import SWITCH, can_make_machines
-from tests.support.ray_cluster import HEAD, RayCluster, running_ray
 
 from danlu.client import Client
 from danlu.client.jobs.job import Job
 from danlu.spec.states import JobState
+from danlu.testing.machines import SWITCH, can_make_machines
+from danlu.testing.ray_cluster import HEAD, RayCluster, running_ray
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 

@@ -41,7 +41,7 @@ class Machines:
         self._pids: dict[str, int] = {}
 
     def __enter__(self) -> Machines:
-        command = [sys.executable, __file__, *self.addresses]
+        command = [sys.executable, "-m", __name__, *self.addresses]
         with self._log.open("ab") as log:
             self._keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._pids = self._hear()
@@ -51,13 +51,13 @@ class Machines:
         with self._keeper:  # closes its input, and waits
             pass
 
-    def start(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+    def start(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
         """Start a process on a machine and return its pid; what it says goes into the log."""
         return int(self._ask({"on": name, "argv": list(argv), "env": dict(env or os.environ)})["pid"])
 
-    def run(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+    def run(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         """Run a command on a machine to its end. What it leaves in the background stays."""
-        self.wait(self.start(name, argv, env))
+        self.wait(self.start(name, argv, env=env))
 
     def wait(self, pid: int) -> None:
         """Wait for the end of what was started. Raise when it did not end well."""

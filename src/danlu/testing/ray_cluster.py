@@ -1,4 +1,4 @@
-"""A real Ray cluster for tests: a head and workers, each on a machine of its own (`tests.support.machines`)."""
+"""A real Ray cluster for tests: a head and workers, each on a machine of its own (`danlu.testing.machines`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.machines import Machines
+from danlu.testing.machines import Machines
 
 GCS_PORT = 6379
 HEAD = "head"
@@ -48,13 +48,13 @@ class RayCluster:
         (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
         dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
         words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0")
-        self.machines.run(HEAD, words, self.env)
+        self.machines.run(HEAD, words, env=self.env)
 
     def start_workers(self, names: Sequence[str], *options: str) -> None:
         """One after the other: all share the head's folder, and two at once would choose the same names there."""
         words = (f"--address={self.address}", "--num-cpus=4", *options)
         for name in names:
-            self.machines.run(name, self._command(name, *words), self.env)
+            self.machines.run(name, self._command(name, *words), env=self.env)
 
     def _command(self, name: str, *options: str) -> list[str]:
         ray = Path(sys.executable).with_name("ray")

@@ -1,0 +1,28 @@
+"""Submits through Ray Jobs: `python ray_jobs.py DASHBOARD CODE_FOLDER`. For each line of its input, one job.
+
+Prints how many seconds passed from the submit to the first line of the job's own code.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from ray.job_submission import JobStatus, JobSubmissionClient
+
+ENDED = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.STOPPED)
+
+
+def main(dashboard: str, folder: str) -> None:
+    client = JobSubmissionClient(dashboard)
+    for _ in sys.stdin:
+        began = time.time()
+        job = client.submit_job(entrypoint="python3 first_line.py", runtime_env={"working_dir": folder})
+        while client.get_job_status(job) not in ENDED:
+            time.sleep(0.05)
+        printed = [text for text in client.get_job_logs(job).splitlines() if text.replace(".", "").isdigit()]
+        print(float(printed[0]) - began, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
