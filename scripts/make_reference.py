@@ -30,6 +30,7 @@ from danlu.spec.job import (
     Retry,
     Role,
 )
+from danlu.spec.networks import Network
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -67,6 +68,8 @@ TYPES = {
     "dict[str, Any]": "mapping: text -> any JSON value",
     "LaunchMode": " or ".join(f"`{mode}`" for mode in LaunchMode),
     "Processes": " or ".join(f"`{way}`" for way in Processes),
+    "Network": " or ".join(f"`{network}`" for network in Network),
+    "FixedPorts": "list of whole numbers, 1024 to 65535",
     "Resources": "[resources](#resources)",
     "Code": "text, or [code](#code)",
     "Retry": "[retry](#retry)",

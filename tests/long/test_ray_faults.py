@@ -41,6 +41,7 @@ while not os.path.exists("go"):
     time.sleep(0.02)
 print("end of", number, flush=True)
 """
+COUNT_WITH_TIMES = COUNT.replace("print(number,", "print(number, time.time(),")
 LEASE_SECONDS = 240
 
 
@@ -185,6 +186,71 @@ def test_a_link_is_down_for_30_seconds(
     seconds = time.monotonic() - cut_at
     told = "`unreachable`, then `running`, and the log goes on"
     table.add("link of a node: down for 30 s", told, seconds, training.finish())
+
+
+def test_the_head_is_killed_and_started_again(
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
+) -> None:
+    """With its memory on a disk. Danlu's server is on the same machine and stays."""
+    training = Training.begin(cluster, ray_server, tmp_path)
+    killed_at = time.monotonic()
+    kill(cluster, HEAD, "site-packages/ray/", "ray::", "/gcs_server ")
+    training.wait_for_reason("unreachable")
+    seen = time.monotonic() - killed_at
+    cluster.start_head()
+    training.wait_for_reason("running")
+    training.wait_for_growth()
+    told = f"`unreachable` after {seen:.0f} s; `running` and the log goes on once `ray start --head` was repeated"
+    table.add("head: everything of Ray there `kill -9`", told, time.monotonic() - killed_at, training.finish())
+
+
+def test_a_link_is_down_for_good(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:
+    """The last test: the node is cut off, its task stops by itself, and only then the job runs elsewhere."""
+    ray_server.stop()
+    short = RunningServer(cluster.folder / "short", *cluster.server_options, within=cluster.machines.within(HEAD))
+    short.env = {**cluster.server_env, "DANLU_SERVER_LEASE_SECONDS": "20"}
+    short.start()
+    (tmp_path / "count.py").write_text(COUNT_WITH_TIMES)
+    with short.client() as client:
+        wait_until(lambda: sum(node.is_reachable for node in client.nodes()) == 2, lambda: list(client.nodes()))
+        code = {"path": str(tmp_path)}
+        job = client.jobs.submit(name="count", command="python3 count.py", code=code, retry={"max": 1, "backoff": 1})
+        wait_until(lambda: len(b"".join(job.raw_log(0))) > 1000, lambda: job.refresh().row)
+        address = job.details.attempts[0].tasks[0].node
+        name = next(name for name, known in cluster.machines.addresses.items() if known == address)
+        cut_at = time.monotonic()
+        cluster.machines.cut(name)
+        wait_until(lambda: job.refresh().reason.code == "unreachable", lambda: (job.row, short.said()[-3000:]))
+        unknown = time.monotonic() - cut_at
+        wait_until(lambda: len(job.refresh().details.attempts) == 2, lambda: (job.row, short.said()[-3000:]))
+        wait_until(lambda: len(b"".join(job.raw_log(0, attempt=2))) > 1000, lambda: job.refresh().row)
+        seconds = time.monotonic() - cut_at
+        old, new = (_times(cluster, job, attempt) for attempt in (1, 2))
+        assert old[-1] < new[0], "the new attempt ran beside its older self"
+        assert job.details.attempts[0].reason.code == "lost"
+        assert job.details.attempts[1].tasks[0].node != address
+        stored = b"".join(job.raw_log(0, attempt=1))
+        assert stored == _written(cluster, job, 1)[: len(stored)]
+        cluster.machines.mend(name)
+        for node in (cluster.folder / "nodes").glob(f"*/*/{job.id}/2/*/ml/code"):
+            (node / "go").touch()
+        assert job.wait().state is JobState.SUCCEEDED, job.reason
+        told = (
+            f"`unreachable` after {unknown:.0f} s; the task stopped {new[0] - old[-1]:.0f} s before the job ran on the "
+            "other node (`lost`, then a retry; lease of 20 s)"
+        )
+        table.add("link of a node: down for good", told, seconds, f"{len(stored):,} of the log until the cut")
+    short.stop()
+
+
+def _written(cluster: RayCluster, job: Job, attempt: int) -> bytes:
+    """What an attempt wrote on its node, whoever can reach that."""
+    (log,) = (cluster.folder / "nodes").glob(f"*/*/{job.id}/{attempt}/0/log")
+    return log.read_bytes()
+
+
+def _times(cluster: RayCluster, job: Job, attempt: int) -> list[float]:
+    return [float(line.split()[1]) for line in _written(cluster, job, attempt).splitlines() if line[:1].isdigit()]
 
 
 def kill(cluster: RayCluster, machine: str, *patterns: str) -> None:

@@ -24,6 +24,10 @@ class EngineOptions(BaseModel):
     own_network: bool = True
     """Give every attempt a network of its own where that works."""
 
+    host_network: bool = False
+    """Let jobs use the network of their nodes (`network: host`), for RDMA and full speed. Such a job reaches whatever
+    listens on the node, and others reach what it listens on."""
+
     seccomp: bool = True
     """Refuse system calls that jobs have no use for (mounts, namespaces, tracing). Off: debuggers work in jobs."""
 

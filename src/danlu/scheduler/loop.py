@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from danlu.engines.base import Engine, Observation
@@ -15,13 +15,14 @@ from danlu.scheduler.aside import Aside
 from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
 from danlu.scheduler.context import Context
-from danlu.scheduler.live import LiveJob, load_live
+from danlu.scheduler.live import LiveJob, LiveJobs
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.policy.decide import decide, next_deadline
 from danlu.scheduler.policy.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.preempting import preempt
 from danlu.scheduler.reconcile import end_unstarted, is_unchanged, reconcile, set_waiting_for_disk
 from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
+from danlu.scheduler.running import RunningJobs
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
 from danlu.spec.nodes import NodeInfo
@@ -40,6 +41,10 @@ GATHER_SECONDS = 0.01
 QUIET_SECONDS = 0.8
 """Longest pause between polls of running jobs that do not change."""
 
+WATCH_SHARE = 0.2
+"""Largest share of CPU time for watching live jobs, as long as each is looked at every MAX_WATCH_SECONDS."""
+
+MAX_WATCH_SECONDS = 2.0
 QUEUE_DUTY = 1
 """Lock number: of several servers, one serves the queue at a time."""
 
@@ -68,6 +73,7 @@ class Scheduler:
         self._copier = LogCopier(context.logs, patience_seconds=patience_seconds)
         self._aside = Aside()
         self._specs = SpecCache()
+        self._live, self._running = LiveJobs(context, self._specs), RunningJobs()
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -145,13 +151,16 @@ class Scheduler:
 
     def _watch_all(self) -> float:
         """Reconcile all live attempts; return the seconds until the next time."""
-        live = load_live(self._context, self._specs)
+        used = time.thread_time()
+        live = self._live.load()
         is_quiet = self._reconcile(live)
         self._usage.look(live)
         if not live:
             return IDLE_SECONDS
         is_moving = any(item.attempt.state != AttemptState.RUNNING.value for item in live)
-        return BUSY_SECONDS if is_moving or not is_quiet else min(self._pause * 1.3, QUIET_SECONDS)
+        pause = BUSY_SECONDS if is_moving or not is_quiet else min(self._pause * 1.3, QUIET_SECONDS)
+        rest = (time.thread_time() - used) * (1 / WATCH_SHARE - 1)
+        return max(pause, min(rest, MAX_WATCH_SECONDS))
 
     def _until_queue(self) -> float:
         due = self._queue_not_before if self._queue_changed else self._queue_due
@@ -186,12 +195,19 @@ class Scheduler:
                 log.warning("cannot list the nodes of engine %s: %s", name, error)
                 continue
             infos.update(seen)
-            rows = {node: info.model_dump(mode="json") for node, info in seen.items()}
-            self._context.database.write(nodes.save_nodes, name, rows, self._context.now())
+            self._store_nodes(name, seen)
         self._nodes_at = time.monotonic()
         if infos != self._infos:
             self._infos = infos
             self._queue_changed = True
+
+    def _store_nodes(self, engine: str, seen: Mapping[str, NodeInfo]) -> None:
+        database, now = self._context.database, self._context.now()
+        is_known = all(self._infos.get(name) == info for name, info in seen.items())
+        if is_known and database.write(nodes.touch_nodes, engine, now) == len(seen):
+            return
+        rows = {node: info.model_dump(mode="json") for node, info in seen.items()}
+        database.write(nodes.save_nodes, engine, rows, now)
 
     def _clean_up_if_due(self) -> None:
         if time.monotonic() - self._cleaned_at <= CLEAN_SECONDS:
@@ -206,7 +222,12 @@ class Scheduler:
         problem: DanluError | None = None
         self._copier.begin_look()
         for item, seen in self._poll(self._launch_unconfirmed(live)):
-            is_quiet = is_quiet and is_unchanged(item, seen)
+            if is_unchanged(item, seen):
+                if item.just_runs:
+                    continue
+            else:
+                is_quiet = False
+                self._live.forget(item)
             try:
                 self._reconcile_one(item, seen)
             except DanluError as error:  # such as a full disk; other jobs must still be reconciled
@@ -300,7 +321,7 @@ class Scheduler:
         context = self._context
         context.database.write(jobs.settle_waiting, context.now())
         with context.database.reading() as session:
-            snapshot, rows = load_snapshot(session, self._infos, self._specs)
+            snapshot, rows = load_snapshot(session, self._infos, specs=self._specs, running=self._running)
         for job_id in set(rows) - {job.id for job in snapshot.queue}:
             self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot parse the job's spec")))
         num_started, waits = 0, []

@@ -46,6 +46,7 @@ from danlu.spec.fields import (
     code_from_text,
 )
 from danlu.spec.names import check_project_name
+from danlu.spec.networks import FixedPorts, Network
 from danlu.spec.plain_json import check_plain_json, from_label_value
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.sentences import field_errors, show, suggestion
@@ -212,6 +213,13 @@ class JobSpec(_Frozen):
 
     processes: Processes = Processes.PER_NODE
     """Whether the command runs once on every node, or once for each device there (with `launch: ascend`)."""
+
+    network: Network = Network.OWN
+    """`own`: a private network of the job, on which every port is free; `host`: that of the nodes, for RDMA and full
+    speed, where the server allows it: use the ports that Danlu gives (`MASTER_PORT`), or name others in `ports`."""
+
+    ports: FixedPorts = ()
+    """Fixed ports that the job uses with `network: host`. Two jobs with the same port never share a node."""
 
     contract: Optional[Contract] = None
     """A platform whose scripts run unchanged: the job also has its variables, files and folders."""

@@ -31,6 +31,7 @@ class RayCluster:
             "RAY_raylet_start_wait_time_s": "300",
             "RAY_gcs_storage": "rocksdb",
             "RAY_gcs_storage_path": str(folder / "gcs"),
+            "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
         }
 
     @property

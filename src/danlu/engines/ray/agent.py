@@ -19,6 +19,7 @@ from danlu.engines.base import Credentials, TerminalSize
 from danlu.engines.local import LocalEngine
 from danlu.engines.local.engine import Cluster
 from danlu.engines.ray.messages import Answer, HandleFields, handle_of
+from danlu.engines.ray.ports import SocketChannel
 from danlu.engines.ray.shells import Shells
 from danlu.engines.settings import EngineSettings
 from danlu.errors import DanluError
@@ -55,6 +56,9 @@ class Agent:
             "read_use": lambda handle, generation, offset: self._engine.read_use(handle_of(handle), generation, offset),
             "stop": lambda handles, grace: self._engine.stop([handle_of(one) for one in handles], grace),
             "open_shell": self._open_shell,
+            "connect": lambda handle, port: self._shells.add(
+                SocketChannel(self._engine.connect(handle_of(handle), port)), apart=False
+            ),
             "shell": self._shells.do,
             "forget": self._engine.forget,
             "leftovers": lambda: list(self._engine.leftovers()),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from danlu.engines.base import CONNECT_SECONDS as PORT_SECONDS
 from danlu.engines.base import (
     Channel,
     Credentials,
@@ -23,6 +25,7 @@ from danlu.engines.base import (
 from danlu.engines.ray.capacity import needs
 from danlu.engines.ray.link import Link
 from danlu.engines.ray.messages import Answer, Bundle, Call, fields_of, value_of
+from danlu.engines.ray.ports import as_socket
 from danlu.engines.ray.shells import RayChannel, command_of
 from danlu.errors import EngineUnavailable, InvalidInput, MissingExtra
 from danlu.launch import Plan, TaskPlan
@@ -151,13 +154,20 @@ class RayEngine(Engine):
         self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
     ) -> Channel:
         name = self._ask(handle, "open_shell", *command_of(command, terminal), apart)
+        return self._channel(handle.node, name, apart=apart and terminal is None)
 
+    def connect(self, handle: Handle, port: int) -> socket.socket:
+        call = Call(handle.node, "connect", (fields_of(handle), port))
+        (answer,) = self._call([call], seconds=PORT_SECONDS)
+        return as_socket(self._channel(handle.node, value_of(answer), apart=False))
+
+    def _channel(self, node: str, name: str, *, apart: bool) -> RayChannel:
         def ask(action: str, *arguments: Any) -> Any:
-            call = Call(handle.node, "shell", (name, action, *arguments))
+            call = Call(node, "shell", (name, action, *arguments))
             (answer,) = self._link.ask("call_shell", [call], ANSWER_SECONDS, seconds=ANSWER_SECONDS + 1.0)
             return value_of(answer)
 
-        return RayChannel(ask, apart=apart and terminal is None)
+        return RayChannel(ask, apart=apart)
 
     def forget(self, job_id: str, attempt: int) -> None:
         """The processes first, then what they held."""

@@ -63,7 +63,7 @@ class Cluster:
         for task in job.tasks:
             if task.node in self.nodes:
                 holding = by_node.setdefault(task.node, Holding(job.id, ends))
-                holding.add(task.devices, task.cpus, task.memory_bytes)
+                holding.add(task)
         nodes = [self.nodes[name] for name in by_node]
         placed = self.placed[job.id] = PlacedJob(job, nodes, ends)
         for node in nodes:
@@ -193,7 +193,7 @@ class Cluster:
             for node in self.nodes.values():
                 if node.drain is not None and not with_drained:
                     continue
-                same = alike.setdefault(_kind(node.info), [])
+                same = alike.setdefault(kind_of(node.info), [])
                 if len(same) < shape.num_tasks:
                     same.append(node.info)
             empty = Cluster(empty_node(info) for infos in alike.values() for info in infos)
@@ -205,6 +205,7 @@ class Cluster:
     ) -> int:
         """Place more tasks on nodes that already have one, where the engine allows it. Return how many were placed."""
         found = 0
+        need = need._replace(ports=())  # tasks of one job may share a port's node: they know of each other
         for node in sorted(used.values(), key=lambda node: (node.num_free, node.number)):
             while found < missing and node.info.holds_many_tasks:
                 devices = node.fit(need, extra(node) if extra is not None else None)
@@ -274,7 +275,7 @@ def empty_node(info: NodeInfo) -> FreeNode:
     )
 
 
-def _kind(info: NodeInfo) -> object:
+def kind_of(info: NodeInfo) -> object:
     """Key that is equal for nodes with equal capacity."""
     devices = tuple((device.type, device.model, device.id) for device in info.devices)
     return devices, info.cpus, info.memory_bytes, info.max_tasks, info.holds_many_tasks

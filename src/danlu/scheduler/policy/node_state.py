@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from danlu.scheduler.policy.shape import Need, Shape
-from danlu.scheduler.policy.snapshot import Drain, FreeNode
+from danlu.scheduler.policy.snapshot import Drain, FreeNode, RunningTask
 from danlu.spec.devices import Device
 
 NEVER = float("inf")
@@ -15,7 +17,7 @@ ALREADY = float("-inf")
 class Holding:
     """What one job holds on one node."""
 
-    __slots__ = ("cpus", "devices", "ends", "job_id", "memory_bytes", "num_tasks")
+    __slots__ = ("cpus", "devices", "ends", "job_id", "memory_bytes", "num_tasks", "ports")
 
     def __init__(self, job_id: str, ends: float) -> None:
         self.job_id = job_id
@@ -25,12 +27,15 @@ class Holding:
         self.cpus = 0.0
         self.memory_bytes = 0
         self.num_tasks = 0
+        self.ports: tuple[int, ...] = ()
 
-    def add(self, devices: tuple[Device, ...], cpus: float, memory_bytes: int) -> None:
-        self.devices += devices
-        self.cpus += cpus
-        self.memory_bytes += memory_bytes
+    def add(self, task: RunningTask) -> None:
+        self.devices += task.devices
+        self.cpus += task.cpus
+        self.memory_bytes += task.memory_bytes
         self.num_tasks += 1
+        if task.ports:
+            self.ports += tuple(task.ports)
 
 
 class Allocation(NamedTuple):
@@ -57,6 +62,7 @@ class NodeState:
         "num_free",
         "num_tasks",
         "number",
+        "ports",
         "reserved_devices",
         "version",
     )
@@ -74,6 +80,8 @@ class NodeState:
         for device in free_node.devices:
             self.free[device.type][device.id] = device
         self.num_free = len(free_node.devices)
+        self.ports = Counter(free_node.ports)
+        """Port of the node's own network -> how many tasks use it."""
         self.holdings: dict[str, Holding] = {}
         self.ending: dict[str, Holding] = {}
         """The holdings of jobs that were told to stop."""
@@ -84,7 +92,7 @@ class NodeState:
 
     def fit(self, need: Need, extra: list[Holding] | None = None) -> tuple[Device, ...] | None:
         """Devices that a task would get here once `extra` is free too; None when the task does not fit."""
-        if self.drain is not None:
+        if self.drain is not None or (need.ports and not self._has_ports(need.ports, extra or ())):
             return None
         cpus, memory_bytes, num_tasks = self.cpus, self.memory_bytes, self.num_tasks
         for holding in extra or ():
@@ -109,6 +117,10 @@ class NodeState:
         if len(devices) < need.devices:
             return None
         return need.choose(sorted(devices, key=_by_id))
+
+    def _has_ports(self, ports: tuple[int, ...], extra: Sequence[Holding]) -> bool:
+        released = Counter(port for holding in extra for port in holding.ports)
+        return all(self.ports[port] <= released[port] for port in ports)
 
     def fits_when_empty(self, shape: Shape) -> bool:
         """Whether any task of the job would fit on this node if it were empty and not drained."""
@@ -136,6 +148,8 @@ class NodeState:
         self.cpus -= need.cpus
         self.memory_bytes -= need.memory_bytes
         self.num_tasks -= 1
+        if need.ports:
+            self.ports.update(need.ports)
         self.version += 1
         return Allocation(self, need, devices, frozenset(pending_ids))
 
@@ -149,6 +163,7 @@ class NodeState:
         self.cpus += allocation.need.cpus
         self.memory_bytes += allocation.need.memory_bytes
         self.num_tasks += 1
+        self.ports.subtract(allocation.need.ports)
         self.version += 1
 
     def put(self, holding: Holding) -> None:
@@ -166,6 +181,7 @@ class NodeState:
         self.cpus += holding.cpus
         self.memory_bytes += holding.memory_bytes
         self.num_tasks += holding.num_tasks
+        self.ports.subtract(holding.ports)
         self.version += 1
 
     def ready(self, need: Need) -> tuple[float, int] | None:

@@ -17,7 +17,7 @@ GANG_INTERFACE = "gang0"
 def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation], ports: Ports) -> Placement:
     """The placement of all tasks, in rank order."""
     spans_nodes = len({item.node.name for item in allocations}) > 1
-    own_network = all(
+    own_network = not allocations[0].need.on_host_network and all(
         item.node.info.has_own_network and (item.node.info.joins_networks or not spans_nodes) for item in allocations
     )
     master_port, task_ports = ports.take(len(allocations), has_own_network=own_network)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from danlu.launch.ranktable import rules
 from danlu.spec.devices import Device
 from danlu.spec.job import JobSpec, LaunchMode
+from danlu.spec.networks import Network
 from danlu.spec.roles import groups
 from danlu.spec.units import show_size
 
@@ -27,6 +28,9 @@ class Need(NamedTuple):
     cpus: float
     memory_bytes: int
     keeps_to_rings: bool
+    on_host_network: bool = False
+    ports: tuple[int, ...] = ()
+    """Fixed ports on the nodes' own network: two jobs with the same one do not share a node."""
 
     def choose(self, free: list[Device]) -> tuple[Device, ...] | None:
         """Which of the free devices of this type one task gets; None when they do not suffice."""
@@ -49,6 +53,8 @@ class Need(NamedTuple):
             parts.append(f"{self.cpus:g} cpus")
         if self.memory_bytes:
             parts.append(show_size(self.memory_bytes))
+        if self.ports:
+            parts.append(f"port {', '.join(map(str, self.ports))}")
         return ", ".join(parts)
 
 
@@ -74,6 +80,7 @@ class Shape:
 def shape_of(spec: JobSpec) -> Shape:
     """What the job asks for."""
     is_ascend = spec.launch is LaunchMode.ASCEND
+    on_host = spec.network is Network.HOST
     return _shape(
         tuple(
             Need(
@@ -84,6 +91,8 @@ def shape_of(spec: JobSpec) -> Shape:
                 cpus=group.resources.cpus or 0.0,
                 memory_bytes=group.resources.memory or 0,
                 keeps_to_rings=is_ascend,
+                on_host_network=on_host,
+                ports=spec.ports if on_host else (),
             )
             for group in groups(spec)
         )

@@ -53,6 +53,8 @@ class FreeNode:
     """Number of tasks that can still be placed there."""
 
     drain: Drain | None = None
+    ports: tuple[int, ...] = ()
+    """Ports of its own network that tasks use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class RunningTask:
     devices: tuple[Device, ...] = ()
     cpus: float = 0.0
     memory_bytes: int = 0
+    ports: frozenset[int] = frozenset()
+    """Ports of the node's own network that it uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class Snapshot:
     queue: tuple[QueuedJob, ...]
     nodes: tuple[FreeNode, ...]
     ports_in_use: frozenset[int] = field(default_factory=frozenset)
-    """Ports of live attempts and of their tasks."""
+    """Ports of the nodes' own network that must not be allotted."""
 
     running: tuple[RunningJob, ...] = ()
     quotas: Quotas = field(default_factory=Quotas)

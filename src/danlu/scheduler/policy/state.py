@@ -264,10 +264,7 @@ class _Round:
                 project_id=job.project_id,
                 owner_id=job.owner_id,
                 started_at=self._now,
-                tasks=tuple(
-                    RunningTask(item.node.name, item.devices, item.need.cpus, item.need.memory_bytes)
-                    for item in allocations
-                ),
+                tasks=tuple(_running_task(item) for item in allocations),
                 is_preemptible=entry.is_preemptible,
                 can_be_stopped=False,  # the engine has not started it yet
                 ends_at=None if entry.duration is None else self._now + timedelta(seconds=entry.duration),
@@ -299,6 +296,11 @@ class _Round:
             self._cluster.release(item.allocations)
         for entry, _ in self._decision.helped:
             self._state.queue.add(entry)
+
+
+def _running_task(item: Allocation) -> RunningTask:
+    need = item.need
+    return RunningTask(item.node.name, item.devices, need.cpus, need.memory_bytes, frozenset(need.ports))
 
 
 def waits_of(state: SchedulingState, decision: Decision) -> Iterator[tuple[Entry, Reason]]:

@@ -16,23 +16,26 @@ from danlu.scheduler.policy.placing import own_address
 from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.server.invalid import bad_spec
+from danlu.server.nodes.known import KnownNodes
 from danlu.spec.job import Contract, JobSpec
+from danlu.spec.networks import Network
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import Member, members
-from danlu.store.queries import nodes
 
 EXAMPLE_ID = "train-000000000000000000"
 
 
-def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now: datetime) -> tuple[Plan, list[str]]:
+def try_plan(
+    session: Session, spec: JobSpec, known: KnownNodes, *, output: str, owner: Owner, now: datetime
+) -> tuple[Plan, list[str]]:
     """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
-    infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
+    drains = load_drains(session)
+    infos = known.some(session, len(members(spec)), drained=drains)
     check_paths(spec, infos)
     check_image(spec, infos)
     check_python(spec, infos)
     job = QueuedJob(id=EXAMPLE_ID, spec=spec, attempt=1, queued_at=now)
-    drains = load_drains(session)
     found = place(job, [replace(empty_node(info), drain=drains.get(info.name)) for info in infos])
     placement = _anywhere(spec) if isinstance(found, Reason) else found
     placed_on = {task.node for task in placement.tasks}
@@ -44,6 +47,16 @@ def try_plan(session: Session, spec: JobSpec, *, output: str, owner: Owner, now:
     folder = f"{output}{EXAMPLE_ID}/"
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=folder, owner=owner)
     return plan, list(dict.fromkeys(notes))
+
+
+def check_network(spec: JobSpec, *, allows_host: bool) -> None:
+    """Refuse the nodes' own network, on which a job reaches what listens on them, unless an admin allowed it."""
+    if spec.network is Network.HOST and not allows_host:
+        problem = (
+            "'host' is not allowed on this server: a job would reach every service of its nodes; "
+            "leave it out, or ask an admin to set DANLU_SERVER_HOST_NETWORK=true"
+        )
+        raise bad_spec("network", problem)
 
 
 def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:

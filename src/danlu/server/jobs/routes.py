@@ -125,7 +125,7 @@ def start(job: str, who: CurrentActor, state: State) -> JobOut:
 def why(job: str, who: CurrentReader, state: State) -> WhyOut:
     """What is missing, who is ahead, which limit holds it, when there is room, and what would let it start."""
     with state.database.reading() as session:
-        return why_out(session, service.find(session, who, job), state.now())
+        return why_out(session, service.find(session, who, job), known=state.nodes, now=state.now())
 
 
 @router.get("/{job}/events")

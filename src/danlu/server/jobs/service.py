@@ -20,7 +20,7 @@ from danlu.server.ids import new_job_id
 from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
 from danlu.server.jobs.devices import understood
-from danlu.server.jobs.planning import try_plan
+from danlu.server.jobs.planning import check_network, try_plan
 from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
 from danlu.server.paging import cut, page_of
 from danlu.server.scope import visible_project_ids
@@ -60,8 +60,9 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     project = people.projects_by_id(session)[project_id]
     access = check_access(session, who, spec, project_id=project_id)
     check_job_access(who, spec)
+    check_network(spec, allows_host=state.settings.host_network)
     owner = Owner(user=who.name, project=project, project_id=project_id)
-    try_plan(session, spec, output=access.output, owner=owner, now=state.now())
+    try_plan(session, spec, state.nodes, output=access.output, owner=owner, now=state.now())
     return Checked(spec, project_id, project, access, terms)
 
 
@@ -113,9 +114,10 @@ def plan(
     spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
     project_id = project_of(session, who, spec)
     check_job_access(who, spec)
+    check_network(spec, allows_host=state.settings.host_network)
     output = output_folder(session, spec, project_id)
     owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
-    made, notes = try_plan(session, spec, output=output, owner=owner, now=state.now())
+    made, notes = try_plan(session, spec, state.nodes, output=output, owner=owner, now=state.now())
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
     notes += access_notes(who, spec, owner.project)
@@ -190,7 +192,7 @@ def resume(session: Session, state: ServerState, who: UserIdentity, job: str) ->
     row = find_to_change(session, who, job, is_live_first=True)
     if row.desired != Desired.PAUSE.value or is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state} and not paused; `danlu start` runs an ended job again")
-    _check_access(session, who, row)
+    _check_access(session, state, who, row=row)
     _want(session, state, who, row, Desired.RUN)
     return job_out(session, row, state.now())
 
@@ -200,7 +202,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only a job that has ended can be started again")
-    _check_access(session, who, row)
+    _check_access(session, state, who, row=row)
     now = state.now()
     moved = jobs.move_job(
         session,
@@ -255,10 +257,11 @@ def delete(session: Session, state: ServerState, who: UserIdentity, job: str) ->
     return row.id
 
 
-def _check_access(session: Session, who: UserIdentity, row: JobRow) -> None:
+def _check_access(session: Session, state: ServerState, who: UserIdentity, *, row: JobRow) -> None:
     """What a job reads and writes may have become somebody else's since it was submitted."""
     spec = stored_job(row.spec)
     check_job_access(who, spec)
+    check_network(spec, allows_host=state.settings.host_network)
     access = check_access_again(session, who, spec, output=row.output, project_id=row.project_id)
     jobs.set_bucket_ids(session, row, access.bucket_ids)
 

@@ -11,13 +11,14 @@ from danlu.scheduler.policy.decide import make_state
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.waiting_reasons import amount
 from danlu.scheduler.policy.why import Why, explain
+from danlu.scheduler.running import RunningJobs
 from danlu.scheduler.specs import SpecCache
+from danlu.server.nodes.known import KnownNodes
 from danlu.spec.job import stored_job
-from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import CATALOGUE, Reason
 from danlu.spec.states import JobState
 from danlu.spec.units import show_duration
-from danlu.store.queries import jobs, nodes
+from danlu.store.queries import jobs
 from danlu.store.sql.tables import JobRow
 from danlu.wire.why import AmountOut, EstimateOut, LimitOut, WhyOut
 
@@ -25,7 +26,7 @@ MAX_NAMED = 10
 _BASIS = "the time limits of the jobs that run now; jobs ahead of it, or new ones, may take the room first"
 
 
-def why(session: Session, row: JobRow, now: datetime) -> WhyOut:
+def why(session: Session, row: JobRow, *, known: KnownNodes, now: datetime) -> WhyOut:
     """Say all that is known about why a job waits; of other jobs, why they are as they are."""
     said = Reason(code=row.reason_code, message=row.reason_message)
     state = JobState(row.state)
@@ -38,9 +39,10 @@ def why(session: Session, row: JobRow, now: datetime) -> WhyOut:
             sentence=f"{row.id} is {row.state}: {said.message}",
             would_help=[remedy] if remedy else [],
         )
-    infos = {item.name: NodeInfo.model_validate(item.info) for item in nodes.list_nodes(session) if item.is_reachable}
+    infos = {info.name: info for info in known.all(session)}
     waiting = jobs.QueueRow(*(getattr(row, name) for name in jobs.QueueRow._fields))
-    snapshot = load_running(session, infos, SpecCache(), (queued_job(waiting, stored_job(row.spec)),))
+    running = RunningJobs().load(session, infos, SpecCache())
+    snapshot = load_running(session, infos, running, queue=(queued_job(waiting, stored_job(row.spec)),))
     scheduling = make_state(snapshot)
     found = explain(scheduling, Entry(snapshot.queue[0]), now)
     num_ahead, ahead = jobs.ahead_of(session, row, MAX_NAMED)

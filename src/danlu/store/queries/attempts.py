@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from danlu.store.sql.database import num_changed
 from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, JobRow, TaskRow
 
 LIVE = tuple(state.value for state in ATTEMPT_NEXT)
+CHUNK = 500
+"""So many are named in one statement."""
 
 
 def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
@@ -49,8 +51,11 @@ def attempts_of(session: Session, job_id: str) -> Sequence[AttemptRow]:
 
 def attempts_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, AttemptRow]:
     """The named attempts by job id."""
-    rows = session.scalars(select(AttemptRow).where(tuple_(AttemptRow.job_id, AttemptRow.number).in_(keys)))
-    return {row.job_id: row for row in rows}
+    found: dict[str, AttemptRow] = {}
+    for first in range(0, len(keys), CHUNK):
+        named = tuple_(AttemptRow.job_id, AttemptRow.number).in_(keys[first : first + CHUNK])
+        found.update((row.job_id, row) for row in session.scalars(select(AttemptRow).where(named)))
+    return found
 
 
 def by_token(session: Session, digest: str) -> AttemptRow | None:
@@ -64,10 +69,11 @@ def tasks_of(session: Session, job_id: str) -> Sequence[TaskRow]:
 
 def tasks_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, list[TaskRow]]:
     """The tasks of the named attempts by job id, in rank order."""
-    query = select(TaskRow).where(tuple_(TaskRow.job_id, TaskRow.attempt).in_(keys)).order_by(TaskRow.rank)
     found: dict[str, list[TaskRow]] = {}
-    for row in session.scalars(query):
-        found.setdefault(row.job_id, []).append(row)
+    for first in range(0, len(keys), CHUNK):
+        named = tuple_(TaskRow.job_id, TaskRow.attempt).in_(keys[first : first + CHUNK])
+        for row in session.scalars(select(TaskRow).where(named).order_by(TaskRow.rank)):
+            found.setdefault(row.job_id, []).append(row)
     return found
 
 
@@ -136,14 +142,46 @@ def tasks_in_use(session: Session) -> list[LiveTask]:
     return [LiveTask(*row) for row in session.execute(query.where(AttemptRow.state.in_(LIVE)))]
 
 
-def ports_in_use(session: Session) -> frozenset[int]:
-    """Ports of live attempts and of their tasks."""
-    placements = session.scalars(select(AttemptRow.placement).where(AttemptRow.state.in_(LIVE)))
-    return frozenset(
-        int(port)
-        for placement in placements
-        for port in (placement["master_port"], *(task.get("port", 0) for task in placement["tasks"]))
-    )
+def held_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, list[LiveTask]]:
+    """What the tasks of the named attempts hold, by job id, in rank order."""
+    columns = [getattr(TaskRow, name) for name in LiveTask._fields]
+    found: dict[str, list[LiveTask]] = {}
+    for first in range(0, len(keys), CHUNK):
+        named = tuple_(TaskRow.job_id, TaskRow.attempt).in_(keys[first : first + CHUNK])
+        for row in session.execute(select(*columns).where(named).order_by(TaskRow.rank)):
+            found.setdefault(row.job_id, []).append(LiveTask(*row))
+    return found
+
+
+def ports_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, dict[int, frozenset[int]]]:
+    """Job id -> rank -> ports of the node's own network that were allotted; none to attempts with a private one."""
+    found: dict[str, dict[int, frozenset[int]]] = {}
+    for first in range(0, len(keys), CHUNK):
+        named = tuple_(AttemptRow.job_id, AttemptRow.number).in_(keys[first : first + CHUNK])
+        for job_id, placement in session.execute(select(AttemptRow.job_id, AttemptRow.placement).where(named)):
+            if not placement.get("has_own_network", True):
+                ports = {task["rank"]: {task.get("port", 0)} for task in placement["tasks"]}
+                ports[0].add(placement["master_port"])
+                found[job_id] = {rank: frozenset(used - {0}) for rank, used in ports.items()}
+    return found
+
+
+class Claim(NamedTuple):
+    """A device in use."""
+
+    job_id: str
+    rank: int
+    node: str
+    type: str
+    device_id: int
+
+
+def claims_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> Iterator[Claim]:
+    """The devices of the named attempts."""
+    columns = [getattr(DeviceClaimRow, name) for name in Claim._fields]
+    for first in range(0, len(keys), CHUNK):
+        named = tuple_(DeviceClaimRow.job_id, DeviceClaimRow.attempt).in_(keys[first : first + CHUNK])
+        yield from (Claim(*row) for row in session.execute(select(*columns).where(named)))
 
 
 def device_claims(session: Session) -> Sequence[DeviceClaimRow]:

@@ -146,8 +146,19 @@ def claim(session: Session, states: Sequence[str], *, token: str, now: datetime,
     )
 
 
-def in_states(session: Session, states: Sequence[str]) -> Sequence[JobRow]:
-    return session.scalars(select(JobRow).where(JobRow.state.in_(states))).all()
+class Mark(NamedTuple):
+    """What tells whether a job changed, and who looks after it."""
+
+    id: str
+    version: int
+    lock_token: str | None
+    lock_expires_at: datetime | None
+
+
+def marks(session: Session, states: Sequence[str]) -> list[Mark]:
+    """The jobs in these states."""
+    columns = [getattr(JobRow, name) for name in Mark._fields]
+    return [Mark(*row) for row in session.execute(select(*columns).where(JobRow.state.in_(states)))]
 
 
 def settle_waiting(session: Session, at: datetime) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.orm import Session
 
+from danlu.store.sql.database import num_changed
 from danlu.store.sql.node_tables import DrainRow
 from danlu.store.sql.tables import NodeRow
 
@@ -17,13 +18,45 @@ def list_nodes(session: Session) -> Sequence[NodeRow]:
     return session.scalars(select(NodeRow).order_by(NodeRow.name)).all()
 
 
+class Mark(NamedTuple):
+    """Changes with every report."""
+
+    num_nodes: int
+    num_reachable: int
+    seen_at: datetime | None
+
+
+def mark(session: Session) -> Mark:
+    counted = select(func.count(), func.count(case((NodeRow.is_reachable, 1))), func.max(NodeRow.seen_at))
+    return Mark(*session.execute(counted.select_from(NodeRow)).one())
+
+
+def reachable(session: Session) -> list[tuple[str, dict[str, Any]]]:
+    """Name and last report of the nodes that answer."""
+    query = select(NodeRow.name, NodeRow.info).where(NodeRow.is_reachable).order_by(NodeRow.name)
+    return [(name, info) for name, info in session.execute(query)]
+
+
 def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]], at: datetime) -> None:
-    """Store an engine's report; its other nodes become unreachable."""
+    """Store an engine's report; its other nodes become unreachable. Rows that did not change are not written."""
+    known = {row.name: row for row in list_nodes(session)}
     for name, info in infos.items():
-        session.merge(NodeRow(name=name, engine=engine, info=info, is_reachable=True, seen_at=at))
-    session.execute(
-        update(NodeRow).where(NodeRow.engine == engine, NodeRow.name.not_in(list(infos))).values(is_reachable=False)
-    )
+        row = known.pop(name, None)
+        if row is None:
+            session.add(NodeRow(name=name, engine=engine, info=info, is_reachable=True, seen_at=at))
+        elif (row.engine, row.is_reachable, row.info) != (engine, True, info):
+            row.engine, row.is_reachable, row.info = engine, True, info
+    for row in known.values():
+        if row.engine == engine:
+            row.is_reachable = False
+    session.flush()
+    touch_nodes(session, engine, at)
+
+
+def touch_nodes(session: Session, engine: str, at: datetime) -> int:
+    """Note that the reachable nodes of an engine are as they were; return how many there are."""
+    statement = update(NodeRow).where(NodeRow.engine == engine, NodeRow.is_reachable)
+    return num_changed(session, statement.values(seen_at=at))
 
 
 def drains(session: Session) -> dict[str, DrainRow]:

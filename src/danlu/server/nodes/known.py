@@ -1,0 +1,62 @@
+"""The nodes that answer, as every submit looks at them: there may be thousands, and they rarely change."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Container, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.scheduler.policy.cluster import kind_of
+from danlu.spec.nodes import NodeInfo
+from danlu.store.queries import nodes
+
+
+class KnownNodes:
+    """Parses each report once. Says the same as the database does: it is asked at every call whether it changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._mark: nodes.Mark | None = None
+        self._parsed: dict[str, tuple[dict[str, Any], NodeInfo]] = {}
+        self._kinds: dict[object, list[NodeInfo]] = {}
+
+    def all(self, session: Session) -> list[NodeInfo]:
+        with self._lock:
+            self._refresh(session)
+            return [info for _, info in self._parsed.values()]
+
+    def some(self, session: Session, num_tasks: int, *, drained: Container[str] = ()) -> list[NodeInfo]:
+        """Enough of each kind for a job of so many tasks, in the order of all of them; those that are drained too."""
+        with self._lock:
+            self._refresh(session)
+            kinds = list(self._kinds.values())
+        return [
+            info
+            for alike in kinds
+            for is_drained in (False, True)
+            for info in _first(alike, num_tasks, drained, is_drained=is_drained)
+        ]
+
+    def _refresh(self, session: Session) -> None:
+        mark = nodes.mark(session)
+        if mark == self._mark:
+            return
+        before, self._parsed, self._kinds, self._mark = self._parsed, {}, {}, mark
+        for name, told in nodes.reachable(session):
+            known = before.get(name)
+            info = known[1] if known is not None and known[0] == told else NodeInfo.model_validate(told)
+            self._parsed[name] = told, info
+            apart = (info.has_sandbox, info.has_own_network, info.joins_networks, info.image_tool, info.missing)
+            self._kinds.setdefault((kind_of(info), apart), []).append(info)
+
+
+def _first(alike: Sequence[NodeInfo], count: int, drained: Container[str], *, is_drained: bool) -> list[NodeInfo]:
+    found: list[NodeInfo] = []
+    for info in alike:
+        if len(found) == count:
+            break
+        if (info.name in drained) is is_drained:
+            found.append(info)
+    return found
