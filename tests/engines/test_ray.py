@@ -10,10 +10,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from danlu.client import Client
+from danlu.client.jobs.jobfile import read_job_file
 from danlu.engines.base import Engine, TerminalSize
 from danlu.engines.ray import RayEngine
 from danlu.engines.ray.open_door import is_open
@@ -54,6 +56,52 @@ TORCHRUN = (
     "torchrun --nnodes 2 --nproc-per-node {} --node-rank $INDEX --master-addr $CHIEF_IP --master-port 23456 train.py"
 )
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MEET = """
+import os, socket, sys, time
+address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if os.environ["RANK"] == "0":
+    print(socket.create_server(address).accept()[0].recv(10).decode())
+    sys.exit()
+while True:
+    try:
+        socket.create_connection(address).send(b"hello")
+        break
+    except OSError:
+        time.sleep(0.05)
+"""
+RANK_TABLE = """
+import json, os
+table = json.load(open(os.environ["RANK_TABLE_FILE"]))
+print(*(server["server_id"] for server in table["server_list"]))
+"""
+MODES: dict[str, dict[str, Any]] = {
+    "plain": {"command": "echo $DANLU_RANK"},
+    "mpi": {"launch": "mpi", "command": "mpirun bash -c 'echo $DANLU_ROLE $OMPI_COMM_WORLD_RANK'"},
+    "horovod": {
+        "launch": "horovod",
+        "command": "for host in ${NODE_IP_SLOT_LIST//,/ }; do ssh ${host%:*} 'echo $DANLU_ROLE by ssh' || exit 1; done",
+    },
+    "deepspeed": {
+        "launch": "deepspeed",
+        "command": "pdsh -S -f 1024 -w $(cut -d' ' -f1 /job/hostfile | paste -sd,) 'echo %n'",
+    },
+    "ascend": {
+        "launch": "ascend",
+        "command": ["python3", "-c", RANK_TABLE],
+        "resources": {"device": "npu:1"},
+    },
+    "host network": {"launch": "ddp", "network": "host", "command": ["python3", "-c", MEET]},
+}
+SAID = {
+    "plain": ["0", "1"],
+    "mpi": ["launcher 0", "worker 1"],
+    "horovod": ["launcher by ssh", "worker by ssh"],
+    "deepspeed": ["10.88.0.1: 0", "10.88.0.2: 1"],
+    "ascend": ["10.88.0.1 10.88.0.2"] * 2,
+    "host network": ["hello"],
+}
+
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
@@ -71,8 +119,9 @@ def cluster(folder: Path) -> Iterator[RayCluster]:
 
 @pytest.fixture(scope="module")
 def ray_server(cluster: RayCluster, folder: Path) -> Iterator[RunningServer]:
-    running = RunningServer(folder / "data", *cluster.server_options, within=cluster.machines.within(HEAD))
-    running.env = cluster.server_env
+    options = (*cluster.server_options, "--simulate", "npu:910b:2")
+    running = RunningServer(folder / "data", *options, within=cluster.machines.within(HEAD))
+    running.env = {**cluster.server_env, "DANLU_SERVER_HOST_NETWORK": "true"}
     yield running.start()
     running.stop()
 
@@ -107,6 +156,40 @@ def test_two_gangs_with_one_port_train_on_the_same_two_nodes(ray_client: Client,
         bucket, _, prefix = job.output.removeprefix("store://").partition("/")
         found = {item.key for item in ray_client.store.list(f"store://{bucket}/{prefix}")}
         assert {f"{prefix}{rank}.txt" for rank in range(2 * processes)} <= found
+
+
+def test_every_launch_mode_crosses_nodes(cluster: RayCluster, ray_client: Client) -> None:
+    """`ddp` is above."""
+    jobs = {name: ray_client.jobs.submit(name=name, nodes=2, **fields) for name, fields in MODES.items()}
+    nodes = {cluster.machines.addresses[name] for name in ("one", "two")}
+    for name, job in jobs.items():
+        assert job.wait().state is JobState.SUCCEEDED, (name, job.reason, [line.text for line in job.logs()])
+        assert {task.node for task in job.details.attempts[-1].tasks} == nodes, name
+        said = sorted(line.text.strip() for line in job.logs())
+        assert said == SAID[name], name
+    example = read_job_file(EXAMPLES / "ps_worker" / "job.yml", [])
+    job = ray_client.jobs.submit(example.values, folder=example.folder)
+    assert job.wait().state is JobState.SUCCEEDED, (job.reason, [line.text for line in job.logs()])
+
+
+def test_jobs_see_nothing_of_ray_and_inherit_nothing_from_it(cluster: RayCluster, ray_client: Client) -> None:
+    look = (
+        f"ls -A {cluster.folder / HEAD} 2>/dev/null; env | grep ^RAY; grep -rsl {cluster.token} /proc/*/environ /tmp; "
+        "echo threads ${OMP_NUM_THREADS:-unset}, nice $(nice)"
+    )
+    job = ray_client.jobs.submit(name="looks", command=look)
+    assert job.wait().state is JobState.SUCCEEDED
+    assert [line.text.strip() for line in job.logs()] == ["threads unset, nice 0"]
+
+
+def test_two_jobs_with_one_fixed_port_on_the_host_network_wait_for_each_other(ray_client: Client) -> None:
+    first = ray_client.jobs.submit(name="first", command=UNTIL_STOPPED, nodes=2, network="host", ports=[23999], grace=1)
+    wait_until(lambda: first.refresh().state is JobState.RUNNING, lambda: first.row)
+    second = ray_client.jobs.submit(name="second", command="true", nodes=1, network="host", ports=[23999])
+    wait_until(lambda: second.refresh().reason.code == "no_capacity", lambda: second.row)
+    assert "port 23999" in second.why().sentence
+    first.stop()
+    assert second.wait().state is JobState.SUCCEEDED
 
 
 @pytest.fixture(scope="module")

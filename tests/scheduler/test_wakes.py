@@ -42,3 +42,13 @@ def test_however_long_the_queue_it_is_served_again_within_a_second(world: World)
         return world.job(late).state is JobState.STARTING
 
     wait_until(is_served)
+
+
+def test_many_starts_are_spread_over_looks_so_that_a_stop_is_not_behind_all_of_them(world: World) -> None:
+    hasty = Scheduler(world.context("server-1"), queue_share=1.0, burst_seconds=0.0)
+    many = [world.submit() for _ in range(3)]
+    for num_started in (1, 2, 3):
+        hasty.wake(only_queue=num_started > 1)
+        hasty.tick()
+        assert [world.job(job_id).state for job_id in many].count(JobState.QUEUED) == 3 - num_started
+    assert all(world.job(job_id).state is JobState.STARTING for job_id in many)

@@ -48,7 +48,10 @@ MAX_WATCH_SECONDS = 2.0
 QUEUE_DUTY = 1
 """Lock number: of several servers, one serves the queue at a time."""
 
-MAX_REST_SECONDS = 1.0
+BURST_SECONDS = 1.0
+"""So much CPU time is spent on starts before live jobs are looked at again: somebody may want to stop one."""
+
+MAX_REST_SECONDS = 0.5
 OVERTIME_SECONDS = 30.0
 START_AGAIN_SECONDS = 1.0
 IDLE_SECONDS = 5.0
@@ -57,7 +60,7 @@ CLEAN_SECONDS = 600.0
 QUEUE_SECONDS = 60.0
 """The queue is served at least this often, even without changes."""
 
-QUEUE_SHARE = 0.05
+QUEUE_SHARE = 0.1
 """Largest share of CPU time for serving the queue, however often the loop is woken."""
 
 
@@ -65,10 +68,15 @@ class Scheduler:
     """Runs in its own thread. A kill may interrupt any step; the next start resumes it."""
 
     def __init__(
-        self, context: Context, *, queue_share: float = QUEUE_SHARE, patience_seconds: float = PATIENCE_SECONDS
+        self,
+        context: Context,
+        *,
+        queue_share: float = QUEUE_SHARE,
+        burst_seconds: float = BURST_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         """`patience_seconds`: how long a tick waits for logs, which other threads copy."""
-        self._context = context
+        self._context, self._burst_seconds = context, burst_seconds
         self._queue_share = queue_share
         self._copier = LogCopier(context.logs, patience_seconds=patience_seconds)
         self._aside = Aside()
@@ -324,9 +332,11 @@ class Scheduler:
             snapshot, rows = load_snapshot(session, self._infos, specs=self._specs, running=self._running)
         for job_id in set(rows) - {job.id for job in snapshot.queue}:
             self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot parse the job's spec")))
-        num_started, waits = 0, []
+        num_started, waits, used = 0, [], time.thread_time()
         for action in decide(snapshot, context.now()):
-            if isinstance(action, Start):
+            if isinstance(action, Start) and num_started and time.thread_time() - used > self._burst_seconds:
+                self._queue_changed = True  # the others have their turn after a look at what runs
+            elif isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
                 notes += simulated_notes(action.placement)

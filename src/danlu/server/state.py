@@ -14,11 +14,8 @@ from danlu.auth.passwords import Passwords
 from danlu.auth.secrets import Sealer
 from danlu.gateway.terminals import Terminals
 from danlu.server.console.files import Console, packaged
-<<<<<<< HEAD
 from danlu.server.monitoring.instruments import Instruments
-=======
 from danlu.server.nodes.known import KnownNodes
->>>>>>> b3a74a90 (scheduler: what just runs is read once; jobs may use the host network with agreed ports; ports of tasks on a Ray cluster are reached)
 from danlu.server.settings import ServerSettings
 from danlu.store.logs.index import Logs
 from danlu.store.metrics.store import Metrics
