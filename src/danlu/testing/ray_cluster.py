@@ -13,6 +13,14 @@ from danlu.testing.machines import Machines
 
 GCS_PORT = 6379
 HEAD = "head"
+AGENT_PORTS = (
+    "--dashboard-agent-grpc-port=52366",
+    "--dashboard-agent-listen-port=52365",
+    "--metrics-export-port=52367",
+    "--runtime-env-agent-port=52368",
+)
+LIGHT = ("--include-log-monitor=false",)
+"""Ray's daemon ends when its own agents do not listen within 15 s, so that on a busy machine every process counts."""
 
 
 class RayCluster:
@@ -48,7 +56,7 @@ class RayCluster:
         # a head that was killed is remembered here, and the next one would refuse to start
         (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
         dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
-        words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0")
+        words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0", "--no-monitor")
         self.machines.run(HEAD, words, env=self.env)
 
     def start_workers(self, names: Sequence[str], *options: str) -> None:
@@ -61,7 +69,7 @@ class RayCluster:
         ray = Path(sys.executable).with_name("ray")
         machine = (f"--node-ip-address={self.machines.addresses[name]}", "--object-store-memory=100000000")
         temp = (f"--temp-dir={self.folder / name}",) if name == HEAD else ()
-        return [str(ray), "start", *options, *machine, *temp, "--disable-usage-stats"]
+        return [str(ray), "start", *options, *machine, *temp, *AGENT_PORTS, *LIGHT, "--disable-usage-stats"]
 
 
 @contextmanager
