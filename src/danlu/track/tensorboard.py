@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from danlu.journal.event_files import record, scalar_event, version_event
-from danlu.spec.runs import SYSTEM
 from danlu.track import media
 from danlu.track.values import TYPES, type_word
 
@@ -81,6 +80,7 @@ def export_tensorboard(job: str, folder: Union[str, Path]) -> int:
     Of a series with many points 20,000 are written.
     """
     from danlu.client import Client
+    from danlu.spec.runs import SYSTEM
 
     num_runs = 0
     with Client() as client:
