@@ -70,7 +70,8 @@ MODELARTS: dict[str, Any] = {
 def test_ti_one() -> None:
     found = convert(TI_ONE, "ti-one")
     job = parse_job(found.values)
-    assert (job.name, job.command, job.nodes, job.launch) == ("classify", "sh start.sh", 2, "ddp")
+    assert (job.name, job.command, job.nodes) == ("classify", "sh start.sh", 2)
+    assert (job.launch, job.contract) == ("ddp", "tione")
     assert (job.flavor, job.framework) == ("TI.GN10.2XLARGE40.POST", "torch1.9-py3.8-cuda11.1-gpu")
     assert job.data == {"store://demo-1/data/": "/opt/ml/input/data/a"}
     assert (job.output, job.code and job.code.store) == ("store://demo-1/output/", "store://demo-1/code/")

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.long.guide_steps import PROGRAM, STEPS, table
 
 from danlu.client import Client
 from danlu.client.jobs.job import Job
@@ -37,9 +38,9 @@ def finished(job: Job) -> list[str]:
     return sorted(said(job))
 
 
-def files_of(client: Client, job: Job) -> set[str]:
+def files_of(client: Client, job: Job, folder: str = "jobs") -> set[str]:
     """The paths of what the job left in the store."""
-    prefix = f"jobs/{job.id}/"
+    prefix = f"{folder}/{job.id}/"
     return {item.key[len(prefix) :] for item in client.store.list(f"main/{prefix}")}
 
 
@@ -48,7 +49,7 @@ def upload_points(client: Client, tmp_path: Path) -> None:
     client.store.upload(tmp_path / "points.json", "main/notebook-demo-classification/data/")
 
 
-def check_tione(client: Client, job: Job) -> None:
+def check_tione(client: Client, job: Job, folder: str = "jobs") -> None:
     lines = finished(job)
     assert [line for line in lines if line.startswith("rank ")] == [
         "rank 0 of 4, local rank 0 of 2",
@@ -56,30 +57,47 @@ def check_tione(client: Client, job: Job) -> None:
         "rank 2 of 4, local rank 0 of 2",
         "rank 3 of 4, local rank 1 of 2",
     ]
-    assert files_of(client, job) == {"model/model.pt"}
+    assert files_of(client, job, folder) == {"model/model.pt"}
     (run,) = client.runs.list(f"job = '{job.id}'")
     assert {metric.name: metric.last for metric in run.metrics} == {"acc1": 52.0, "acc5": 90.0}
 
 
-class TestTiOne:
-    """Data and code in the store, a two-node DDP job by `sh start_cloud.sh`, metrics, the model."""
+def test_the_table_of_the_docs_is_what_the_guides_are_run_by() -> None:
+    """`tests/long/test_guides.py` runs what it says."""
+    everything_ran = {(step.guide, step.block): PROGRAM for step in STEPS if step.kind == PROGRAM}
+    assert table(everything_ran) in (HERE.parents[1] / "docs" / "guide" / "guides.md").read_text()
 
-    def test_in_a_sandbox_with_the_paths_of_the_guide(self, client: Client, tmp_path: Path) -> None:
-        upload_points(client, tmp_path)
-        client.store.upload(HERE / "tione", "main/notebook-demo-classification/code/")
-        job = client.jobs.submit(
-            name="xxx5",
-            launch="ddp",
-            contract="tione",
-            nodes=2,
-            resources={"device": "cpu:2"},
-            code={"store": "store://main/notebook-demo-classification/code/"},
-            data={"store://main/notebook-demo-classification/data/": "/opt/ml/input/data/image_classify"},
-            command="sh start_cloud.sh",
+
+class TestTiOne:
+    """Data and code in the store, a two-node DDP job by `sh start_cloud.sh`, metrics, the model; all of it by tikit."""
+
+    @pytest.fixture
+    def catalogue(self, client: Client) -> Iterator[None]:
+        """TI-ONE's kinds of names, for machines that are here."""
+        client.flavors.add("TI.GUIDE.POST", device="cpu:2", price_per_hour="1")
+        client.frameworks.add("torch1.9-guide", title="PYTORCH", launch=["ddp"])
+        client.frameworks.add("torch1.9-guide-inference", title="PYTORCH", purpose="inference")
+        yield
+        client.flavors.remove("TI.GUIDE.POST")
+        for name in ("torch1.9-guide", "torch1.9-guide-inference"):
+            client.frameworks.remove(name)
+
+    @pytest.mark.usefixtures("catalogue")
+    def test_from_a_notebook_in_a_sandbox_with_the_paths_of_the_guide(self, client: Client) -> None:
+        notebook = client.jobs.submit(
+            name="notebook",
+            access="owner",
+            code={"path": str(HERE / "tione")},
+            command=["python3", "notebook.py", json.dumps(POINTS)],
         )
-        check_tione(client, job)
-        model = client.models.register("model1", job=job.id)
-        assert model.version == 1
+        lines = finished(notebook)
+        job = client.jobs.get(re.findall(r"^(train-\d+) SUCCEED$", "\n".join(lines), re.MULTILINE)[0])
+        check_tione(client, job, folder="output")
+        assert any("rank 3 of 4, local rank 1 of 2" in line for line in lines)
+        version = client.models.version("model1")
+        assert (version.job, version.tags["inference-environment"]) == (job.id, "torch1.9-guide-inference")
+        (event,) = client.audit(object=f"job/{job.id}")
+        assert (event.actor, event.via) == ("admin", f"job {notebook.id}/1")
 
     def test_without_a_sandbox(self, make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
         server = make_server("--no-sandbox")

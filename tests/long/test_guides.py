@@ -8,16 +8,20 @@ The folder holds the guides as text, `000*.txt` to `004*.txt`. `-s` prints the t
 from __future__ import annotations
 
 import ast
+import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.guides.test_guides import HERE, files_of, finished, upload_points
-from tests.long.guide_steps import NOT_HERE, PROGRAM, STEPS, blocks, program
+from tests.guides.test_guides import HERE, POINTS, files_of, finished
+from tests.long.guide_steps import NOT_HERE, PROGRAM, STEPS, blocks, program, table
 
 from danlu.client import Client
+from danlu.client.cluster import catalogues
+from danlu.testing.serving import RunningServer
 
 pytestmark = pytest.mark.long
 FOLDER = os.environ.get("DANLU_GUIDES", "")
@@ -29,14 +33,11 @@ def guides() -> Iterator[Path]:
     if not FOLDER:
         pytest.skip("DANLU_GUIDES names no folder with the guides")
     yield Path(FOLDER)
-    print("\n| guide | block | what | result |\n|---|---|---|---|")
-    for step in STEPS:
-        result = RESULTS.get((step.guide, step.block), "not run") if step.kind == PROGRAM else step.kind
-        print(f"| {step.guide} | {step.block} | {step.what} | {result} |")
+    print(f"\n{table(RESULTS)}")
 
 
 def passed(guide: str, *numbers: int) -> None:
-    RESULTS.update({(guide, number): "runs" for number in numbers})
+    RESULTS.update({(guide, number): PROGRAM for number in numbers})
 
 
 def test_every_block_of_the_guides_is_known(guides: Path) -> None:
@@ -49,24 +50,70 @@ def test_every_block_of_the_guides_is_known(guides: Path) -> None:
     assert {step.kind for step in STEPS} >= {PROGRAM, NOT_HERE}
 
 
-def test_tione(client: Client, guides: Path, tmp_path: Path) -> None:
-    upload_points(client, tmp_path)
-    code = shutil.copytree(HERE / "tione", tmp_path / "code")
+def test_tione(make_server: Callable[..., RunningServer], guides: Path, tmp_path: Path) -> None:
+    """All of it from a notebook, which is a job that may submit jobs."""
+    steps = {f"step{number}": program(guides, "000", number) for number in (0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)}
+    notebook = tmp_path / "notebook"
+    (notebook / "code").mkdir(parents=True)
     names = {"num_nodes": "NODE_NUM", "node_index": "INDEX", "num_gpus": "GPU_NUM_PER_NODE", "maddr": "CHIEF_IP"}
     lines = [f"{name}=${{{variable}}}" for name, variable in names.items()]
-    (code / "start_cloud.sh").write_text("\n".join([*lines, program(guides, "000", 2)]))
+    (notebook / "code" / "start_cloud.sh").write_text("\n".join([*lines, steps["step2"]]))
+    (notebook / "code" / "start_local.sh").write_text(LOCAL)
+    (notebook / "code" / "main.py").write_text(TRAINING.format(**steps))
+    (notebook / "data").mkdir()
+    (notebook / "data" / "points.json").write_text(json.dumps(POINTS))
+    (notebook / "notebook.py").write_text(NOTEBOOK.format(**steps))
+    (notebook / "show.py").write_text(SHOW)
+    (notebook / "debug.sh").write_text(DEBUG.format(**steps))
+    server = make_server("--simulate", "gpu:v100:2")
+    with server.client() as client:
+        wanted = catalogues.adapted(catalogues.parse(catalogues.read_text("ti-one")), devices_only=True)
+        catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks)
+        client.store.make_bucket("demo-1256580188")
+        job = client.jobs.submit(
+            name="guide-000",
+            access="owner",
+            code={"path": str(notebook)},
+            command="bash debug.sh && python3 show.py",
+        )
+        said = "\n".join(finished(job))
+        task = client.jobs.get(re.findall(r"^trained (train-\d+)$", said, re.MULTILINE)[0])
+        assert [line for line in finished(task) if line.startswith("rank ")] == ["rank 0 of 2", "rank 1 of 2"]
+        assert all(word in said for word in ("rank 0 of 1", "rank 1 of 2", "torch1.9-py3.8-cuda11.1-gpu", "18.4008"))
+        assert "push_training_metrics(" in said
+        (run,) = client.runs.list(f"job = '{task.id}'")
+        assert {metric.name for metric in run.metrics} == {"acc1", "acc5"}
+        version = client.models.version("model1")
+        assert (version.job, version.tags["inference-environment"]) == (task.id, "torch1.9.0-py38-cu111")
+    passed("000", *(int(name.removeprefix("step")) for name in steps))
+
+
+def test_t9k(client: Client, guides: Path, tmp_path: Path) -> None:
+    """The fragments, one after the other, are a script; rank 0 of two nodes records."""
+    code = tmp_path / "code"
+    code.mkdir()
+    steps = {f"step{number}": program(guides, "001", number) for number in range(1, 7)}
+    (code / "train.py").write_text(RECORDED.format(**steps))
     job = client.jobs.submit(
-        name="guide-000",
+        name="guide-001",
         launch="ddp",
-        contract="tione",
         nodes=2,
-        resources={"device": "cpu:2"},
         code={"path": str(code)},
-        data={"store://main/notebook-demo-classification/data/": "/opt/ml/input/data/image_classify"},
-        command="sh start_cloud.sh",
+        env={"OMP_NUM_THREADS": "1"},
+        command="python3 train.py",
     )
-    assert len([line for line in finished(job) if line.startswith("rank ")]) == 4
-    passed("000", 2)
+    finished(job)
+    (run,) = client.runs.list(f"job = '{job.id}' and name = 'mnist_torch_distributed'", folder="em-examples")
+    assert run.state == "finished"
+    assert (run.hparams["batch_size"], run.hparams["learning_rate"]) == (64, 0.002)
+    assert {(metric.type, metric.name) for metric in run.metrics} == {
+        ("train", "loss"),
+        *((type, name) for type in ("val", "test") for name in ("loss", "accuracy")),
+    }
+    (made,) = client.flow(run.id, direction="down").of_kind("artifact")
+    version = client.artifacts.get("em-examples/mnist_torch_saved_model")
+    assert (made.id, version.num_files) == (f"artifact:{version.id}", 1)
+    passed("001", *range(1, 7))
 
 
 def test_apulis(client: Client, guides: Path, tmp_path: Path) -> None:
@@ -169,6 +216,97 @@ def test_tiacc(client: Client, guides: Path, tmp_path: Path) -> None:
     passed("004", *steps)
 
 
+TRAINING = """
+import argparse, json, os, pathlib, time
+import torch, torch.distributed as dist
+from torch import nn
+parser = argparse.ArgumentParser()
+parser.add_argument("data")
+parser.add_argument("--local_rank", type=int, default=0)
+args, _ = parser.parse_known_args()
+args.gpu, args.print_freq = None, 10
+{step3}
+class AverageMeter:
+    def __init__(self, *_):
+        self.sum = self.count = 0
+    def update(self, value, number=1):
+        self.sum, self.count = self.sum + value * number, self.count + number
+        self.avg = self.sum / self.count
+class ProgressMeter:
+    def __init__(self, *_, **__):
+        pass
+    def display(self, number):
+        print("batch", number)
+def accuracy(output, target, topk):
+    ranked = output.topk(max(topk), 1).indices.eq(target[:, None])
+    return [100 * ranked[:, :k].any(1).float().mean().reshape(1) for k in topk]
+{step5}
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+points = torch.tensor(json.loads((pathlib.Path(args.data) / "points.json").read_text()))
+batch = (points[:, :2], (4 * points[:, 0]).long())
+model = nn.parallel.DistributedDataParallel(nn.Linear(2, 8))
+optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.1), nn.CrossEntropyLoss()
+for epoch in range(2):
+    optimizer.zero_grad()
+    criterion(model(batch[0]), batch[1]).backward()
+    optimizer.step()
+    validate([batch], model, criterion, epoch, args)
+print("rank", dist.get_rank(), "of", dist.get_world_size(), flush=True)
+if dist.get_rank() == 0:
+    torch.save(model.module.state_dict(), os.path.join(os.environ["DANLU_MODEL_DIR"], "model.pt"))
+"""
+LOCAL = "RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 python3 main.py ../data\n"
+DEBUG = """
+set -e
+mkdir -p ~/classify_example_2022-04-28 bin
+cp -r code data ~/classify_example_2022-04-28/
+echo true > bin/activate
+PATH=$PWD/bin:$PATH
+{step7}
+"""
+NOTEBOOK = """
+import danlu
+{step0}
+{step4}
+{step6}
+{step8}
+(task_id,) = [task.Id for task in client.describe_training_tasks().TrainingTaskSet if task.Name == "xxx5"]
+danlu.Client().jobs.get(task_id).wait()
+{step9}
+{step10}
+{step11}
+print("trained", task_id)
+"""
+SHOW = """
+import ast
+world = {"__name__": "__main__"}
+for statement in ast.parse(open("notebook.py").read()).body:
+    exec(compile(ast.Interactive([statement]), "notebook.py", "single"), world)  # shows what a notebook shows
+"""
+RECORDED = """
+import logging
+import torch, torch.distributed as dist, torch.nn as nn, torch.optim as optim
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank, world_size, kwargs, global_step = dist.get_rank(), dist.get_world_size(), {{}}, 0
+train_dataset = torch.utils.data.TensorDataset(torch.randn(256, 1, 28, 28), torch.randint(0, 10, (256,)))
+def distributed(net):
+    def forward(self, x):
+        x = self.pool(self.conv2(self.pool(self.conv1(x))))
+        return self.dense2(self.dense1(self.conv3(x).flatten(1)))
+    net.forward = forward
+    return nn.parallel.DistributedDataParallel(net())
+{step1}
+{step2}
+{step3}
+{step4}
+train(scheduler)
+test(val=True, epoch=epochs)
+test(epoch=epochs)
+{step5}
+{step6}
+"""
 PRELUDE = """
 import os
 os.environ.pop("MASTER_ADDR", None), os.environ.pop("MASTER_PORT", None)

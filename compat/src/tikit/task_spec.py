@@ -102,6 +102,7 @@ def job_of(task: TrainingTask) -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": task.name,
         "launch": mode,
+        "contract": "tione",  # scripts of those days have --local_rank
         "env": env,
         "tags": tag_dict(task.tags),
         "data": data_of(task.input_data_config),

@@ -38,6 +38,7 @@ def test_the_task_of_the_guide() -> None:
     assert job == {
         "name": "t",
         "launch": "ddp",
+        "contract": "tione",
         "command": "sh a.sh",
         "nodes": 2,
         "flavor": "TI.GN10.2XLARGE40.POST",

@@ -4,11 +4,12 @@ import argparse
 import json
 import os
 import pathlib
+import time
 
 import torch
 import torch.distributed as dist
 
-import danlu
+from tikit.client import Client
 
 parser = argparse.ArgumentParser()
 parser.add_argument("data")
@@ -29,8 +30,8 @@ for epoch in range(3):
     loss.backward()
     optimizer.step()
     if rank == 0:
-        client = danlu.Client()
-        client.runs.push(client.me().job, {"acc1": 50.0 + epoch, "acc5": 90.0}, step=epoch, epoch=epoch)
+        client = Client("your_secret_id", "your_secret_key", "<region>")
+        client.push_training_metrics(int(time.time()), {"acc1": 50.0 + epoch, "acc5": 90.0}, epoch=epoch)
 print(f"rank {rank} of {world}, local rank {args.local_rank} of {args.local_world_size}", flush=True)
 if rank == 0:
     torch.save(model.module.state_dict(), os.path.join(os.environ["DANLU_MODEL_DIR"], "model.pt"))

@@ -42,6 +42,7 @@ def job(fields: Fields) -> dict[str, Any]:
     values = {
         "name": fields.text("Name"),
         "launch": MODES[mode],
+        "contract": "tione",
         "framework": fields.text("FrameworkEnvironment"),
         "image": image.text("ImageUrl"),
         "project": fields.text("ResourceGroupId"),
