@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from together.measure import measure_together
 from torch.futures import Future
 
 from comm_lab.accuracy import measure_accuracy
@@ -131,6 +132,7 @@ MEASUREMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "allreduce": measure_allreduce,
     "steps": measure_steps,
     "accuracy": measure_accuracy,
+    "together": measure_together,
 }
 
 if __name__ == "__main__":

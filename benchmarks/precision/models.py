@@ -1,4 +1,4 @@
-"""Two shapes to time: a ResNet-50 and a transformer, built from torch alone."""
+"""Shapes to time: a ResNet-50, a ResNeXt-50 and a transformer, built from torch alone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ EXPANSION = 4
 class Bottleneck(nn.Module):
     """ResNet's three convolutions with a way around them."""
 
-    def __init__(self, channels: int, width: int, stride: int) -> None:
+    def __init__(self, channels: int, width: int, stride: int, groups: int = 1) -> None:
         super().__init__()
         out = width * EXPANSION
-        self.body = nn.Sequential(
-            *convolution(channels, width, 1), nn.ReLU(), *convolution(width, width, 3, stride), nn.ReLU()
-        )
-        self.last = nn.Sequential(*convolution(width, out, 1))
+        inner = width if groups == 1 else 2 * width  # ResNeXt's 32x4d is twice as wide inside
+        middle = convolution(inner, inner, 3, stride, groups)
+        self.body = nn.Sequential(*convolution(channels, inner, 1), nn.ReLU(), *middle, nn.ReLU())
+        self.last = nn.Sequential(*convolution(inner, out, 1))
         fits = stride == 1 and channels == out
         self.around = nn.Identity() if fits else nn.Sequential(*convolution(channels, out, 1, stride))
 
@@ -26,18 +26,32 @@ class Bottleneck(nn.Module):
         return torch.relu(self.last(self.body(x)) + self.around(x))
 
 
-def convolution(channels: int, out: int, size: int, stride: int = 1) -> list[nn.Module]:
-    return [nn.Conv2d(channels, out, size, stride, size // 2, bias=False), nn.BatchNorm2d(out)]
+def convolution(channels: int, out: int, size: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+    return [nn.Conv2d(channels, out, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(out)]
 
 
-def resnet50() -> nn.Module:
+def resnet50(num_classes: int = 1000) -> nn.Module:
+    return nn.Sequential(
+        *stages(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(STAGES[-1][0] * EXPANSION, num_classes)
+    )
+
+
+def resnext50(num_classes: int = 1000) -> nn.Module:
+    """ResNeXt-50 32x4d."""
+    return nn.Sequential(
+        *stages(groups=32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(STAGES[-1][0] * EXPANSION, num_classes)
+    )
+
+
+def stages(count: int = len(STAGES), groups: int = 1) -> list[nn.Module]:
+    """The first stages of a ResNet-50; its sides shrink by 4, 8, 16, 32."""
     layers: list[nn.Module] = [*convolution(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     channels = 64
-    for width, blocks, stride in STAGES:
+    for width, blocks, stride in STAGES[:count]:
         for index in range(blocks):
-            layers.append(Bottleneck(channels, width, stride if index == 0 else 1))
+            layers.append(Bottleneck(channels, width, stride if index == 0 else 1, groups))
             channels = width * EXPANSION
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
+    return layers
 
 
 def transformer(width: int, num_layers: int) -> nn.Module:
