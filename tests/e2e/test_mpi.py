@@ -140,3 +140,30 @@ def test_a_launcher_finds_its_hostfile_and_reaches_every_task_by_ssh_and_pdsh(cl
         "10.88.0.1: 0 of 10.88.0.1 in /tmp: 1",
         "10.88.0.2: 1 of 10.88.0.2 in /tmp: 1",
     ]
+
+
+COLOSSALAI = """
+import fabric, os
+hosts = open("/t9k/hostfile").read().split()
+for number, host in enumerate(hosts):
+    connection = fabric.Connection(host, port=None)
+    with connection.cd("/tmp"), connection.prefix('export A="it breaks here: ""'):
+        run = connection.local if number == 0 else connection.run
+        run("echo $DANLU_ROLE of $(hostname -I | cut -d' ' -f1) in $PWD", hide=False)
+try:
+    connection.run("exit 3", hide=False)
+except Exception as error:
+    print(error)
+connection.close()
+"""
+
+
+def test_what_colossalai_calls_reaches_every_task(client: Client) -> None:
+    """The calls that `colossalai run` makes; tests/long/test_colossalai.py has ColossalAI itself."""
+    job = client.jobs.submit(name="fabric", command=["python3", "-c", COLOSSALAI], launch="colossalai", nodes=2)
+    assert job.wait().state is JobState.SUCCEEDED, said(job.id, client)
+    assert sorted(said(job.id, client)) == [
+        "'exit 3' ended with code 3 on 10.88.0.2",
+        "launcher of 10.88.0.1 in /tmp",
+        "worker of 10.88.0.2 in /tmp",
+    ]

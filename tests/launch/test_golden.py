@@ -127,6 +127,10 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         {"command": ["deepspeed", "train.py"], "launch": "deepspeed", "nodes": 2, "resources": {"device": "cpu:2"}},
         placed(2),
     ),
+    "colossalai_2_nodes": (
+        {"command": "colossalai run train.py", "launch": "colossalai", "nodes": 2, "contract": "tione"},
+        placed(2),
+    ),
     "tione_2_nodes": ({"command": "sh start_cloud.sh", "contract": "tione", "launch": "ddp", "nodes": 2}, placed(2)),
     "apulis_1_node_cpu": ({"command": ["bash", "run.sh"], "contract": "apulis"}, placed(1)),
     "apulis_2_nodes_4_npus": (

@@ -27,6 +27,7 @@ MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.MPI: mpi,
     LaunchMode.HOROVOD: mpi,
     LaunchMode.DEEPSPEED: mpi,
+    LaunchMode.COLOSSALAI: mpi,
 }
 OWN = "env of the job file"
 ENGINE_ADDS = (

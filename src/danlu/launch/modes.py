@@ -26,6 +26,7 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.MPI: mpi.add,
     LaunchMode.HOROVOD: mpi.add,
     LaunchMode.DEEPSPEED: mpi.add,
+    LaunchMode.COLOSSALAI: mpi.add,
 }
 
 

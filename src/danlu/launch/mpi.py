@@ -1,4 +1,4 @@
-"""`mpi`, `horovod` and `deepspeed`: the command runs once, on the launcher, and its mpirun reaches the other tasks.
+"""`mpi`, `horovod`, `deepspeed`, `colossalai`: the command runs once, on the launcher, and reaches the other tasks.
 
 Without roles the launcher is the first node and has slots like every other; with the roles `launcher` and `worker` only
 workers have slots. In every task an agent of Danlu's own (`node/mpi/rsh.py`) takes commands from the others, instead of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import shlex
 from functools import cache
 from typing import NamedTuple
 
@@ -22,11 +23,16 @@ from danlu.spec.job import JobSpec, LaunchMode
 from danlu.spec.roles import LAUNCHER, Member, members
 
 PROGRAMS = ("rsh.py", "rsh_agent.py", "rsh_wire.py")
-PDSH = "pdsh.py"
-NAMES = {LaunchMode.MPI: (), LaunchMode.HOROVOD: ("ssh",), LaunchMode.DEEPSPEED: ("ssh", "pdsh")}
+PDSH, FABRIC = "pdsh.py", "fabric.py"
+NAMES = {
+    LaunchMode.MPI: (),
+    LaunchMode.HOROVOD: ("ssh",),
+    LaunchMode.DEEPSPEED: ("ssh", "pdsh"),
+    LaunchMode.COLOSSALAI: ("ssh",),
+}
 """What launchers call to reach other tasks, beside mpirun, which is told."""
 
-HOSTFILES = ("/job/hostfile", "/t9k/hostfile")
+HOSTFILES = {LaunchMode.DEEPSPEED: ("/job/hostfile", "/t9k/hostfile"), LaunchMode.COLOSSALAI: ("/t9k/hostfile",)}
 """Where DeepSpeed looks by itself, and where TensorStack puts it."""
 
 CLIENT = "danlu-rsh"
@@ -63,6 +69,7 @@ FILES = {
     "rsh.json": "where the agents of the tasks listen; who may call them is decided by the attempt's token",
     "rsh.py": "Danlu's agent and its client, which mpirun calls in place of ssh",
     PDSH: "runs a command in several tasks at once through that agent, for launchers that call pdsh",
+    FABRIC: "what `colossalai run` calls of Fabric, through that agent",
     "rsh_agent.py": "the part of it that takes commands",
     "rsh_wire.py": "the part of it that carries input, output and signals",
 }
@@ -91,6 +98,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
             },
             files=_files(job, node, nodes, hosts),
             launcher=_launcher(node),
+            prologue=_prologue(job, Layout(node.place.root)),
             spared=DAEMONS,
         )
         for node in nodes
@@ -170,14 +178,26 @@ def _files(job: JobSpec, node: Node, nodes: list[Node], hosts: dict[str, list[ob
     text = (
         f'{json.dumps(config)[:-1]}, "hosts": {{\n{lines}\n}}}}\n'  # one host per line, so that a plan shows them well
     )
-    hostfile = "".join(f"{one.address} slots={one.slots}\n" for one in nodes if one.slots)
-    is_deepspeed = job.launch is LaunchMode.DEEPSPEED
-    more = HOSTFILES if is_deepspeed and layout.root == SANDBOX_ROOT else ()
+    more = HOSTFILES.get(job.launch, ()) if layout.root == SANDBOX_ROOT else ()
+    is_deepspeed, is_colossalai = job.launch is LaunchMode.DEEPSPEED, job.launch is LaunchMode.COLOSSALAI
     return {
-        **dict.fromkeys((_hostfile(layout), *more), hostfile),
+        **dict.fromkeys((_hostfile(layout), *more), _host_lines(nodes, has_slots=not is_colossalai)),
         f"{_folder(layout)}/rsh.json": text,
         **{_program(layout, name): _text(name) for name in (*PROGRAMS, *((PDSH,) if is_deepspeed else ()))},
+        **({f"{_packages(layout)}/{FABRIC}": _text(FABRIC)} if is_colossalai else {}),
     }
+
+
+def _host_lines(nodes: list[Node], *, has_slots: bool) -> str:
+    """mpirun and DeepSpeed read slots, ColossalAI takes the whole line as a name."""
+    lines = [f"{one.address} slots={one.slots}" if has_slots else one.address for one in nodes if one.slots]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _prologue(job: JobSpec, layout: Layout) -> str:
+    if job.launch is not LaunchMode.COLOSSALAI:
+        return ""
+    return f'export PYTHONPATH={shlex.quote(_packages(layout))}"${{PYTHONPATH:+:$PYTHONPATH}}"'
 
 
 def _launcher(node: Node) -> tuple[str, ...]:
@@ -191,6 +211,10 @@ def _hostfile(layout: Layout) -> str:
 
 def _folder(layout: Layout) -> str:
     return f"{layout.config}/rsh"
+
+
+def _packages(layout: Layout) -> str:
+    return f"{_folder(layout)}/python"
 
 
 def _program(layout: Layout, name: str) -> str:

@@ -72,7 +72,11 @@ def add(
         result.append(
             before._replace(
                 files={**before.files, f"{folder}/sitecustomize.py": TEXT},
-                prologue=f'export PYTHONPATH={shlex.quote(folder)}"${{PYTHONPATH:+:$PYTHONPATH}}"',
+                prologue="\n".join(filter(None, [before.prologue, _export(folder)])),
             )
         )
     return result
+
+
+def _export(folder: str) -> str:
+    return f'export PYTHONPATH={shlex.quote(folder)}"${{PYTHONPATH:+:$PYTHONPATH}}"'

@@ -69,6 +69,7 @@ class LaunchMode(Word):
     MPI = "mpi"
     HOROVOD = "horovod"
     DEEPSPEED = "deepspeed"
+    COLOSSALAI = "colossalai"
 
 
 class Processes(Word):
@@ -204,8 +205,8 @@ class JobSpec(_Frozen):
 
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
-    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod` and `deepspeed`
-    the command runs once, and reaches the other nodes itself."""
+    `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod`, `deepspeed` and
+    `colossalai` the command runs once, and reaches the other nodes itself."""
 
     success: Optional[SuccessRule] = None
     """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task

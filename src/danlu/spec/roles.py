@@ -14,7 +14,7 @@ LAUNCHER, CHIEF, WORKER, PS, EVALUATOR = "launcher", "chief", "worker", "ps", "e
 ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)
 """Order of ranks by role, whatever the order in the job file; other roles follow."""
 
-MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD, LaunchMode.DEEPSPEED)
+MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD, LaunchMode.DEEPSPEED, LaunchMode.COLOSSALAI)
 _ROLES_OF = {
     LaunchMode.PS_WORKER: (CHIEF, WORKER, PS, EVALUATOR),
     **dict.fromkeys(MPI_MODES, (LAUNCHER, WORKER)),

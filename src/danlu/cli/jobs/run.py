@@ -14,7 +14,9 @@ from danlu.cli.options import AsJson, Detach, pair, pairs
 
 _PRESET = typer.Option(None, help="Settings for scripts of another platform: tione, apulis or modelarts.")
 _LAUNCH = typer.Option(
-    None, help="How the command is started: plain, ddp, ascend, mpi, horovod or deepspeed.", show_default="plain"
+    None,
+    help="How the command is started: plain, ddp, ascend, mpi, horovod, deepspeed or colossalai.",
+    show_default="plain",
 )
 _PROCESSES = typer.Option(None, help="Start the command per_node or per_device (with ascend).", show_default="per_node")
 _REQUIREMENTS = typer.Option(

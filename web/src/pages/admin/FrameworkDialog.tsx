@@ -17,6 +17,7 @@ const MODES: readonly Mode[] = [
   "mpi",
   "horovod",
   "deepspeed",
+  "colossalai",
 ];
 const FIELDS = ["name", "title", "image", "setup", "env", "launch", "description"] as const;
 

@@ -11,8 +11,9 @@ import { RolesField } from "./RolesField";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
-const LAUNCHES = ["plain", "ddp", "ascend", "mpi", "horovod", "deepspeed"] as const;
-const LAUNCHES_OF_ROLES = ["ps_worker", "plain", "mpi", "horovod", "deepspeed"] as const;
+const LAUNCHERS = ["mpi", "horovod", "deepspeed", "colossalai"] as const;
+const LAUNCHES = ["plain", "ddp", "ascend", ...LAUNCHERS] as const;
+const LAUNCHES_OF_ROLES = ["ps_worker", "plain", ...LAUNCHERS] as const;
 
 /** What to begin with: the two roles that every such job has. */
 const FIRST_ROLES: readonly RoleForm[] = [

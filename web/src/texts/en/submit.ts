@@ -81,6 +81,7 @@ export const submit = {
     mpi: "mpi: mpirun starts the other nodes",
     horovod: "horovod: mpirun, for Horovod",
     deepspeed: "deepspeed: DeepSpeed's own launcher",
+    colossalai: "colossalai: ColossalAI's own launcher",
     ps_worker: "ps_worker: parameter servers, TF_CONFIG",
   },
   preemptible: "Preemptible",

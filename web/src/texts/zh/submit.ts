@@ -83,6 +83,7 @@ export const submit: Same<typeof en> = {
     mpi: "mpi：由 mpirun 连接其他节点",
     horovod: "horovod：由 mpirun 启动 Horovod",
     deepspeed: "deepspeed：由 DeepSpeed 自己的启动器启动",
+    colossalai: "colossalai：由 ColossalAI 自己的启动器启动",
     ps_worker: "ps_worker：参数服务器，设置 TF_CONFIG",
   },
   preemptible: "可抢占",
