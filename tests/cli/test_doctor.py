@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import threading
 import time
+import venv
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -38,6 +40,23 @@ def test_a_server_that_is_well(danlu: Danlu, server: RunningServer) -> None:
 def test_every_finding_that_is_not_good_says_what_to_do(offline: Danlu, tmp_path: Path) -> None:
     for finding in json.loads(offline("doctor", "--data-dir", str(tmp_path / "new"), "--json").out):
         assert finding["level"] == "good" or finding["remedy"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="jobs of a server that is not root are the same user")
+def test_packages_that_jobs_will_not_see_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    venv.create(tmp_path / "venv")
+    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    for name, mode in (("danlu", 0o755), ("t9k", 0o700)):
+        (site / name).mkdir(mode=mode)
+        (site / name / "__init__.py").touch(mode=0o644)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "bin" / "python"))
+    found = checks.check_packages()
+    assert (found.level, found.text) == (
+        Level.WARNING,
+        f"jobs can import danlu; not t9k ({site}/t9k is closed to other users)",
+    )
+    (site / "t9k").chmod(0o755)
+    assert checks.check_packages().text == "jobs can import danlu, t9k; not installed: danlu-accel"
 
 
 class TestFolder:

@@ -6,9 +6,16 @@ LONG = {
     "docs/guide/examples.md",
     "docs/guide/images.md",
     "examples/em_ddp/README.md",
+    "examples/ti_one/README.md",
     "examples/track_ddp/README.md",
 }
 """Pages that train something real, or make images: `make test-long` executes them."""
+
+ANSWERS = {
+    "docs/guide/people.md": {r"(password|again): $": "correct horse battery\n"},
+    "docs/guide/debug.md": {r"[#$] $": "exit\n"},
+}
+"""Pages whose commands need somebody at a terminal: the end of what is shown -> what is typed."""
 
 
 def _first(command: str, field: str, among: str = "True") -> str:
@@ -46,6 +53,26 @@ EOF
 danlu sync
 """
 
+_TI_ONE = [
+    """
+    danlu store rb demo-1256580188 2> /dev/null || true
+    danlu users invite somebody-$RANDOM --project default
+    """,
+    """
+    cat > your_script.py <<'EOF'
+from tikit.client import Client
+print(Client("your_secret_id", "your_secret_key").describe_cos_buckets())
+EOF
+    """,
+    """
+    cat > task.json <<'EOF'
+{"Name": "classify", "TrainingMode": "DDP", "FrameworkEnvironment": "torch1.9-py3.8-cuda11.1-gpu",
+ "ResourceConfigInfos": [{"Role": "WORKER", "Cpu": 1000, "Memory": 1024, "InstanceNum": 2}],
+ "StartCmdInfo": {"StartCmd": "echo $INDEX of $NODE_NUM"}}
+EOF
+    """,
+]
+
 SETUPS: dict[str, list[str]] = {
     "docs/guide/artifacts.md": [
         """
@@ -69,7 +96,8 @@ open("jobstart_hccl.json", "w").write(old)'
         """,
         "mkdir Resnet50_HC; echo echo hi > Resnet50_HC/run.sh",
     ],
-    "docs/guide/debug.md": [_MNIST, "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/debug.md": [_MNIST, "", "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/endpoints.md": ["danlu run --name mnist -d -- 'sleep 600'"],
     "docs/guide/environments.md": [
         f"""
         {_TRAIN}; echo > requirements.txt
@@ -104,7 +132,20 @@ open("jobstart_hccl.json", "w").write(old)'
         "",
         "danlu models alias mnist:4 champion",
     ],
-    "docs/guide/people.md": ["", "", _PROJECT],
+    "docs/guide/people.md": [
+        "",
+        _PROJECT,
+        "",
+        "danlu users invite mallory > /dev/null",
+        f"""
+        danlu projects rm vision
+        for name in bob vic; do danlu users invite $name > /dev/null; done
+        {_TRAIN}
+        """,
+        "",
+        "",
+        _PROJECT,
+    ],
     "docs/guide/records.md": [
         """
         python3 - <<'EOF'
@@ -128,4 +169,7 @@ EOF
         """
     ],
     "docs/guide/track.md": [_RUNS],
+    "docs/migrate/ti-one.md": _TI_ONE,
+    "docs/migrate/ti-one.zh.md": _TI_ONE,
+    "examples/ti_one/README.md": ["cd examples/ti_one"],
 }

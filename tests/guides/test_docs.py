@@ -2,12 +2,16 @@
 
 A command block is one in bash, sh or console, or one without a language in which a line begins with `danlu`. A page may
 say why a block is not executed, in a comment before it: `<!-- not executed: REASON -->`; the list of those is below.
+
+A prompt may name who types (`ada$ danlu login`): everybody has a configuration of their own, the admin's is that of the
+page. `pip` installs nothing, and fails for names, extras and folders that are not there.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +21,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import end_server, stop_jobs
-from tests.guides.pages import LONG, SETUPS, SUBSTITUTIONS
+from tests.guides.pages import ANSWERS, LONG, SETUPS, SUBSTITUTIONS
+from tests.guides.terminal import run_at_terminal
 
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import HANG_SECONDS
@@ -30,14 +35,17 @@ PAGES = [
 ]
 SHELLS = ("bash", "sh", "console")
 PROGRAMS = ("danlu ", "$ ", "pytest ", "pip ", "torchrun ", "em ")
-MAX_NOT_EXECUTED = 34
+MAX_NOT_EXECUTED = 16
 """Blocks that need another world. Make it smaller, not larger."""
 
 LINK = "http://127.0.0.1:8400/signin?token=..."
+PUBLIC = "https://danlu.example.org"
+SIGN_IN = re.compile(r"\S+/signin\?token=[\w.-]+")
 _BLOCK = re.compile(
     r"(?:<!-- not executed: (?P<reason>[^>]+) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_PROMPT = re.compile(r"^(?P<person>[a-z]*)\$ +(?P<command>.*)", re.MULTILINE)
 _UP = re.compile(r"^danlu up(?P<options>[^#\n]*)(?:#.*)?$", re.MULTILINE)
 
 
@@ -56,12 +64,12 @@ class Block:
         return self.language == "" and any(line.startswith(PROGRAMS) for line in self.text.splitlines())
 
     @property
-    def script(self) -> str:
-        """What somebody would type; of a console only what follows the prompt."""
-        lines = self.text.splitlines()
-        if any(line.startswith("$ ") for line in lines):
-            lines = [line[2:] for line in lines if line.startswith("$ ")]
-        return "\n".join(lines)
+    def scripts(self) -> list[tuple[str, str]]:
+        """Who types what; of a console only what follows prompts, one by one where they name people."""
+        typed = [(found["person"], found["command"]) for found in _PROMPT.finditer(self.text)]
+        if not typed:
+            return [("", self.text)]
+        return typed if any(person for person, _ in typed) else [("", "\n".join(command for _, command in typed))]
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
@@ -79,14 +87,16 @@ NAMES = sorted({block.page for block in BLOCKS if not block.reason})
 class World:
     """A home folder, a working folder and a server for a page."""
 
-    def __init__(self, folder: Path, server: RunningServer) -> None:
+    def __init__(self, folder: Path, server: RunningServer, answers: dict[str, str]) -> None:
         self.folder = folder / "work"
         self.home = folder / "home"
         self.link = LINK
+        self.answers = answers
         self.started: list[RunningServer] = []
         for path in (self.folder, self.home / ".danlu"):
             path.mkdir(parents=True)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
+        self._put_pip()
         self.use(server)
 
     def use(self, server: RunningServer) -> None:
@@ -95,19 +105,34 @@ class World:
         config.write_text(f"url: {server.url}\napi_key: {server.api_key}\n")
         config.chmod(0o600)
 
-    def run(self, script: str) -> None:
-        """Execute, and fail with what was said."""
+    def _put_pip(self) -> None:
+        program = self.home / "bin" / "pip"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/tests/guides/checked_pip.py {ROOT} "$@"\n')
+        program.chmod(0o755)
+
+    def run(self, script: str, person: str = "") -> None:
+        """Execute, and fail with what was said. Remember the link that was shown."""
         for found in _UP.finditer(script):
-            self._start(found["options"].split(), is_first=LINK in script)
+            self._start(shlex.split(found["options"]), is_first=LINK in script)
         script = _UP.sub("", script)
-        script = substituted(script).replace(LINK, self.link)
+        script = substituted(script).replace(LINK, self.link).replace(f"{PUBLIC}/signin?token=...", self.link)
+        script = script.replace(PUBLIC, self.server.url)
         env = {name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "PYTEST_"))}
-        own = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        env.update(
-            HOME=str(self.home), PATH=own, LC_ALL="C.UTF-8", DANLU_CONFIG=str(self.home / ".danlu" / "config.yml")
+        own = f"{self.home}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        config = self.home / ".danlu" / ("config.yml" if person in ("", "admin") else f"{person}.yml")
+        env.update(HOME=str(self.home), PATH=own, LC_ALL="C.UTF-8", DANLU_CONFIG=str(config))
+        done = self._execute(["bash", "-e", "-o", "pipefail", "-c", script], env)
+        if shown := SIGN_IN.search(done.stdout):
+            self.link = shown[0]
+        assert done.returncode == 0, (
+            f"{script}\n--- ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         )
-        words = ["bash", "-e", "-o", "pipefail", "-c", script]
-        done = subprocess.run(
+
+    def _execute(self, words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        if self.answers:
+            return run_at_terminal(words, self.answers, cwd=self.folder, env={**env, "TERM": "dumb"})
+        return subprocess.run(
             words,
             cwd=self.folder,
             env=env,
@@ -116,9 +141,6 @@ class World:
             text=True,
             check=False,
             timeout=HANG_SECONDS,
-        )
-        assert done.returncode == 0, (
-            f"{script}\n--- ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         )
 
     def _start(self, options: list[str], *, is_first: bool) -> None:
@@ -132,9 +154,9 @@ class World:
         if not is_first:
             self.use(server)
             return
-        found = re.search(r"\S+/signin\?token=\S+", server.said())
+        found = SIGN_IN.search(server.said())
         assert found is not None
-        self.link = found[0]
+        self.link, self.server = found[0], server
         (self.home / ".danlu" / "config.yml").unlink()
 
     def close(self) -> None:
@@ -172,13 +194,16 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize("page", list(cases()))
 def test_the_commands_of_a_page_work(page: str, docs_server: RunningServer, tmp_path: Path) -> None:
-    world = World(tmp_path, docs_server)
+    world = World(tmp_path, docs_server, ANSWERS.get(page, {}))
     try:
         for name, text in job_files(page).items():
             (world.folder / name).write_text(substituted(text))
         before = SETUPS.get(page, [])
         for number, block in enumerate(block for block in BLOCKS if block.page == page and not block.reason):
-            world.run("\n".join([*before[number : number + 1], block.script]))
+            setup = before[number : number + 1]
+            for person, script in block.scripts:
+                world.run("\n".join([*setup, script]), person)
+                setup = []
     finally:
         world.close()
         stop_jobs(docs_server)
@@ -191,4 +216,4 @@ def test_few_blocks_are_left_out_and_each_says_why() -> None:
 
 def test_what_is_prepared_is_for_a_page() -> None:
     assert sorted(set(SETUPS) - set(NAMES)) == []
-    assert sorted(LONG - set(NAMES)) == []
+    assert sorted((LONG | set(ANSWERS)) - set(NAMES)) == []

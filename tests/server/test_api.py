@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from tests.support.events import events
-from tests.support.world import Api, World
+from tests.support.world import Api, World, make_node, make_world
 
 from danlu.server.logs.pattern import compile_pattern
 from danlu.spec.states import JobState
@@ -61,6 +61,17 @@ class TestSubmit:
         assert plan["notes"] == ["set in the job, but not shown: K"]
         assert "hunter2" not in json.dumps(plan)
         assert api.json("GET", "/jobs")["items"] == []
+
+    def test_a_plan_says_what_jobs_cannot_import(self, tmp_path: Any) -> None:
+        told = "Jobs cannot import t9k: /srv/t9k is closed to other users."
+        node = make_node(image_tool="docker", missing=(told,))
+        with make_world(tmp_path, node) as world, world.serving() as url, Api(url, world.api_key()) as api:
+            plans = [
+                api.json("POST", "/jobs/plan", json={"spec": {"name": "a", "command": "x", **more}})
+                for more in ({}, {"image": "example/torch:2"})
+            ]
+        image = "only what is installed in example/torch:2 can be imported; danlu of the nodes is not visible there"
+        assert [plan["notes"] for plan in plans] == [[told], [told, image]]
 
     def test_html_in_names_stays_text(self, api: Api) -> None:
         name = "<img src=x onerror=alert(1)>"

@@ -29,7 +29,7 @@ EXAMPLE_ID = "train-000000000000000000"
 def try_plan(
     session: Session, spec: JobSpec, known: KnownNodes, *, output: str, owner: Owner, now: datetime
 ) -> tuple[Plan, list[str]]:
-    """Plan the job on the nodes there are, taken as empty. Return the plan and what is not isolated there."""
+    """Plan the job on the nodes there are, taken as empty. Return the plan and notes on those nodes."""
     drains = load_drains(session)
     infos = known.some(session, len(members(spec)), drained=drains)
     check_paths(spec, infos)
@@ -44,6 +44,8 @@ def try_plan(
         notes.append(f"it would wait: {found.message}")
     else:
         notes += simulated_notes(placement)
+    if spec.image is not None:
+        notes.append(f"only what is installed in {spec.image} can be imported; danlu of the nodes is not visible there")
     folder = f"{output}{EXAMPLE_ID}/"
     plan = make_plan(spec, job_id=EXAMPLE_ID, attempt=1, placement=placement, output=folder, owner=owner)
     return plan, list(dict.fromkeys(notes))

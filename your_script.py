@@ -1,0 +1,1 @@
+from tikit.client import Client\\nprint(Client("your_secret_id").describe_cos_buckets())\\n
