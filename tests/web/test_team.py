@@ -43,6 +43,30 @@ class TestStore:
         admin.check("store")
 
 
+    def test_files_go_to_the_folder_that_jobs_share(self, console: RunningServer, admin: Tab, tmp_path: Path) -> None:
+        (tmp_path / "Resnet50_HC").mkdir()
+        (tmp_path / "Resnet50_HC" / "run.sh").write_text("#!/bin/sh\necho it runs\n")
+        (tmp_path / "notes.txt").write_text("a note")
+        with console.client() as client:
+            client.store.upload(tmp_path / "Resnet50_HC", "main/guide/Resnet50_HC/")
+            client.store.upload(tmp_path / "notes.txt", "main/guide/")
+            page = admin.go("/store?bucket=main&path=guide/")
+            for name in ("guide/Resnet50_HC/", "guide/notes.txt"):
+                page.get_by_role("checkbox", name=f"Select {name}").check()
+            page.get_by_role("button", name="Copy to /data").click()
+            page.get_by_label("Folder").fill("/etc/")
+            page.locator("dialog button[type=submit]").click()
+            expect(page.get_by_text("expected a folder in /data/, got '/etc/'")).to_be_visible()
+            page.get_by_label("Folder").fill("/data/from-the-console")
+            page.locator("dialog button[type=submit]").click()
+            page.wait_for_url(re.compile(r"/jobs/train-"))
+            copied = client.jobs.get(page.url.rpartition("/")[2]).wait()
+            assert copied.state == "succeeded", [str(line) for line in copied.logs()]
+            looks = "cd /data/from-the-console && cat notes.txt && ./Resnet50_HC/run.sh"
+            look = client.jobs.submit(name="look", contract="apulis", command=looks).wait()
+            assert [str(line) for line in look.logs()] == ["a note", "it runs"]
+
+
 class TestPeople:
     def test_an_admin_lets_somebody_in_who_then_sees_what_is_theirs(
         self, console: RunningServer, admin: Tab, open_tab: Callable[..., Tab]

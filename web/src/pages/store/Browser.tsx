@@ -20,6 +20,7 @@ import { useTexts } from "@/texts/language";
 import { BucketMenu } from "./BucketMenu";
 import { Crumbs } from "./Crumbs";
 import { FileButtons } from "./FileButtons";
+import { ToData } from "./ToData";
 import { useUploads } from "./uploads";
 import styles from "./store.module.css";
 
@@ -38,6 +39,7 @@ export function Browser(props: { bucket: string }) {
   const remove = useDeleteObjects();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [isAsked, setIsAsked] = useState(false);
+  const [isCopied, setIsCopied] = useState(false);
   const [isOver, setIsOver] = useState(false);
   const [sort, setSort] = useState<Sort>({ by: "name", isDown: false });
 
@@ -152,6 +154,14 @@ export function Browser(props: { bucket: string }) {
         <div className="toolbar">
           <span className="muted number">{common.selected(selected.length)}</span>
           <Button
+            icon="folder"
+            onClick={() => {
+              setIsCopied(true);
+            }}
+          >
+            {texts.toData}
+          </Button>
+          <Button
             icon="trash"
             onClick={() => {
               setIsAsked(true);
@@ -186,6 +196,15 @@ export function Browser(props: { bucket: string }) {
         }
       </Found>
       <More of={found} />
+      {isCopied && (
+        <ToData
+          bucket={bucket}
+          keys={selected.map((row) => row.key)}
+          onClose={() => {
+            setIsCopied(false);
+          }}
+        />
+      )}
       {isAsked && (
         <Confirm
           title={texts.deleteTitle(selected.length)}

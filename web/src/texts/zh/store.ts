@@ -41,4 +41,9 @@ export const store: Same<typeof en> = {
   deleteBucketTitle: (name: string) => `删除存储桶 ${name}？`,
   projectWithoutBucket: "没有存储桶：任务的代码和结果无处存放。",
   firstBucketHint: "随项目一起创建，用于存放任务的代码和结果。",
+  toData: "复制到 /data",
+  toDataFolder: "文件夹",
+  toDataHint: "由项目中 contract: apulis 的任务共用。文件由一个任务复制，脚本（*.sh）将可执行。",
+  toDataWrong: (path) => `应为 /data/ 中的文件夹，实际为“${path}”`,
+  toDataStarted: (path) => `正在复制到 ${path}`,
 };
