@@ -149,7 +149,7 @@ for number, host in enumerate(hosts):
     connection = fabric.Connection(host, port=None)
     with connection.cd("/tmp"), connection.prefix('export A="it breaks here: ""'):
         run = connection.local if number == 0 else connection.run
-        run("echo $DANLU_ROLE of $(hostname -I | cut -d' ' -f1) in $PWD", hide=False)
+        run("echo $DANLU_ROLE $DANLU_RANK in $PWD", hide=False)
 try:
     connection.run("exit 3", hide=False)
 except Exception as error:
@@ -164,6 +164,6 @@ def test_what_colossalai_calls_reaches_every_task(client: Client) -> None:
     assert job.wait().state is JobState.SUCCEEDED, said(job.id, client)
     assert sorted(said(job.id, client)) == [
         "'exit 3' ended with code 3 on 10.88.0.2",
-        "launcher of 10.88.0.1 in /tmp",
-        "worker of 10.88.0.2 in /tmp",
+        "launcher 0 in /tmp",
+        "worker 1 in /tmp",
     ]

@@ -138,6 +138,8 @@ open("jobstart_hccl.json", "w").write(old)'
         "",
         "danlu users invite mallory > /dev/null",
         f"""
+        link=$(danlu users reset ada | grep -o 'http[^ ]*signin[^ ]*')
+        DANLU_CONFIG=$HOME/.danlu/ada.yml danlu login --new-password "$link"
         danlu projects rm vision
         for name in bob vic; do danlu users invite $name > /dev/null; done
         {_TRAIN}

@@ -68,7 +68,7 @@ def test_tione(make_server: Callable[..., RunningServer], guides: Path, tmp_path
     server = make_server("--simulate", "gpu:v100:2")
     with server.client() as client:
         wanted = catalogues.adapted(catalogues.parse(catalogues.read_text("ti-one")), devices_only=True)
-        catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks)
+        assert all(one.is_new for one in catalogues.load(wanted, flavors=client.flavors, frameworks=client.frameworks))
         client.store.make_bucket("demo-1256580188")
         job = client.jobs.submit(
             name="guide-000",

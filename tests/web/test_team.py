@@ -42,7 +42,6 @@ class TestStore:
         expect(page.get_by_role("link", name="weights.bin")).to_have_count(0)
         admin.check("store")
 
-
     def test_files_go_to_the_folder_that_jobs_share(self, console: RunningServer, admin: Tab, tmp_path: Path) -> None:
         (tmp_path / "Resnet50_HC").mkdir()
         (tmp_path / "Resnet50_HC" / "run.sh").write_text("#!/bin/sh\necho it runs\n")
