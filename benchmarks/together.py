@@ -33,13 +33,14 @@ LINES = {"resnet50": (1.6, 2.0), "resnext50": (1.4, 1.8), "detector": (1.16, 1.5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="three rounds of four steps: about four minutes")
+    parser.add_argument("--quick", action="store_true", help="three rounds of two steps instead of seven of eight")
+    parser.add_argument("--smoke", action="store_true", help="one round of one step, to see that it works")
     parser.add_argument("--rate", default="1gbit", help="of the link in each direction (default: 1gbit)")
     parser.add_argument("--only", choices=TASKS, action="append", help="this one only; may be given several times")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where photographs are kept")
     given = parser.parse_args()
     require_root()
-    rounds, num_steps = (3, 4) if given.quick else (7, 8)
+    rounds, num_steps = (1, 1) if given.smoke else (3, 2) if given.quick else (7, 8)
     make_data(given.folder, 480)
     figures: list[Figure] = []
     with lab(given.rate) as hosts:
@@ -62,7 +63,7 @@ def together_figure(name: str, measured: dict[str, Any]) -> Figure:
     gate, goal = LINES[name]
     rates, ratios = measured["rates"], measured["ratios"]
     parts = ", ".join(f"{mode} {rates[mode]:.1f} ({ratios[mode]:.2f})" for mode in MODES)
-    return Figure(f"together_{name}_2x2", ratios[MODES[-1]], gate, goal, None, note=f"{parts}; {measured['dtype']}")
+    return Figure(f"together_{name}_2x2", ratios[MODES[-1]], gate, goal, None, note=f"{parts}; {measured['precision']}")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,6 @@ def measure_together(task: str, folder: str, batch_size: int, num_steps: int, ro
             mode: statistics.median(ours / plain for ours, plain in zip(found, samples["native"], strict=True))
             for mode, found in samples.items()
         },
-        "dtype": str(precision.dtype),
+        "precision": precision.reason,
         "losses": {mode: statistics.mean(trainee.losses[-num_steps:]) for mode, trainee in trainees.items()},
     }

@@ -141,7 +141,9 @@ open("jobstart_hccl.json", "w").write(old)'
         link=$(danlu users reset ada | grep -o 'http[^ ]*signin[^ ]*')
         DANLU_CONFIG=$HOME/.danlu/ada.yml danlu login --new-password "$link"
         danlu projects rm vision
-        for name in bob vic; do danlu users invite $name > /dev/null; done
+        danlu users invite vic > /dev/null
+        link=$(danlu users invite bob | grep -o 'http[^ ]*signin[^ ]*')
+        DANLU_CONFIG=$HOME/.danlu/bob.yml danlu login "$link"
         {_TRAIN}
         """,
         "",
