@@ -73,7 +73,7 @@ def main() -> None:
     try:
         with running_ray(folder, has_dashboard=True) as cluster:
             server = RunningServer(folder / "data", *cluster.server_options, within=cluster.machines.within(HEAD))
-            server.env = cluster.server_env
+            server.env = {**cluster.server_env, "DANLU_SERVER_HOST_NETWORK": "true"}
             server.start()
             try:
                 with server.client() as client:
