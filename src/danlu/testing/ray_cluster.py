@@ -40,6 +40,7 @@ class RayCluster:
             "RAY_gcs_storage": "rocksdb",
             "RAY_gcs_storage_path": str(folder / "gcs"),
             "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
+            "RAY_health_check_failure_threshold": "12",
         }
 
     @property
