@@ -51,6 +51,11 @@ class Machines:
         with self._keeper:  # closes its input, and waits
             pass
 
+    @property
+    def keeper_pid(self) -> int:
+        """The process that everything descends from."""
+        return self._keeper.pid
+
     def start(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
         """Start a process on a machine and return its pid; what it says goes into the log."""
         return int(self._ask({"on": name, "argv": list(argv), "env": dict(env or os.environ)})["pid"])
@@ -126,6 +131,8 @@ class Machines:
 
 def _keep(names: Sequence[str]) -> None:
     """The process that everything descends from."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # whoever ends the tests ends it too: it goes when its input is closed
     linux.adopt_orphans()
     linux.unshare(linux.CLONE_NEWNET)
     pids = {SWITCH: os.getpid()}
