@@ -89,7 +89,7 @@ def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) ->
 
 
 def seen_jobs(session: Session, state: ServerState, now: datetime) -> list[SeenJob]:
-    rows = jobs.in_states(session, (JobState.RUNNING.value,))
+    rows = jobs.in_state(session, JobState.RUNNING)
     ids = [row.id for row in rows]
     tasks: dict[str, list[TaskRow]] = attempts.tasks_by_key(session, [(row.id, row.attempt) for row in rows])
     metric_times = alerts.last_metric_times(session, ids, without=SYSTEM)

@@ -155,6 +155,10 @@ class Mark(NamedTuple):
     lock_expires_at: datetime | None
 
 
+def in_state(session: Session, state: JobState) -> Sequence[JobRow]:
+    return session.scalars(select(JobRow).where(JobRow.state == state.value)).all()
+
+
 def marks(session: Session, states: Sequence[str]) -> list[Mark]:
     """The jobs in these states."""
     columns = [getattr(JobRow, name) for name in Mark._fields]
