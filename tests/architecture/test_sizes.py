@@ -27,7 +27,7 @@ RELEASED = "store/sql/migrations/versions/"
 
 LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {
-    "cli/jobs/run.py: run": 67,
+    "cli/jobs/run.py: run": 70,
 }
 MANY_ARGUMENTS: dict[str, int] = {
     "client/cluster/flavors.py: Flavors.add": 7,

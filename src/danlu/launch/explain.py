@@ -31,8 +31,8 @@ MODES: dict[LaunchMode, ModuleType] = {
 }
 OWN = "env of the job file"
 ENGINE_ADDS = (
-    "PATH, HOME, USER, SHELL, LANG, TERM, TMPDIR and PYTHONUNBUFFERED are set where the task runs, when the plan has "
-    "no others."
+    "PATH, VIRTUAL_ENV, HOME, USER, SHELL, LANG, TERM, TMPDIR and PYTHONUNBUFFERED are set where the task runs, when "
+    "the plan has no others."
 )
 
 
