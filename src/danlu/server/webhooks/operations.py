@@ -24,8 +24,8 @@ PAUSES_SECONDS = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21600.0)
 
 CLAIM_SECONDS = 120.0
 AT_ONCE = 32
-NUM_THREADS = 4
-"""A receiver that does not answer holds one of them for ten seconds."""
+NUM_THREADS = AT_ONCE
+"""A receiver that does not answer holds one of them for ten seconds, and keeps none of the others waiting."""
 
 KEEP_DAYS = 30
 
