@@ -54,7 +54,7 @@ for number in range(12):
     if number >= 2:
         taken.append(time.perf_counter() - began)
 if dist.get_rank() == 0:
-    print(statistics.median(taken), flush=True)
+    print("median", statistics.median(taken), flush=True)
 dist.destroy_process_group()
 """
 TORCHRUN = (
@@ -191,7 +191,9 @@ def measure_network(client: Client, folder: Path, *, repeats: int) -> list[dict[
 
     def seconds(network: str) -> float:
         fields = {"nodes": 2, "launch": "ddp", "network": network, "code": {"path": str(code)}}
-        return float(next(iter(_run(client, name="reduce", command=TORCHRUN, **fields).logs(rank=0))).text)
+        job = _run(client, name="reduce", command=TORCHRUN, **fields)
+        (said,) = job.logs(rank=0, grep="^median ")
+        return float(said.text.split()[1])
 
     own, host = _in_turn(lambda: seconds("own"), lambda: seconds("host"), repeats=repeats)
     print(f"16 MiB all-reduce: private network {_spread(own)}, host network {_spread(host)}")

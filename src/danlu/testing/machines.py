@@ -131,8 +131,8 @@ class Machines:
 
 def _keep(names: Sequence[str]) -> None:
     """The process that everything descends from."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # whoever ends the tests ends it too: it goes when its input is closed
+    for told in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(told, lambda *_: None)  # whoever ends the tests ends it too: it goes when its input is closed
     linux.adopt_orphans()
     linux.unshare(linux.CLONE_NEWNET)
     pids = {SWITCH: os.getpid()}
