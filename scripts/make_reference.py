@@ -18,6 +18,7 @@ from danlu import errors
 from danlu.engines.settings import EngineOptions
 from danlu.server.monitoring.names import METRICS
 from danlu.server.settings import ServerSettings
+from danlu.spec.fields import Network
 from danlu.spec.job import (
     Code,
     Contract,
@@ -30,7 +31,6 @@ from danlu.spec.job import (
     Retry,
     Role,
 )
-from danlu.spec.networks import Network
 from danlu.spec.reasons import CATALOGUE
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

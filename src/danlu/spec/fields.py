@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
 
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.names import check_flavor_name, check_framework_name
 from danlu.spec.paths import SCHEME, check_job_path, parse_store_path
 from danlu.spec.sentences import show
+from danlu.spec.states import Word
 from danlu.spec.units import parse_device, parse_duration, parse_size
 
 _JOB_ID = re.compile(r"train-[0-9]+")
@@ -234,3 +235,33 @@ Requirements = Annotated[
     ),
 ]
 PythonVersion = Annotated[str, BeforeValidator(_python)]
+
+
+class Network(Word):
+    """Which network the tasks are on."""
+
+    OWN = "own"
+    HOST = "host"
+
+
+def _go_with_host(ports: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+    if ports and info.data.get("network") is not Network.HOST:
+        raise ValueError("goes with network: host; on a network of its own a job has all ports to itself")
+    return tuple(dict.fromkeys(ports))
+
+
+FixedPorts = Annotated[
+    tuple[Annotated[int, Number, Field(ge=1024, le=65535)], ...], Field(max_length=20), AfterValidator(_go_with_host)
+]
+
+
+def _own_targets(data: dict[str, str]) -> dict[str, str]:
+    """No two store paths go to one place."""
+    targets = list(data.values())
+    for target in targets:
+        if targets.count(target) > 1:
+            raise ValueError(f"{target!r} is the target of two store paths")
+    return data
+
+
+OwnTargets = AfterValidator(_own_targets)

@@ -28,12 +28,15 @@ from danlu.spec.fields import (
     Device_,
     EnvName,
     EnvValue,
+    FixedPorts,
     FlavorName,
     FrameworkName,
     ImageName,
     JobName,
     JobPath,
+    Network,
     Number,
+    OwnTargets,
     PythonVersion,
     Requirements,
     RoleName,
@@ -46,7 +49,6 @@ from danlu.spec.fields import (
     code_from_text,
 )
 from danlu.spec.names import check_project_name
-from danlu.spec.networks import FixedPorts, Network
 from danlu.spec.plain_json import check_plain_json, from_label_value
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.sentences import field_errors, show, suggestion
@@ -245,7 +247,7 @@ class JobSpec(_Frozen):
     code: Annotated[Optional[Code], BeforeValidator(code_from_text)] = None
     """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
 
-    data: dict[StorePathText, JobPath] = Field(default_factory=dict, max_length=100)
+    data: Annotated[dict[StorePathText, JobPath], OwnTargets] = Field(default_factory=dict, max_length=100)
     """Store path -> path in the job. A relative path is below the data folder (`DANLU_DATA_DIR`)."""
 
     output: Optional[StorePathText] = None
@@ -340,15 +342,6 @@ class JobSpec(_Frozen):
             # the arguments of ModelArts come after these words
             object.__setattr__(self, "command", tuple(shlex.split(self.command)))
         return self
-
-    @field_validator("data")
-    @classmethod
-    def _own_targets(cls, data: dict[str, str]) -> dict[str, str]:
-        targets = list(data.values())
-        for target in targets:
-            if targets.count(target) > 1:
-                raise ValueError(f"{target!r} is the target of two store paths")
-        return data
 
     @field_validator("endpoints")
     @classmethod

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from danlu.launch.ranktable import rules
 from danlu.spec.devices import Device
+from danlu.spec.fields import Network
 from danlu.spec.job import JobSpec, LaunchMode
-from danlu.spec.networks import Network
 from danlu.spec.roles import groups
 from danlu.spec.units import show_size
 

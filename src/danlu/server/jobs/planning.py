@@ -17,8 +17,8 @@ from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.scheduler.ports import OWN_NETWORK_PORT, TASK_PORT
 from danlu.server.invalid import bad_spec
 from danlu.server.nodes.known import KnownNodes
+from danlu.spec.fields import Network
 from danlu.spec.job import Contract, JobSpec
-from danlu.spec.networks import Network
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import Member, members
