@@ -14,6 +14,7 @@ OPERATIONS = "/operations.py"
 
 BESIDE_REQUESTS: dict[str, str] = {
     "server/identity.py": "who asks is looked up before the route begins",
+    "server/tencent/door.py": "whose signature it is, is looked up before anything else",
     "server/streams/hub.py": "reads for all streams, in threads of their own",
     "server/runs/export.py": "a stretch at a time, so that none is open while a reader waits",
     "server/streams/versions.py": "one look serves all who follow the same thing",

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -204,9 +204,11 @@ class World:
 
     # HTTP
 
-    def app(self) -> FastAPI:
+    def app(self, port: int = 0) -> FastAPI:
         """Routes are those of every other world: FastAPI takes each apart when it is first asked for."""
-        made = create_app(self.state, self.scheduler)
+        settings = self.settings.model_copy(update={"port": port})  # the door calls the server it is in
+        state = replace(self.state, settings=settings) if settings.tencent_door else self.state
+        made = create_app(state, self.scheduler)
         for place, route in enumerate(made.router.routes):
             router = getattr(route, "original_router", None)
             if router is not None:
@@ -221,7 +223,7 @@ class World:
             listener.bind(("127.0.0.1", 0))
             listener.listen(128)
             config = uvicorn.Config(
-                self.app(),
+                self.app(listener.getsockname()[1]),
                 http=http_protocol(self.settings),
                 log_level="error",
                 access_log=False,

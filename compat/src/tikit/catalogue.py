@@ -202,6 +202,13 @@ def _resource(amounts: dict[str, float]) -> wire.GroupResource:
     )
 
 
+def _node_resource(amounts: dict[str, float]) -> wire.ResourceInfo:
+    found = _resource(amounts)
+    return wire.ResourceInfo.new(
+        Cpu=found.Cpu, Memory=found.Memory, Gpu=found.Gpu, RealGpu=found.Gpu, RealGpuDetailSet=found.GpuDetailSet
+    )
+
+
 def _instance(node: NodeOut) -> wire.Instance:
     used = {"cpus": node.cpus_reserved, "memory": float(node.memory_reserved_bytes)}
     held = [device for device in node.devices if device.job is not None]
@@ -211,7 +218,7 @@ def _instance(node: NodeOut) -> wire.Instance:
         InstanceId=node.name,
         InstanceName=node.name,
         InstanceStatus="RUNNING" if node.is_reachable else "EXCEPTION",
-        UsedResource=_resource(used),
-        TotalResource=_resource(_sum([node])),
+        UsedResource=_node_resource(used),
+        TotalResource=_node_resource(_sum([node])),
         InstanceIP="",
     )

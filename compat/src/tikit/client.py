@@ -11,7 +11,7 @@ from tikit.session import refuse
 from tikit.storage import Storage
 from tikit.training import Training
 
-_ELSEWHERE = {
+ELSEWHERE = {
     "dataset": "there are no data sets of labels here; data is in buckets",
     "notebook": "a notebook here is a job with the endpoint jupyter",
     "model_service": "models are not served here; run a job with the model's environment",
@@ -47,7 +47,7 @@ class Client(Storage, Training, Logs, Metrics, Repository):
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
         """Calls of the original that are not here say so when they are called."""
-        told = next((told for word, told in _ELSEWHERE.items() if word in name), None)
+        told = next((told for word, told in ELSEWHERE.items() if word in name), None)
         if told is None or name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

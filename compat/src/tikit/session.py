@@ -28,6 +28,7 @@ from danlu.inside import inside_job
 from tikit.tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound="Session")
 
 CODES: dict[type[DanluError], str] = {
     NotSignedIn: "AuthFailure",
@@ -73,6 +74,14 @@ class Session:
             key = _key(secret_id, secret_key)
         self._danlu = translated(DanluClient)(url=url, api_key=key)
         weakref.finalize(self, self._danlu.close)  # the original has nothing to close
+
+    @classmethod
+    def of(cls: type[S], danlu: DanluClient, region: str) -> S:
+        """One that acts with this client, wherever it runs. It is closed by whoever made it."""
+        made = cls.__new__(cls)
+        made._secret_id = made._secret_key = made._token = None
+        made._region, made._danlu = region, danlu
+        return made
 
 
 def _key(secret_id: Optional[str], secret_key: Optional[str]) -> Optional[str]:

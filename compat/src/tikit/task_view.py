@@ -88,7 +88,7 @@ def pods(job: JobOut) -> list[wire.PodInfo]:
             EndTime=moment(task.ended_at),
             ResourceConfigInfo=_config(task.role, shapes[task.role], None, 1),
             GpuNames=[],
-            Gpus=[str(number) for number in task.device_ids],
+            Gpus=[wire.GpuInfo.new(GpuName=f"{names[task.rank]}-{number}") for number in task.device_ids],
             NodeId=task.node,
         )
         for task in attempt.tasks
@@ -162,7 +162,7 @@ def _common(job: JobOut, region: str = "") -> dict[str, Any]:
         "ImageInfo": wire.ImageInfo.new(ImageType="CUSTOM" if spec.image else "SYSTEM", ImageUrl=spec.image or ""),
         "Tags": tag_list(job.tags),
         "CallbackUrl": "",
-        "Warnings": list(job.notes),
+        "Warnings": [wire.Warning.new(Reason="", Message=note) for note in job.notes],
     }
 
 

@@ -1,6 +1,7 @@
 """Keys, tokens and job secrets: how they are made, hashed and sealed.
 
 API key     dk-<id>.<secret>      stored as sha256 of the secret: it is long and random, so a fast digest is enough
+            one that signs        its secret is derived from the key file, so that signatures can be checked
 job token   jt-<secret>           stored as sha256; lives as long as its attempt
 password                          stored as argon2id (see `passwords`)
 job secret                        stored sealed (Fernet) with a key file beside the data
@@ -34,8 +35,10 @@ class NewKey:
     """The whole key; shown once, stored nowhere."""
 
 
-def make_api_key() -> NewKey:
-    key_id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+def make_api_key(sealer: Sealer | None = None) -> NewKey:
+    """A new key; with a sealer one that signs requests."""
+    key_id = secrets.token_hex(8)
+    secret = secrets.token_urlsafe(32) if sealer is None else sealer.signing_secret(key_id)
     return NewKey(key_id, digest(secret), f"{KEY_PREFIX}{key_id}.{secret}")
 
 
@@ -70,6 +73,10 @@ class Sealer:
         """The token of an attempt: always the same, and only computable with the key."""
         mac = hmac.new(self._key, f"attempt:{job_id}:{attempt}".encode(), "sha256")
         return TOKEN_PREFIX + mac.hexdigest()
+
+    def signing_secret(self, key_id: str) -> str:
+        """The secret of an API key that signs: always the same for its id, and stored nowhere."""
+        return hmac.new(self._key, f"signing:{key_id}".encode(), "sha256").hexdigest()
 
     @property
     def fingerprint(self) -> str:

@@ -53,6 +53,8 @@ from danlu.server.ssh_keys.routes import router as ssh_keys_router
 from danlu.server.state import ServerState
 from danlu.server.streams.hub import Hub
 from danlu.server.templates.routes import router as templates_router
+from danlu.server.tencent.actions import load_actions
+from danlu.server.tencent.door import Door
 from danlu.server.terminals.routes import router as terminals_router
 from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
@@ -144,6 +146,8 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.add_middleware(Admission, state=state)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
     app.add_middleware(Measured, instruments=state.instruments)
+    if state.settings.tencent_door:
+        app.add_middleware(Door, state=state, actions=load_actions())
     for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
         app.include_router(router, prefix=PREFIX)
 

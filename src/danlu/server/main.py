@@ -76,6 +76,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_many_connections()
     for folder in (settings.home, settings.server_dir, settings.work_dir, settings.objects_dir):

@@ -100,6 +100,10 @@ class ServerSettings(EngineOptions, BaseSettings):
     engine: str = "local"
     """Engine that runs jobs: `local` or `ray`."""
 
+    tencent_door: bool = False
+    """Answer Tencent Cloud's own SDK of TI-ONE at /compat/tencent, signed with keys of `danlu keys new --signs`. Needs
+    danlu-compat beside the server."""
+
     currency: str = Field(default="CNY", pattern=r"^[A-Z]{3}$")
     """Currency of all prices, by its code of three letters; jobs keep the one they were submitted with."""
 

@@ -55,6 +55,7 @@ def ls(
 def new(
     name: str = typer.Option("", help="What it is for."),
     days: Optional[int] = typer.Option(None, min=1, max=3650, help="Days until it expires; default: never."),
+    signs: bool = typer.Option(False, "--signs", help="A key pair for Tencent Cloud's SDK, which signs requests."),
     as_json: AsJson = False,
 ) -> None:
     """Create an API key and print it once.
@@ -62,16 +63,20 @@ def new(
     \b
     Examples:
       danlu keys new --name ci --days 90
+      danlu keys new --name tikit --signs
       DANLU_API_KEY=$(danlu keys new --name notebook) python notebook.py
     """
     from danlu.client import Client
 
     with Client() as client:
-        made = client.keys.make(name, expires_in_days=days)
+        made = client.keys.make(name, expires_in_days=days, signs=signs)
     if as_json:
         echo_json(made)
         return
     echo(made.api_key)
+    if signs:
+        secret_id, _, secret_key = made.api_key.partition(".")
+        echo_err(f"secret id:  {secret_id}\nsecret key: {secret_key}")
     echo_err(f"key {made.id}; it is not shown again. Delete it: danlu keys rm {made.id}")
 
 

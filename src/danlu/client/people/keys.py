@@ -23,9 +23,10 @@ class Keys:
         """Your own; for admins also those of another user."""
         return pages(self._http, "/keys", KeyOut, query={"user": user})
 
-    def make(self, name: str = "", *, expires_in_days: Optional[int] = None) -> NewKeyOut:
-        """Make a key. Its `api_key` is shown this once."""
-        made = body(MakeKey, name=name, expires_in_days=expires_in_days)
+    def make(self, name: str = "", *, expires_in_days: Optional[int] = None, signs: bool = False) -> NewKeyOut:
+        """Make a key. Its `api_key` is shown this once. `signs`: for Tencent Cloud's SDK; what is before and behind the
+        dot are its secret id and its secret key."""
+        made = body(MakeKey, name=name, expires_in_days=expires_in_days, signs=signs)
         return self._http.post("/keys", NewKeyOut, body=made)
 
     def delete(self, key_id: str) -> None:

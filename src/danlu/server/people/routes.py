@@ -7,7 +7,9 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from danlu.auth.secrets import Sealer
 from danlu.server.identity import COOKIE, CurrentIdentity, CurrentUser, RequestOrigin
+from danlu.server.invalid import bad_field
 from danlu.server.paging import Cursor, Limit
 from danlu.server.people import operations, service, sign_in
 from danlu.server.same_site import SameSite
@@ -58,7 +60,7 @@ def set_default_project(body: SetDefaultProject, who: CurrentUser, state: State)
 @router.post("/keys", status_code=201)
 def make_key(body: MakeKey, who: CurrentUser, state: State) -> NewKeyOut:
     """Create an API key; the answer is the only one that contains it."""
-    return state.database.write(service.make_key, who, body, state.now())
+    return state.database.write(service.make_key, who, body, state.now(), sealer=sealer_of(state, body))
 
 
 @router.get("/keys")
@@ -78,6 +80,15 @@ def delete_key(key_id: str, who: CurrentUser, state: State) -> Response:
     """Delete a key of your own; admins may delete any key."""
     state.database.write(service.delete_key, who, key_id, state.now())
     return Response(status_code=204)
+
+
+def sealer_of(state: ServerState, body: MakeKey) -> Sealer | None:
+    """What a key that signs is made with."""
+    if not body.signs:
+        return None
+    if not state.settings.tencent_door:
+        raise bad_field("signs", "this server checks no signatures; an admin can set DANLU_SERVER_TENCENT_DOOR=true")
+    return state.sealer
 
 
 def set_cookie(state: ServerState, response: Response, value: str) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights, secrets
 from danlu.auth.identity import JobIdentity, UserIdentity
+from danlu.auth.secrets import Sealer
 from danlu.errors import Conflict, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.invalid import bad_field
@@ -109,7 +110,10 @@ def set_default_project(session: Session, who: UserIdentity, body: SetDefaultPro
     record_action(session, who, Action.USER_DEFAULT, f"user/{who.name}", at=now, project=body.project)
 
 
-def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) -> NewKeyOut:
+def make_key(
+    session: Session, who: UserIdentity, body: MakeKey, now: datetime, *, sealer: Sealer | None = None
+) -> NewKeyOut:
+    """With a sealer it is a key that signs."""
     if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
         raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
@@ -119,7 +123,7 @@ def make_key(session: Session, who: UserIdentity, body: MakeKey, now: datetime) 
             f"expected an end up to {who.key_ends_at:%Y-%m-%d %H:%M} UTC, when the key that asks expires, got {asked}"
         )
         raise bad_field("expires_in_days", told)
-    key = secrets.make_api_key()
+    key = secrets.make_api_key(sealer)
     row = ApiKeyRow(
         id=key.id, user_id=who.user_id, name=body.name, digest=key.digest, created_at=now, expires_at=expires_at
     )

@@ -84,6 +84,10 @@ class SchedulePolicy(AbstractModel):
     FIELDS = "PriorityClass BackOffLimit"
 
 
+class Warning(AbstractModel):
+    FIELDS = "Reason Message"
+
+
 class TrainingTaskSetItem(AbstractModel):
     FIELDS = (
         "Id Name FrameworkName FrameworkVersion FrameworkEnvironment ChargeType ChargeStatus ResourceGroupId "
@@ -92,7 +96,13 @@ class TrainingTaskSetItem(AbstractModel):
         "TAIJITemplateId AIMarketTemplateId AIMarketTemplateGroup Uin SubUin SubUinName Warnings ResourceGroupSWType "
         "AppId StartScheduleTime WaitingQueueIndex TaskType"
     )
-    NESTED = {"ResourceConfigInfos": ResourceConfigInfo, "Output": CosPathInfo, "ImageInfo": ImageInfo, "Tags": Tag}
+    NESTED = {
+        "ResourceConfigInfos": ResourceConfigInfo,
+        "Output": CosPathInfo,
+        "ImageInfo": ImageInfo,
+        "Tags": Tag,
+        "Warnings": Warning,
+    }
 
 
 class TrainingTaskDetail(AbstractModel):
@@ -115,9 +125,13 @@ class TrainingTaskDetail(AbstractModel):
     }
 
 
+class GpuInfo(AbstractModel):
+    FIELDS = "GpuName"
+
+
 class PodInfo(AbstractModel):
     FIELDS = "Name IP Status Url StartTime EndTime ResourceConfigInfo GpuNames Gpus NodeId AppId SubUin"
-    NESTED = {"ResourceConfigInfo": ResourceConfigInfo}
+    NESTED = {"ResourceConfigInfo": ResourceConfigInfo, "Gpus": GpuInfo}
 
 
 class FrameworkVersion(AbstractModel):
@@ -145,6 +159,11 @@ class GroupResource(AbstractModel):
     NESTED = {"GpuDetailSet": GpuDetail}
 
 
+class ResourceInfo(AbstractModel):
+    FIELDS = "Cpu Memory Gpu GpuType RealGpu RealGpuDetailSet Volume EnableRDMA IdleDisks GpuMemory"
+    NESTED = {"RealGpuDetailSet": GpuDetail}
+
+
 class Instance(AbstractModel):
     FIELDS = (
         "InstanceId UsedResource TotalResource InstanceStatus SubUin CreateTime ExpireTime AutoRenewFlag SpecId "
@@ -152,7 +171,7 @@ class Instance(AbstractModel):
         "IsSWFinished SWSpecId CvmResourceExpireTime CvmInstanceId ErrCode ErrMsg AvailableResource HasIdleDisk "
         "InstancePayMode InstanceReleaseSubUin InstanceIP InstanceName AppId"
     )
-    NESTED = {"UsedResource": GroupResource, "TotalResource": GroupResource, "AvailableResource": GroupResource}
+    NESTED = {"UsedResource": ResourceInfo, "TotalResource": ResourceInfo, "AvailableResource": ResourceInfo}
 
 
 class ResourceGroup(AbstractModel):
@@ -162,7 +181,13 @@ class ResourceGroup(AbstractModel):
         "VirtualGpuSet AppId HasSchedulableNode HasRunnableNode EnableModels SpecTemps PresetResourceSwitch "
         "IsCanModifyPreset"
     )
-    NESTED = {**Instance.NESTED, "InstanceSet": Instance, "TagSet": Tag}
+    NESTED = {
+        "UsedResource": GroupResource,
+        "TotalResource": GroupResource,
+        "AvailableResource": GroupResource,
+        "InstanceSet": Instance,
+        "TagSet": Tag,
+    }
 
 
 class LogIdentity(AbstractModel):
