@@ -9,6 +9,7 @@ import { chartViewIn } from "@/parts/chart/view";
 import { page } from "@/loading";
 import { inside } from "@/router";
 import { choiceIn, flagIn, listIn, numberIn, textIn } from "@/search";
+import { COSTS_BY } from "./admin/costs";
 import { wantedOf } from "./experiments/filter";
 
 type Search = Record<string, unknown>;
@@ -122,7 +123,8 @@ const admin = createRoute({
   getParentRoute: () => inside,
   path: "/admin",
   validateSearch: (search: Search) => ({
-    ...choiceIn(search, "tab", ["people", "flavors", "frameworks", "audit"]),
+    ...choiceIn(search, "tab", ["people", "flavors", "frameworks", "costs", "audit"]),
+    ...choiceIn(search, "by", COSTS_BY),
     ...auditIn(search),
   }),
   component: page(() => import("@/pages/admin/AdminPage"), "AdminPage"),

@@ -5,6 +5,7 @@ import { Problem } from "@/parts/Empty";
 import { Tabs } from "@/parts/Tabs";
 import { useTexts } from "@/texts/language";
 import { AuditTable } from "./AuditTable";
+import { CostsTab } from "./CostsTab";
 import { FlavorsTab } from "./FlavorsTab";
 import { FrameworksTab } from "./FrameworksTab";
 import { PeopleTab } from "./PeopleTab";
@@ -25,6 +26,7 @@ export function AdminPage() {
           ["people", texts.tabs.people],
           ["flavors", texts.tabs.flavors],
           ["frameworks", texts.tabs.frameworks],
+          ["costs", texts.tabs.costs],
           ["audit", texts.tabs.audit],
         ]}
         shown={tab}
@@ -32,6 +34,7 @@ export function AdminPage() {
       {tab === "people" && <PeopleTab />}
       {tab === "flavors" && <FlavorsTab />}
       {tab === "frameworks" && <FrameworksTab />}
+      {tab === "costs" && <CostsTab />}
       {tab === "audit" && <AuditTable />}
     </div>
   );

@@ -73,6 +73,7 @@ function MakeKey(props: { onClose: () => void }) {
     make.mutate({
       name: String(form.get("name")),
       ...(days && { expires_in_days: Number(days) }),
+      signs: false,
     });
   };
   return (

@@ -3,7 +3,7 @@ import type { admin as en } from "../en/admin";
 
 export const admin: Same<typeof en> = {
   title: "管理",
-  tabs: { people: "用户", flavors: "规格", frameworks: "框架", audit: "审计日志" },
+  tabs: { people: "用户", flavors: "规格", frameworks: "框架", costs: "费用", audit: "审计日志" },
   requests: "待批准的注册",
   noRequests: "没有待批准的注册。",
   approve: "批准",
@@ -49,6 +49,14 @@ export const admin: Same<typeof en> = {
   newLink: "新的登录链接",
   changed: (name) => `${name} 已更改`,
   actions: (name) => `${name} 的操作`,
+  costsText: "任务至今的费用。未使用规格的任务没有价格；已删除的任务不计入。",
+  costsBy: "每行对应",
+  costsByWhat: { both: "项目和用户", project: "项目", user: "用户" },
+  costsTogether: "合计：",
+  noCosts: "这段时间内没有带价格的任务运行。",
+  numJobs: "任务数",
+  hours: "小时",
+  cost: "费用",
   audit: "审计日志",
   auditText: "记录谁在何时、从何处更改了什么。",
   at: "时间",
