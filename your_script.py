@@ -1,1 +1,0 @@
-from tikit.client import Client\\nprint(Client("your_secret_id").describe_cos_buckets())\\n
