@@ -224,6 +224,14 @@ class TestCode:
         assert carrier.num_bytes("/blobs") == num_bytes + len("a third file")
         http.close()
 
+    def test_it_goes_to_the_project_of_the_job(self, server: RunningServer, tmp_path: Path) -> None:
+        folder = write(tmp_path / "code", train="of a project that is not the default one")
+        http = Http(server.url, server.api_key)
+        with pytest.raises(NotFound, match="no project 'nowhere'"):
+            upload_tree(http, folder, project="nowhere")
+        assert upload_tree(http, folder, project="default") == upload_tree(http, folder)
+        http.close()
+
     def test_small_and_large_files_arrive(self, server: RunningServer, tmp_path: Path) -> None:
         write(tmp_path / "code", **{f"file{number}": f"text {number}" for number in range(300)})
         (tmp_path / "code" / "large").write_bytes(os.urandom(1 << 20))

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Optional
+from urllib.parse import quote
 
 from danlu.content.packs import SMALL_BYTES, pack, unpack
 from danlu.transfer.api import Api
@@ -33,37 +34,43 @@ class Blob(NamedTuple):
 
 
 def send_tree(
-    api: Api, tree: Mapping[str, Any], files: Mapping[str, str], *, opened: Opener = open_file
+    api: Api,
+    tree: Mapping[str, Any],
+    files: Mapping[str, str],
+    *,
+    project: Optional[str] = None,
+    opened: Opener = open_file,
 ) -> Optional[str]:
-    """Bring a tree to the server and return its digest; None when the server has not got all files afterwards.
+    """Bring a tree to a project, or the default one, and return its digest; None when files are missing afterwards.
 
     `files` is digest -> a file with these bytes. Raise Changed when one has others, Refused, ServerAway, LocalProblem,
     and Damaged when the server asks for a file that is not in the tree.
     """
     sizes = {str(file["sha256"]): int(file["size"]) for file in tree["files"]}
+    query = "" if project is None else f"?project={quote(project, safe='')}"
     for _ in range(MAX_ROUNDS):
-        answer = api.post("/trees", tree)
+        answer = api.post(f"/trees{query}", tree)
         if not answer["missing"]:
             return str(answer["digest"])
         unknown = [digest for digest in answer["missing"] if digest not in files]
         if unknown:
             raise Damaged(f"the server asks for {unknown[0]!r:.80}, which is no file of this folder")
-        _send_blobs(api, [Blob(digest, sizes[digest]) for digest in answer["missing"]], files, opened)
+        _send_blobs(api, [Blob(digest, sizes[digest]) for digest in answer["missing"]], files, query, opened)
     return None
 
 
-def _send_blobs(api: Api, blobs: Iterable[Blob], files: Mapping[str, str], opened: Opener) -> None:
+def _send_blobs(api: Api, blobs: Iterable[Blob], files: Mapping[str, str], query: str, opened: Opener) -> None:
     def send(batch: list[Blob]) -> None:
         own = api.until(crew.has_failed)
         if len(batch) > 1:
             data = [_read_small(files[blob.sha256], blob, opened) for blob in batch]
-            own.send("POST", "/blobs/batches", body_of(pack([blob._asdict() for blob in batch], data)))
+            own.send("POST", f"/blobs/batches{query}", body_of(pack([blob._asdict() for blob in batch], data)))
             return
         (blob,) = batch
         path = files[blob.sha256]
         with opened(path) as descriptor:
             try:
-                own.send("PUT", f"/blobs/{blob.sha256}", body_of_file(path, descriptor, 0, blob.size))
+                own.send("PUT", f"/blobs/{blob.sha256}{query}", body_of_file(path, descriptor, 0, blob.size))
             except Refused as refused:
                 raise Changed(path) if refused.error == "BadChecksum" else refused from refused
 

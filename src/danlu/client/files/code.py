@@ -53,7 +53,7 @@ def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -
         return values
     folder = Path(code["path"])
     _check_requirements(folder, values.get("requirements"))
-    digest = upload_tree(http, folder) if is_uploaded else build_tree(folder).tree.digest
+    digest = upload_tree(http, folder, project=values.get("project")) if is_uploaded else build_tree(folder).tree.digest
     noted = git_state(folder)
     return {**values, "code": {"tree": digest, **({"git": noted} if noted else {})}}
 
@@ -86,14 +86,14 @@ def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:
     return LocalTree(Tree(files=rows), files)
 
 
-def upload_tree(http: Http, folder: Path) -> str:
-    """Bring a folder to the server and return its digest. Only files it has not got travel."""
+def upload_tree(http: Http, folder: Path, *, project: Optional[str] = None) -> str:
+    """Bring a folder to a project, or your default one, and return its digest. Only files it has not got travel."""
     for is_last in (False, True):
         local = build_tree(folder)
         files = {digest: str(path) for digest, path in local.files.items()}
         try:
             with http.plain_errors():
-                digest = _send(http, local.tree, files, is_last=is_last)
+                digest = _send(http, local.tree, files, project=project, is_last=is_last)
         except LocalProblem as problem:
             raise InvalidInput(f"{problem.path} cannot be read: {problem.why}") from problem
         if digest is not None:
@@ -101,10 +101,10 @@ def upload_tree(http: Http, folder: Path) -> str:
     raise Conflict("files of the code folder are still missing on the server after they were sent; try again")
 
 
-def _send(http: Http, tree: Tree, files: Mapping[str, str], *, is_last: bool) -> Optional[str]:
+def _send(http: Http, tree: Tree, files: Mapping[str, str], *, project: Optional[str], is_last: bool) -> Optional[str]:
     """The digest; None when a file was changed after it was hashed: read the folder again."""
     try:
-        return send_tree(http.api, tree.model_dump(mode="json"), files)
+        return send_tree(http.api, tree.model_dump(mode="json"), files, project=project)
     except Changed:
         if is_last:
             raise
