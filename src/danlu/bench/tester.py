@@ -5,6 +5,7 @@ Any Danlu server can be one: a record is an object `bench-results/SUITE/RUN.json
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,8 +75,6 @@ def post(
 ) -> str:
     """Post a record and return where it is. A server that is away is asked again until the limit; posting the same
     run again replaces its record."""
-    import json
-
     entry = Entry.model_validate(record["entry"])
     target = f"{bucket}/{FOLDER}/{entry.suite}/{entry.run}.json"
     until, wait = time.monotonic() + limit_seconds, FIRST_PAUSE_SECONDS
