@@ -43,7 +43,8 @@ export const store = {
   firstBucketHint: "Created with the project; holds code and results of its jobs.",
   toData: "Copy to /data",
   toDataFolder: "Folder",
-  toDataHint: "Shared by the project's jobs with contract: apulis. A job copies the files; scripts (*.sh) become executable.",
+  toDataHint:
+    "Shared by the project's jobs with contract: apulis. A job copies the files; scripts (*.sh) become executable.",
   toDataWrong: (path: string) => `expected a folder in /data/, got '${path}'`,
   toDataStarted: (path: string) => `Copying to ${path}`,
 };
