@@ -96,7 +96,14 @@ open("jobstart_hccl.json", "w").write(old)'
         """,
         "mkdir Resnet50_HC; echo echo hi > Resnet50_HC/run.sh",
     ],
-    "docs/guide/debug.md": [_MNIST, "", "mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'"],
+    "docs/guide/debug.md": [
+        _MNIST,
+        "",
+        """
+        mkdir src; danlu run -N 2 --name mnist -d -- 'sleep 600'
+        until danlu exec mnist -- true && danlu exec mnist --rank 1 -- true; do :; done
+        """,
+    ],
     "docs/guide/endpoints.md": ["danlu run --name mnist -d -- 'sleep 600'"],
     "docs/guide/environments.md": [
         f"""

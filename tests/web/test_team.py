@@ -53,10 +53,10 @@ class TestStore:
             for name in ("guide/Resnet50_HC/", "guide/notes.txt"):
                 page.get_by_role("checkbox", name=f"Select {name}").check()
             page.get_by_role("button", name="Copy to /data").click()
-            page.get_by_label("Folder").fill("/etc/")
+            page.get_by_label("Folder", exact=True).fill("/etc/")
             page.locator("dialog button[type=submit]").click()
             expect(page.get_by_text("expected a folder in /data/, got '/etc/'")).to_be_visible()
-            page.get_by_label("Folder").fill("/data/from-the-console")
+            page.get_by_label("Folder", exact=True).fill("/data/from-the-console")
             page.locator("dialog button[type=submit]").click()
             page.wait_for_url(re.compile(r"/jobs/train-"))
             copied = client.jobs.get(page.url.rpartition("/")[2]).wait()

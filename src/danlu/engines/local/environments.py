@@ -164,11 +164,16 @@ def _python_variables(
         return {"PATH": ":".join(path)}
     layer = Layout(task.root).environment
     has_packages = task.environment is not None and task.environment.has_packages
-    shared = [f"{_environment_place(folder, bool(home))}/bin"] if has_packages else []
+    shared = [_environment_place(folder, bool(home))] if has_packages else []
+    base = _base_of(python, software)
+    below = [*shared, *([str(Path(base).parents[2])] if base else [])]
     return {
-        "PATH": ":".join([f"{layer}/bin", *shared, f"{layer}/base", *path]),
+        "PATH": ":".join([f"{layer}/bin", *(f"{place}/bin" for place in shared), f"{layer}/base", *path]),
         "VIRTUAL_ENV": layer,
         LAYER: layer,
+        # Jupyter looks for its extensions and kernels beside the first environment only, unless it is told of others
+        "JUPYTER_PATH": ":".join(f"{place}/share/jupyter" for place in below),
+        "JUPYTER_CONFIG_PATH": ":".join(f"{place}/etc/jupyter" for place in below),
     }
 
 

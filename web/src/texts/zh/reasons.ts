@@ -75,6 +75,10 @@ export const reasons: typeof en = {
     cause: "镜像不存在或无权拉取。",
     remedy: "请检查名称；私有镜像需提供登录信息。",
   },
+  environment_failed: {
+    cause: "任务的依赖包无法安装。",
+    remedy: "请查看日志中安装程序的输出，修改 requirements 或软件源。",
+  },
   image_failed: { cause: "镜像无法送达节点。", remedy: "请重试；若仍失败，可在节点上手动拉取。" },
   staging_failed: { cause: "无法从存储下载输入。", remedy: "请重试；若仍失败，请查看服务器日志。" },
   upload_failed: {

@@ -39,6 +39,7 @@ def jobs_by_state(session: Session) -> dict[str, int]:
 def queue_by_project(session: Session) -> list[Waiting]:
     query = (
         select(ProjectRow.name, func.count(), func.min(JobRow.queued_at))
+        .select_from(JobRow)
         .join(ProjectRow, ProjectRow.id == JobRow.project_id)
         .where(JobRow.state == JobState.QUEUED.value)
         .group_by(ProjectRow.name)
@@ -56,6 +57,7 @@ def live_by_project(session: Session) -> dict[str, int]:
     """Project -> number of jobs that hold resources."""
     query = (
         select(ProjectRow.name, func.count())
+        .select_from(JobRow)
         .join(ProjectRow, ProjectRow.id == JobRow.project_id)
         .where(JobRow.state.in_(LIVE))
     )
