@@ -137,13 +137,17 @@ class LocalObjects(Objects):
 
 class _LocalObject(OpenObject):
     def __init__(self, key: str, file: BinaryIO) -> None:
-        self.info = _info(key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
         self._file = file
+        self.info = _info(key, os.fstat(file.fileno()), _read_sha256(file.fileno()))
 
     def pieces(self, start: int = 0, size: int | None = None) -> Iterator[bytes]:
-        return _pieces(self._file, start, size)
+        yield from _pieces(self._file, start, size)  # a generator of this object, which lives as long as it is needed
 
     def close(self) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        """A reader who goes away before the first byte never starts `pieces`."""
         self._file.close()
 
 
