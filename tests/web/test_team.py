@@ -45,7 +45,7 @@ class TestStore:
     def test_files_go_to_the_folder_that_jobs_share(self, console: RunningServer, admin: Tab, tmp_path: Path) -> None:
         (tmp_path / "Resnet50_HC").mkdir()
         (tmp_path / "Resnet50_HC" / "run.sh").write_text("#!/bin/sh\necho it runs\n")
-        (tmp_path / "notes.txt").write_text("a note")
+        (tmp_path / "notes.txt").write_text("a note\n")
         with console.client() as client:
             client.store.upload(tmp_path / "Resnet50_HC", "main/guide/Resnet50_HC/")
             client.store.upload(tmp_path / "notes.txt", "main/guide/")
