@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 LONG = {
+    "docs/guide/ascend.md",
+    "docs/guide/bench.md",
+    "docs/guide/endpoints.md",
+    "docs/guide/environments.md",
     "docs/guide/examples.md",
+    "docs/guide/flavors.md",
     "docs/guide/images.md",
+    "docs/guide/models.md",
+    "docs/guide/runs.md",
+    "docs/guide/scheduling.md",
+    "docs/migrate/ti-one.zh.md",
     "examples/em_ddp/README.md",
     "examples/ti_one/README.md",
     "examples/track_ddp/README.md",
 }
-"""Pages that train something real, or make images: `make test-long` executes them."""
+"""Pages whose commands take long together: `make test-long` executes them. Their commands have quick tests too."""
 
 ANSWERS = {
     "docs/guide/people.md": {r"(password|again): $": "correct horse battery\n"},
