@@ -15,7 +15,9 @@ def alerts(
     show_all: bool = typer.Option(False, "--all", help="Those that are over as well."),
     as_json: AsJson = False,
 ) -> None:
-    """Show what is wrong with running jobs: idle devices, silence, memory, a loss that is not a number.
+    """Show what is wrong with running jobs.
+
+    Idle devices, silence, memory near its limit, a loss that is not a number.
 
     \b
     Examples:
