@@ -121,7 +121,7 @@ class TestFile:
             ("url: [", ":1:7 is not valid YAML"),
             ("just words", "must hold lines such as"),
             ("url: 5", "must hold lines such as"),
-            ("urll: http://a", "no setting 'urll'; known: api_key, key_id, url"),
+            ("urll: http://a", "no setting 'urll'; known: api_key, code, key_id, url"),
         ],
     )
     def test_a_wrong_file_says_what_is_wrong(self, tmp_path: Path, text: str, told: str) -> None:
