@@ -155,7 +155,7 @@ def test_who_does_not_know_the_token_runs_nothing(agent: Path, tmp_path: Path, p
     stranger = lay_out(tmp_path / "stranger", port, token="another")
     done = ask(stranger, "other", f"touch {tmp_path}/was-here")
     assert done.returncode == 255
-    assert b"does not take commands from this task" in done.stderr
+    assert b"rejects commands from this task" in done.stderr
     with socket.create_connection(("127.0.0.1", port)) as sock:
         sock.sendall(b"GET / HTTP/1.0\r\n\r\n" + b"x" * 100)
         with contextlib.suppress(ConnectionResetError):

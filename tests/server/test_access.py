@@ -68,6 +68,7 @@ def filled(path: str) -> str:
         "framework": "x",
         "endpoint": "8080",
         "ssh_key": "x",
+        "webhook": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -72,7 +72,8 @@ def _send(end: socket.socket, channel: Channel) -> None:
                 data = data[taken:]
                 if not taken:
                     time.sleep(FULL_SECONDS)
-    channel.end_input()
+    while not channel.end_input():  # after what was sent before
+        time.sleep(FULL_SECONDS)
 
 
 def _receive(end: socket.socket, channel: Channel, up: threading.Thread) -> None:
