@@ -119,11 +119,11 @@ SPECS: list[tuple[dict[str, Any], str]] = [
         f"resources.memory: expected a size below 8 EiB, got '{'9' * 40}'",
     ),
     # code, data, output
-    ({"code": "."}, "code: expected a mapping such as {path: .}, got '.'"),
+    ({"code": 5}, "code: expected a mapping such as {path: .}, got 5"),
     ({"code": {}}, "code: expected one of path, store or tree, got none"),
     ({"code": {"path": ".", "store": "main/a"}}, "code: expected one of path, store or tree, got path, store"),
     ({"code": {"tree": "abc"}}, "code: tree: expected 64 hexadecimal digits, got 'abc'"),
-    ({"code": {"folder": "."}}, "code.folder: unknown field of a job; expected one of path, store, tree"),
+    ({"code": {"folder": "."}}, "code.folder: unknown field of a job; expected one of git, path, store, tree"),
     ({"code": {"store": "Main/a"}}, f"code.store: {NO_BUCKET} 'Main'"),
     (
         {"data": ["main/a"]},

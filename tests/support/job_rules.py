@@ -70,6 +70,7 @@ _LINES = {
         "GET /jobs/{job}/logs/{rank}/times",
         "GET /reasons",
         "GET /nodes",
+        "GET /nodes/environments",
         "GET /examples",
         "GET /examples/{example}",
         "GET /buckets",
