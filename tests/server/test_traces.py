@@ -62,3 +62,4 @@ def test_a_collector_that_is_away_costs_nothing_but_the_spans(world: World) -> N
     with instruments.look("queue"):
         pass
     assert make_traces("", "").span("x") is not None
+    instruments.traces.stop()  # else its thread goes on trying, beside other tests
