@@ -106,6 +106,13 @@ class Machines:
                     found[pid] = line
         return found
 
+    def end_all_on(self, name: str) -> None:
+        """Kill what runs on a machine. The machine itself stays."""
+        for pid in self.processes(name):
+            if pid not in self._pids.values():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
     def below(self) -> dict[int, str]:
         """pid -> command line of everything on all machines, also what has moved to a network of its own."""
         found = {}

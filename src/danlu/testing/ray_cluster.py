@@ -13,6 +13,7 @@ from danlu.testing.machines import Machines
 
 GCS_PORT = 6379
 HEAD = "head"
+NUM_TRIES = 3
 AGENT_PORTS = (
     "--dashboard-agent-grpc-port=52366",
     "--dashboard-agent-listen-port=52365",
@@ -36,7 +37,7 @@ class RayCluster:
             **({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}),
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_DISABLE_IMPORT_WARNING": "1",
-            "RAY_raylet_start_wait_time_s": "300",
+            "RAY_raylet_start_wait_time_s": "120",
             "RAY_gcs_storage": "rocksdb",
             "RAY_gcs_storage_path": str(folder / "gcs"),
             "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
@@ -58,13 +59,24 @@ class RayCluster:
         (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
         dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
         words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0", "--no-monitor")
-        self.machines.run(HEAD, words, env=self.env)
+        self._start(HEAD, words)
 
     def start_workers(self, names: Sequence[str], *options: str) -> None:
         """One after the other: all share the head's folder, and two at once would choose the same names there."""
         words = (f"--address={self.address}", "--num-cpus=4", *options)
         for name in names:
-            self.machines.run(name, self._command(name, *words), env=self.env)
+            self._start(name, self._command(name, *words))
+
+    def _start(self, name: str, words: list[str]) -> None:
+        """On a busy machine Ray's daemon may give up on its own agents: start it again then."""
+        for _ in range(NUM_TRIES - 1):
+            try:
+                self.machines.run(name, words, env=self.env)
+            except RuntimeError:
+                self.machines.end_all_on(name)
+            else:
+                return
+        self.machines.run(name, words, env=self.env)
 
     def _command(self, name: str, *options: str) -> list[str]:
         ray = Path(sys.executable).with_name("ray")
