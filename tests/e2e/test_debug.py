@@ -155,6 +155,21 @@ def test_an_ordinary_job_can_be_looked_into_and_a_debug_job_ends_at_its_max_dura
     assert busy.wait().state is JobState.STOPPED
 
 
+def test_a_job_that_does_not_run_yet_is_waited_for(client: Client, server: RunningServer) -> None:
+    job = client.jobs.submit(name="later", command="sleep 3600").pause()
+    wait_until(lambda: job.refresh().state is JobState.PAUSED)
+    env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
+    command = [sys.executable, "-m", "danlu", "exec", job.id, "--", "echo", "inside"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, env=env) as waits:
+        assert waits.stdout is not None
+        assert waits.stderr is not None
+        assert f"{job.id} paused" in waits.stderr.readline().decode()
+        job.resume()
+        assert waits.stdout.read() == b"inside\n"
+    assert waits.returncode == 0
+    job.stop()
+
+
 def test_an_open_shell_does_not_hold_up_a_stop(client: Client) -> None:
     job = client.jobs.submit(name="left", debug=True, command="true", grace="1h")
     next(job.logs(follow=True))

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsePiece
+from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsagePiece
 from danlu.errors import DanluError, PortClosed
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
@@ -82,10 +82,10 @@ class FakeEngine(Engine):
         task = self.tasks.get(_key(handle))
         return [mark for mark in task.marks if mark.offset > offset] if task is not None else []
 
-    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
+    def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:
         task = self.tasks.get(_key(handle))
         start = offset if generation == 0 else 0
-        return UsePiece(0, start, task.use[start:]) if task is not None and task.use else None
+        return UsagePiece(0, start, task.use[start:]) if task is not None and task.use else None
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:

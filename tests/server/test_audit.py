@@ -22,7 +22,7 @@ NOT_NOTED = {
     ("POST", "/buckets/{bucket}/reads"): "changes nothing",
     ("POST", "/jobs/{job}/metrics"): "points of a run, which is noted",
     ("PUT", "/runs/{run}/journals/{journal}"): "points of a run, which is noted",
-    ("POST", "/runs/{run}/restore"): "quiet for a run that is not in the bin; tested below",
+    ("POST", "/runs/{run}/restore"): "quiet for a run that is not in the trash; tested below",
     ("POST", "/uploads/{upload}/grants"): "bytes that are not an object yet; the commit is noted",
     ("POST", "/jobs/{job}/terminals"): "needs a task that runs; tests/e2e/test_debug.py looks for the note",
     ("POST", "/jobs/{job}/terminals/{terminal}/input"): "going in is noted, not what is typed there",

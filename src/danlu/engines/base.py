@@ -27,7 +27,7 @@ __all__ = [
     "NodeInfo",
     "Observation",
     "TerminalSize",
-    "UsePiece",
+    "UsagePiece",
 ]
 
 
@@ -79,7 +79,7 @@ class LogMark(BaseModel):
     at: float
 
 
-class UsePiece(NamedTuple):
+class UsagePiece(NamedTuple):
     """Bytes of the file of what a task uses (`danlu.journal.usage`)."""
 
     generation: int
@@ -213,7 +213,7 @@ class Engine(ABC):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         """Return the time marks of the log with an offset greater than `offset`, oldest first."""
 
-    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:  # noqa: ARG002
+    def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:  # noqa: ARG002
         """Return what is new in the file of what a task uses, for who has `offset` bytes of this generation of it.
 
         The file is of another generation by now   -> all of it

@@ -66,7 +66,7 @@ class EngineOptions(BaseModel):
     """Interpreters that jobs can ask for (`python: '3.12'`), besides those in the server's PATH. Their folders are
     visible in jobs. Names end with the version, as in /opt/python/bin/python3.12."""
 
-    use_seconds: float = Field(default=5.0, ge=0, le=3600)
+    usage_seconds: float = Field(default=5.0, ge=0, le=3600)
     """Interval between measurements of resource usage (cores, memory, bytes read and written); 0: off."""
 
     ray_address: str = Field(default="", pattern=r"^([^/\s]+:\d+)?$")

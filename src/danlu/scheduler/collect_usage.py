@@ -35,17 +35,17 @@ class Collector:
         for item in live:
             for handle, task in zip(item.handles, item.tasks, strict=True):
                 if task.state == TaskState.RUNNING.value:
-                    self._known[handle] = collect_use(
+                    self._known[handle] = collect_usage(
                         self._files, self._engines[item.job.engine], handle, before.get(handle)
                     )
 
 
-def collect_use(files: UsageFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:
+def collect_usage(files: UsageFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:
     """Store what was measured of a task since the last time; return how far the copy is then."""
     place = (handle.job_id, handle.attempt, handle.rank)
     generation, size = known or files.known(*place)
     try:
-        piece = engine.read_use(handle, generation, size)
+        piece = engine.read_usage(handle, generation, size)
         if piece is None or not piece.data:
             return generation, size
         files.put(*place, offset=piece.offset, data=piece.data)

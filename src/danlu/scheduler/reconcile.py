@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from danlu.engines.base import Observation
 from danlu.scheduler.collect_logs import LogCopier
-from danlu.scheduler.collect_usage import collect_use
+from danlu.scheduler.collect_usage import collect_usage
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LiveJob
 from danlu.scheduler.mpi_failure import mpi_failure
@@ -140,7 +140,7 @@ def _store_tasks(context: Context, copier: LogCopier, live: LiveJob, tasks: Sequ
         stored = copier.copy(engine, handle, row, task.now)
         caught_up = stored >= task.now.log_bytes
         if caught_up and task_ended(task.now.state):
-            collect_use(context.usage, engine, handle)  # before the end is stored: its files are removed after that
+            collect_usage(context.usage, engine, handle)  # before the end is stored: its files are removed after that
         complete = complete and caught_up
         # show an end only once the whole log is stored
         changes = _changes(row, task.now) if caught_up or not task_ended(task.now.state) else {}

@@ -23,6 +23,7 @@ from danlu.server.endpoints.routes import router as endpoints_router
 from danlu.server.examples.routes import router as examples_router
 from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
+from danlu.server.folders.routes import router as folders_router
 from danlu.server.frameworks.routes import router as frameworks_router
 from danlu.server.hosts import KnownHosts
 from danlu.server.jobs.changes import router as changes_router
@@ -44,7 +45,6 @@ from danlu.server.projects.routes import router as projects_router
 from danlu.server.quotas.routes import router as quotas_router
 from danlu.server.runs.changes import router as run_changes_router
 from danlu.server.runs.data_routes import router as run_data_router
-from danlu.server.runs.folder_routes import router as folders_router
 from danlu.server.runs.ingestion import Ingestion
 from danlu.server.runs.push_routes import router as push_router
 from danlu.server.runs.routes import router as runs_router
@@ -117,7 +117,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        ingestion = Ingestion(state.database, state.metrics, state.now, bin_days=state.settings.bin_days)
+        ingestion = Ingestion(state.database, state.metrics, state.now, trash_days=state.settings.trash_days)
         await run_in_threadpool(scheduler.start)
         teller = Teller(state)
         ingestion.start()

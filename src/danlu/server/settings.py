@@ -116,7 +116,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     pack_bytes: int = Field(default=PACK_BYTES, ge=1 << 16, le=1 << 28)
     """Bytes of a run's journal whose points are packed into columns at a time."""
 
-    bin_days: int = Field(default=30, ge=0)
+    trash_days: int = Field(default=30, ge=0)
     """Days that deleted runs can be restored; then they are deleted permanently. 0: never."""
 
     max_body_bytes: int = Field(default=1 << 20, ge=1 << 16, le=1 << 28)

@@ -214,7 +214,7 @@ class Run:
         """Bring the run to the server now and wait for it. Say whether it is there; if not, one warning tells why.
 
         `conflict` is for a run of the same name in the folder: `new` keeps both, `skip` does not upload this one,
-        `error` refuses, `replace` puts the other one into the bin.
+        `error` refuses, `replace` moves the other one to the trash.
         """
         from danlu.track.uploading import upload
 

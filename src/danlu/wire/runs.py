@@ -111,7 +111,7 @@ class RunSummary(Answer):
     started_at: Moment
     ended_at: Optional[Moment] = None
     deleted_at: Optional[Moment] = None
-    """Since when it is in the bin."""
+    """Since when it is in the trash."""
 
 
 class JournalOut(Answer):
@@ -219,7 +219,7 @@ class FolderOut(Answer):
     project: str
     path: str
     num_runs: int
-    """Directly in it, without those in the bin."""
+    """Directly in it, without those in the trash."""
 
 
 class MakeFolder(Body):

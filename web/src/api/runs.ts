@@ -201,7 +201,7 @@ export function useChangeRun() {
   );
 }
 
-/** Into the bin; with `purge`, for good. */
+/** To the trash; with `purge`, for good. */
 export function useDeleteRuns() {
   return useRunChange(async ({ runs, purge }: { runs: readonly string[]; purge: boolean }) => {
     for (const run of runs)

@@ -34,13 +34,13 @@ def follow(job: Job) -> int:
     return exit_code(job.state)
 
 
-def wait_for_start(job: Job) -> None:
-    """Print why the job waits, whenever that changes, until it starts."""
+def wait_for_start(job: Job, *, until_running: bool = False) -> None:
+    """Print why the job waits, whenever that changes, until it starts, or until its command runs."""
     told: Optional[str] = None
     for _ in job.watch():
         if job.state not in (JobState.QUEUED, JobState.PAUSED, JobState.STARTING):
             return
-        if job.row.attempt > 0 and job.state is JobState.STARTING:
+        if job.row.attempt > 0 and job.state is JobState.STARTING and not until_running:
             return
         text = f"{job.id} {job.state}: {job.reason.message}"
         if text != told and job.reason.code != "submitted":

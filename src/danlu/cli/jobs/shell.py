@@ -16,6 +16,7 @@ from danlu.cli.options import JobName
 from danlu.cli.terminal import echo_bytes
 
 if TYPE_CHECKING:
+    from danlu.client import Client, Job
     from danlu.client.jobs.terminals import Size, Terminal
 
 Rank = typer.Option(0, "--rank", "-r", min=0, help="Rank of the task.")
@@ -26,7 +27,8 @@ def shell(job: JobName, rank: int = Rank) -> None:
     """Open a shell in a running task.
 
     It has the files, variables, network and devices of the task's command, and ends with the task. The exit
-    code is that of the shell. Jobs that were submitted with --debug wait for it.
+    code is that of the shell. Jobs that were submitted with --debug wait for it. A job that does not run yet is
+    waited for.
 
     \b
     Examples:
@@ -39,7 +41,7 @@ def shell(job: JobName, rank: int = Rank) -> None:
 
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise InvalidInput("a shell needs a terminal; use `danlu exec JOB -- COMMAND` without one")
-    with Client() as client, client.jobs.get(job).terminal(rank, size=_size()) as terminal:
+    with Client() as client, _running(client, job).terminal(rank, size=_size()) as terminal:
         signal.signal(signal.SIGWINCH, lambda *_: terminal.resize(_size()))
         with _raw_terminal():
             code = _connect(terminal, is_raw=True)
@@ -52,7 +54,7 @@ def exec_(
     rank: int = Rank,
     raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
 ) -> None:
-    """Run a command in a running task.
+    """Run a command in a running task. A job that does not run yet is waited for.
 
     It runs beside the command of the task. Its output and errors are printed here, its input is this command's input,
     and its exit code is this command's. On a terminal, control characters other than colours are shown escaped.
@@ -64,9 +66,20 @@ def exec_(
     """
     from danlu.client import Client
 
-    with Client() as client, client.jobs.get(job).terminal(rank, command=command) as terminal:
+    with Client() as client, _running(client, job).terminal(rank, command=command) as terminal:
         code = _connect(terminal, is_raw=raw or not sys.stdout.isatty())
     raise typer.Exit(code)
+
+
+def _running(client: Client, name: str) -> Job:
+    """The job, once its command runs. Print why it waits until then."""
+    from danlu.cli.jobs.follow import wait_for_start
+    from danlu.spec.states import JobState
+
+    job = client.jobs.get(name)
+    if job.state is not JobState.RUNNING:
+        wait_for_start(job, until_running=True)
+    return job
 
 
 def _connect(terminal: Terminal, *, is_raw: bool) -> int:

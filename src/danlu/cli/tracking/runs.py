@@ -37,7 +37,7 @@ def ls(
     filter_: Optional[str] = typer.Argument(None, metavar="[FILTER]", help="Only runs that match."),
     folder: Optional[str] = typer.Option(None, "--folder", "-f", help="Only runs in this folder and below it."),
     job: Optional[str] = typer.Option(None, help="Only runs of this job: its id, or its name (the newest)."),
-    deleted: bool = typer.Option(False, "--deleted", help="The bin."),
+    deleted: bool = typer.Option(False, "--deleted", help="Deleted runs."),
     limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:

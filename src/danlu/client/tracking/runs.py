@@ -136,7 +136,7 @@ class Run:
         return self
 
     def delete(self, *, purge: bool = False) -> None:
-        """Put it into the bin; with `purge`, forget for good what is there."""
+        """Move it to the trash; with `purge`, forget for good what is there."""
         self._http.send("DELETE", f"/runs/{self.id}", query={"purge": purge})
 
     def restore(self) -> Run:
@@ -222,5 +222,5 @@ class Runs:
         return self._http.post("/folders/move", FolderOut, body=MoveFolder(path=path, to=to, project=project))
 
     def delete_folder(self, path: str, *, project: Optional[str] = None) -> None:
-        """Forget a folder; its runs go into the bin."""
+        """Forget a folder; its runs go to the trash."""
         self._http.send("DELETE", "/folders", query={"path": path, "project": project})

@@ -22,7 +22,7 @@ from danlu.engines.base import (
     NodeInfo,
     Observation,
     TerminalSize,
-    UsePiece,
+    UsagePiece,
 )
 from danlu.engines.local import sandbox
 from danlu.engines.local.abilities import Abilities
@@ -40,7 +40,7 @@ from danlu.launch import Plan, TaskPlan
 from danlu.launch.targets import is_below
 from danlu.node import probe
 from danlu.node.environment.kept import list_kept
-from danlu.node.measure.usage_file import read_use
+from danlu.node.measure.usage_file import read_usage
 from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
 from danlu.node.task import Gang, Overlay, gang_to_json
@@ -111,9 +111,9 @@ class LocalEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return read_marks(TaskFolder.of(self._work_dir, handle), offset)
 
-    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
-        found = read_use(str(TaskFolder.of(self._work_dir, handle).path), generation, offset)
-        return None if found is None else UsePiece(*found)
+    def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:
+        found = read_usage(str(TaskFolder.of(self._work_dir, handle).path), generation, offset)
+        return None if found is None else UsagePiece(*found)
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         for handle in handles:

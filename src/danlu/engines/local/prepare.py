@@ -261,7 +261,7 @@ def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:
 def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities) -> TaskUsage:
     devices = (f"{task.device_type}:{number}" for number in task.device_ids)
     return TaskUsage(
-        every_seconds=settings.use_seconds,
+        every_seconds=settings.usage_seconds,
         # the tasks of a gang share one network here: what passes there is counted once, with the first of them
         counts_network=can.has_own_network
         and task.rank == min(other.rank for other in plan.tasks if other.node == task.node),

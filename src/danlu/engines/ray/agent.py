@@ -53,7 +53,9 @@ class Agent:
             "read_marks": lambda handle, offset: [
                 (mark.offset, mark.at) for mark in self._engine.read_marks(handle_of(handle), offset)
             ],
-            "read_use": lambda handle, generation, offset: self._engine.read_use(handle_of(handle), generation, offset),
+            "read_usage": lambda handle, generation, offset: self._engine.read_usage(
+                handle_of(handle), generation, offset
+            ),
             "stop": lambda handles, grace: self._engine.stop([handle_of(one) for one in handles], grace),
             "open_shell": self._open_shell,
             "connect": lambda handle, port: self._shells.add(

@@ -20,7 +20,7 @@ from danlu.engines.base import (
     NodeInfo,
     Observation,
     TerminalSize,
-    UsePiece,
+    UsagePiece,
 )
 from danlu.engines.ray.capacity import needs
 from danlu.engines.ray.link import Link
@@ -136,9 +136,9 @@ class RayEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
 
-    def read_use(self, handle: Handle, generation: int, offset: int) -> UsePiece | None:
+    def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:
         try:
-            found: UsePiece | None = self._ask(handle, "read_use", generation, offset)
+            found: UsagePiece | None = self._ask(handle, "read_usage", generation, offset)
         except EngineUnavailable:
             return None
         return found

@@ -15,7 +15,7 @@ import time
 from typing import NamedTuple, Optional
 
 from danlu.journal.usage import NOT_MEASURED, Cell
-from danlu.node.measure.usage_file import UseFile
+from danlu.node.measure.usage_file import UsageFile
 from danlu.node.supervise.cgroup import Groups
 from danlu.node.supervise.processes import descendants, processes
 from danlu.node.task import TaskUsage
@@ -83,7 +83,7 @@ class Sampler(NotMeasured):
     def __init__(self, folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> None:
         """Raise OSError when the file cannot be begun."""
         self._every = wanted.every_seconds
-        self._file = UseFile(folder, every_seconds=self._every)
+        self._file = UsageFile(folder, every_seconds=self._every)
         self._groups = groups
         self._net_pid = init_pid if wanted.counts_network else 0
         self._devices = wanted.devices

@@ -9,7 +9,7 @@ from danlu.journal.usage import CELL, HEADER, MOST, Cell, Header, pack, pack_hea
 from danlu.node.supervise.records import USE
 
 
-class UseFile:
+class UsageFile:
     def __init__(self, folder: str, *, every_seconds: float) -> None:
         """Begin the file. Raise OSError when that cannot be done."""
         self._path = os.path.join(folder, USE)
@@ -55,7 +55,7 @@ class UseFile:
         self._file, self._num_cells = file, len(cells)
 
 
-def read_use(folder: str, generation: int, offset: int) -> tuple[int, int, bytes] | None:
+def read_usage(folder: str, generation: int, offset: int) -> tuple[int, int, bytes] | None:
     """Return generation, offset and the bytes from there on; from the beginning when the file is another by now."""
     try:
         with open(os.path.join(folder, USE), "rb") as file:

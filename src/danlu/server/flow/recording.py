@@ -57,7 +57,7 @@ def job_wrote(session: Session, who: JobIdentity, at: datetime) -> None:
 
 
 def run_made(session: Session, row: RunRow, at: datetime) -> None:
-    """A run, and the job that it was made in. Also when it has another name now, or is back from the bin."""
+    """A run, and the job that it was made in. Also when it has another name now, or is back from the trash."""
     run = run_node(row.id)
     flow.node(session, run, project_id=row.project_id, label=row.name, at=at)
     if row.job_id is not None and flow.find(session, job_node(row.job_id)) is not None:

@@ -1,4 +1,4 @@
-"""Work on runs beside the requests: ingest journals, build packs, mark runs that died, empty the bin."""
+"""Work on runs beside the requests: ingest journals, build packs, mark runs that died, empty the trash."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PURGE_AT_ONCE = 100
 class Ingestion:
     """A thread. Everything it does can be cut off and is done again by the next server."""
 
-    def __init__(self, database: Database, metrics: Metrics, now: Callable[[], datetime], *, bin_days: int) -> None:
+    def __init__(self, database: Database, metrics: Metrics, now: Callable[[], datetime], *, trash_days: int) -> None:
         self._database = database
         self._metrics = metrics
         self._now = now
-        self._bin_days = bin_days
+        self._trash_days = trash_days
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._due = {self._find: 0.0, self._reconcile: 0.0, self._purge: 0.0}
@@ -74,10 +74,10 @@ class Ingestion:
         reconcile(self._database, self._now())
 
     def _purge(self) -> None:
-        if self._bin_days == 0:
+        if self._trash_days == 0:
             return
         with self._database.writing() as session:
-            old = runs.binned_before(session, self._now() - timedelta(days=self._bin_days), PURGE_AT_ONCE)
+            old = runs.trashed_before(session, self._now() - timedelta(days=self._trash_days), PURGE_AT_ONCE)
             gone = [row.id for row in old]
             for row in old:
                 runs.purge(session, row)

@@ -42,7 +42,7 @@ def list_runs(
 ) -> Page[RunSummary]:
     """Newest first. `filter` is in the filter language, such as `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
 
-    `below=false` leaves out the folders below `folder`; `deleted=true` lists the bin.
+    `below=false` leaves out the folders below `folder`; `deleted=true` lists the trash.
     """
     return state.database.read(service.list_runs, wanted, before=number_in(cursor), limit=limit)
 

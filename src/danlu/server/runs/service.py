@@ -11,9 +11,9 @@ from danlu.auth.identity import Identity, JobIdentity
 from danlu.errors import AlreadyExists, Conflict, InvalidInput, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
+from danlu.server.folders.service import folder_in, need_folder
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
-from danlu.server.runs.folders import folder_in, need_folder
 from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
@@ -95,7 +95,7 @@ def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
-    """The run of that id, in the bin or not, or the newest of that name."""
+    """The run of that id, in the trash or not, or the newest of that name."""
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
     else:
@@ -153,7 +153,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
     return row
 
 
-def put_into_bin(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
+def move_to_trash(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
     """Quiet when it is there already."""
     if not can_change(who, row):
         raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
@@ -164,7 +164,7 @@ def put_into_bin(session: Session, state: ServerState, who: Identity, row: RunRo
 
 
 def restore(session: Session, state: ServerState, who: Identity, run: str) -> RunRow:
-    """Take a run out of the bin, back to its folder. Quiet when it is not there."""
+    """Take a run out of the trash, back to its folder. Quiet when it is not there."""
     row = find_to_change(session, who, run)
     if row.deleted_at is not None:
         run_folders.make(session, row.project_id, row.folder, state.now())
@@ -176,10 +176,10 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
 
 
 def delete(session: Session, state: ServerState, who: Identity, run: str, *, purge: bool) -> str | None:
-    """Put a run into the bin, or forget it for good; return its id when its files are to go."""
+    """Move a run to the trash, or forget it for good; return its id when its files are to go."""
     row = find_to_change(session, who, run)
     if not purge:
-        put_into_bin(session, state, who, row)
+        move_to_trash(session, state, who, row)
         _record(session, state, who, Action.RUN_DELETE, row)
         return None
     if row.deleted_at is None:
@@ -205,7 +205,7 @@ def _make_room(
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
     if before:
-        put_into_bin(session, state, who, before[-1])  # the newest; `new` may have made others of that name
+        move_to_trash(session, state, who, before[-1])  # the newest; `new` may have made others of that name
     run_folders.make(session, project_id, folder, state.now())
     return None
 

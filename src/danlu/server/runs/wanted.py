@@ -6,8 +6,8 @@ from typing import Annotated, Optional
 
 from fastapi import Depends, Query
 
+from danlu.server.folders.service import folder_in
 from danlu.server.identity import CurrentReader
-from danlu.server.runs.folders import folder_in
 from danlu.server.scope import visible_project_ids
 from danlu.store.queries import runs
 

@@ -94,7 +94,7 @@ def roles_by_name(session: Session, user_id: int) -> dict[str, str]:
 
 
 def num_runs(session: Session, project_id: int) -> int:
-    """Those in the bin as well."""
+    """Those in the trash as well."""
     return session.scalar(select(func.count()).where(RunRow.project_id == project_id)) or 0
 
 

@@ -143,7 +143,7 @@ def bin_folder(session: Session, project_id: int, path: str, at: datetime) -> No
     session.execute(statement.values(deleted_at=at, version=RunRow.version + 1))
 
 
-def binned_before(session: Session, moment: datetime, limit: int) -> Sequence[RunRow]:
+def trashed_before(session: Session, moment: datetime, limit: int) -> Sequence[RunRow]:
     return session.scalars(select(RunRow).where(RunRow.deleted_at < moment).limit(limit)).all()
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Optional
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from danlu.server.folders import service as folders
 from danlu.server.identity import CurrentActor, CurrentIdentity
-from danlu.server.runs import folders
 from danlu.server.state import State
 from danlu.wire.base import Page
 from danlu.wire.runs import FolderOut, MakeFolder, MoveFolder

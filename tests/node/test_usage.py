@@ -14,7 +14,7 @@ import pytest
 from danlu.journal.usage import CELL, HEADER, MOST, NEWEST, OLDER, Cell, Header, pack, pack_header, read_cells, thin
 from danlu.journal.usage import read_header as header_of
 from danlu.node.measure import device_usage
-from danlu.node.measure.usage_file import UseFile, read_use
+from danlu.node.measure.usage_file import UsageFile, read_usage
 
 RECORDED = Path(__file__).parent / "recorded"
 GIB = 1 << 30
@@ -27,12 +27,12 @@ def cell(at: float, cpu: float = 1.0, memory: float = 2.0, seconds: float = 5.0)
 
 class TestFile:
     def test_a_month_stays_small_and_loses_neither_sums_nor_peaks(self, tmp_path: Path) -> None:
-        file = UseFile(str(tmp_path), every_seconds=5.0)
+        file = UsageFile(str(tmp_path), every_seconds=5.0)
         num_looks = 5 * MOST
         for number in range(num_looks):
             file.add(cell(5.0 * (number + 1), cpu=number % 2, memory=999.0 if number == 70 else 2.0))
         file.close()
-        found = read_use(str(tmp_path), -1, 0)
+        found = read_usage(str(tmp_path), -1, 0)
         assert found is not None
         cells = list(read_cells(found[2]))
         assert len(found[2]) <= HEADER.size + MOST * CELL.size
@@ -48,19 +48,19 @@ class TestFile:
         assert starts[1:] == [one.at for one in cells][:-1], "there is no hole in it"
 
     def test_who_copies_it_gets_what_is_new_or_all_of_another_generation(self, tmp_path: Path) -> None:
-        file = UseFile(str(tmp_path), every_seconds=5.0)
+        file = UsageFile(str(tmp_path), every_seconds=5.0)
         for number in range(MOST):
             file.add(cell(float(number)))
-        generation, offset, data = read_use(str(tmp_path), -1, 0) or (9, 9, b"")
+        generation, offset, data = read_usage(str(tmp_path), -1, 0) or (9, 9, b"")
         assert (generation, offset, len(data)) == (0, 0, HEADER.size + MOST * CELL.size)
-        assert read_use(str(tmp_path), 0, len(data)) == (0, len(data), b"")
+        assert read_usage(str(tmp_path), 0, len(data)) == (0, len(data), b"")
         file.add(cell(float(MOST)))
-        assert (read_use(str(tmp_path), 0, len(data)) or ())[:2] == (1, 0)
+        assert (read_usage(str(tmp_path), 0, len(data)) or ())[:2] == (1, 0)
         file.close()
-        assert read_use(str(tmp_path / "nowhere"), 0, 0) is None
+        assert read_usage(str(tmp_path / "nowhere"), 0, 0) is None
 
     def test_a_full_disk_loses_cells_and_nothing_else(self, tmp_path: Path) -> None:
-        file = UseFile(str(tmp_path), every_seconds=5.0)
+        file = UsageFile(str(tmp_path), every_seconds=5.0)
         os.dup2(os.open("/dev/full", os.O_WRONLY), file._file)
         file.add(cell(1.0))
         file.close()

@@ -29,7 +29,7 @@ subprocess.run([sys.executable, '-c', burn.format(0.5)])
 
 
 def cells_of(started: Started, rank: int = 0) -> list[Cell]:
-    piece = started.engine.read_use(started.handles[rank], -1, 0)
+    piece = started.engine.read_usage(started.handles[rank], -1, 0)
     return [] if piece is None else list(read_cells(piece.data))
 
 

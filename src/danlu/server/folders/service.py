@@ -1,4 +1,4 @@
-"""The rules of folders of runs."""
+"""The rules of folders of runs and artifacts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def move_folder(session: Session, state: ServerState, who: UserIdentity, body: M
 
 
 def delete_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> None:
-    """Put the runs in a folder into the bin, and forget the folder. They come back to it when they are restored."""
+    """Move the runs in a folder to the trash, and forget the folder. They come back to it when they are restored."""
     project_id, folder = project_to_use(session, who, project), folder_in("path", path)
     _check_folder_change(session, who, project_id, folder)
     flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
