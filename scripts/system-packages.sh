@@ -31,6 +31,7 @@ if [ "${1:-}" = tests ]; then
   has busybox || need busybox-static "tests of jobs with an image are skipped"
   has_postgres || need postgresql "tests on PostgreSQL are skipped"
   has chromium || need chromium "tests of the console are skipped"
+  has chromium-headless-shell || need chromium-headless-shell "tests of the console take longer"
   has_chinese_font || need fonts-noto-cjk "Chinese text in screenshots is boxes"
   has nginx || need nginx-light "tests of endpoints behind nginx are skipped"
   has prometheus || need prometheus "the test that Prometheus reads the metrics is skipped"

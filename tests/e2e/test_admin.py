@@ -96,6 +96,7 @@ def test_without_its_key_a_backup_is_not_restored(server: RunningServer, tmp_pat
     assert "put the secret.key of the server that was backed up there" in done.stderr
 
 
+@pytest.mark.long
 def test_the_move_to_postgresql_and_s3(
     server: RunningServer, tmp_path: Path, postgres: Postgres, s3_servers: S3Servers
 ) -> None:

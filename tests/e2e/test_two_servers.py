@@ -154,7 +154,7 @@ def test_servers_that_do_not_fit_are_refused(team: Team, tmp_path: Path) -> None
         lost.start()
 
 
-@pytest.mark.parametrize("kind", ["rclone", "moto"])
+@pytest.mark.parametrize("kind", ["rclone", pytest.param("moto", marks=pytest.mark.long)])
 def test_large_inputs_and_outputs_go_past_the_server(s3_servers: S3Servers, tmp_path: Path, kind: str) -> None:
     """With direct transfers, between the node and the object service itself."""
     server = RunningServer(tmp_path / "data")

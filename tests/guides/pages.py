@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LONG = {
+    "docs/guide/artifacts.md",
     "docs/guide/ascend.md",
     "docs/guide/bench.md",
     "docs/guide/endpoints.md",
@@ -11,8 +12,10 @@ LONG = {
     "docs/guide/flavors.md",
     "docs/guide/images.md",
     "docs/guide/models.md",
+    "docs/guide/people.md",
     "docs/guide/runs.md",
     "docs/guide/scheduling.md",
+    "docs/migrate/ti-one.md",
     "docs/migrate/ti-one.zh.md",
     "examples/em_ddp/README.md",
     "examples/ti_one/README.md",

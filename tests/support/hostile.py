@@ -169,7 +169,7 @@ class HostileTab(Tab):
             return
         for code in (quote(self.payload, safe=""), quote_plus(self.payload), quote(self.payload, safe="!~*'()")):
             url = url.replace(code, NAME)
-        answered = route.fetch(url=url)
+        answered = route.fetch(url=url, max_retries=3)  # of a kept connection that the server has closed
         if "/chunks" in url:
             route.fulfill(response=answered)
             return

@@ -125,6 +125,7 @@ def test_the_job_file_of_a_job_submits_the_same_job(console: RunningServer, admi
         assert again.details.spec == client.jobs.get(job.id).details.spec
 
 
+@pytest.mark.long
 def test_an_example_runs_from_a_shell(admin: Tab, shell: Shell) -> None:
     page = admin.go("/examples/hello")
     said = shell.bash(page.get_by_role("region", name="From a shell").inner_text())

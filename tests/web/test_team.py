@@ -168,7 +168,7 @@ class TestPrices:
         expect(page.get_by_text("npu-910b-2 ¥7,201.00/h for all nodes")).to_be_visible()
         cost = page.locator("dt", has_text="Cost").locator("xpath=following-sibling::dd")
         expect(cost).to_contain_text(re.compile(r"¥[1-9].*/h"))
-        expect(page.get_by_text("Succeeded").first).to_be_visible()
+        expect(page.locator("main").get_by_text("Succeeded", exact=True).first).to_be_visible()
         admin.check("job-cost")
         with console.client() as client:
             job = client.jobs.get("priced").details

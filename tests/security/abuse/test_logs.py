@@ -20,17 +20,17 @@ MIB = 1 << 20
 
 
 class TestWithoutLines:
-    def test_half_a_gigabyte_of_nothing_stalls_nobody(self, make_server: Callable[..., RunningServer]) -> None:
+    def test_a_hundred_megabytes_of_nothing_stalls_nobody(self, make_server: Callable[..., RunningServer]) -> None:
         """A sparse file costs its writer nothing. The job of another person begins and ends meanwhile."""
         server = make_server()
         with server.client() as client:
-            big = client.jobs.submit(name="big", command="truncate -s 500M /dev/stdout; exit 3")
+            big = client.jobs.submit(name="big", command="truncate -s 100M /dev/stdout; exit 3")
             small = client.jobs.submit(name="small", command="echo done")
             assert small.wait().state is JobState.SUCCEEDED
             assert [line.text for line in small.logs()] == ["done"]
             assert big.wait().state is JobState.FAILED
-            assert big.details.attempts[0].tasks[0].log_bytes == 500 * MIB
-            assert [line.offset for line in big.logs(tail=5)] == [500 * MIB - TAIL_BYTES]
+            assert big.details.attempts[0].tasks[0].log_bytes == 100 * MIB
+            assert [line.offset for line in big.logs(tail=5)] == [100 * MIB - TAIL_BYTES]
 
     def test_the_last_lines_are_looked_for_in_the_end_only(self, world: World) -> None:
         logs, key = _stored(world, b"\0" * (40 * MIB))
@@ -79,11 +79,11 @@ class TestManyBytes:
         assert world.job(jobs[0]).attempts[0].tasks[0].log_bytes < 200 * MIB
 
     def test_what_would_be_removed_at_once_is_not_copied(self, world: World) -> None:
-        """16 MiB are kept of a log; of 400 the first 8 and the last 16 are ever written."""
+        """16 MiB are kept of a log; of 64 the first 8 and the last 16 are ever written."""
         job_id = world.started()
         files = CountedFiles(world.settings.log_dir)
         logs = Logs(world.database, files, max_bytes=16 * MIB)
-        text = b"".join(b"%015d\n" % number for number in range(25 * MIB))
+        text = b"".join(b"%015d\n" % number for number in range(4 * MIB))
         world.engine.task(job_id).log += text
         handle = Handle(job_id=job_id, attempt=1, rank=0, node="here")
         stored = 0

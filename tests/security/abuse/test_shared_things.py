@@ -113,11 +113,13 @@ class TestQueries:
             assert eve("GET", f"/jobs/{job_id}/logs?{query}").status_code == 404
             assert eve("GET", f"/jobs/{job_id}/logs?{query}&rank=1").status_code == 422
 
-    def test_ten_thousand_names_at_once(self, scene: Scene) -> None:
-        names = [f"no-such-job-{number}" for number in range(10_000)]
+    def test_ten_thousand_jobs_that_are_not_there(self, scene: Scene) -> None:
+        ids = [f"train-{number:018}" for number in range(10_000)]
         with Api(scene.url, scene.eve) as eve:
             for verb in ("stop", "delete"):
-                answer = eve("POST", f"/jobs/{verb}", json={"jobs": names})
+                answer = eve("POST", f"/jobs/{verb}", json={"jobs": ids})
                 assert answer.status_code == 200
                 assert answer.json()["done"] == []
+                refused = eve("POST", f"/jobs/{verb}", json={"jobs": ["x"] * 101})
+                assert (refused.status_code, "at most 100 names" in refused.text) == (422, True)
         scene.bob_works()

@@ -252,6 +252,8 @@ def _tell(folder: TaskFolder, order: str) -> None:
         raise
     try:
         os.write(pipe, order.encode())
+    except BrokenPipeError:
+        pass  # the shim ended in this moment
     except BlockingIOError:
         pass  # full of orders that the shim has not read yet; one of them is enough
     finally:

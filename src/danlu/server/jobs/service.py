@@ -17,6 +17,7 @@ from danlu.server import catalog
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.ids import new_job_id
+from danlu.server.invalid import bad_field
 from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
 from danlu.server.jobs.devices import understood
@@ -38,6 +39,9 @@ from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
 MAX_SHOWN = 5
+MAX_NAMES = 100
+"""Of jobs that one request stops or deletes; ids are not limited by it."""
+
 _ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
 
 
@@ -151,10 +155,7 @@ def list_events(session: Session, who: UserIdentity, job: str, *, after: int, li
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
     """The job of that id, or the newest of that name, among those that one may see."""
     if is_job_id(name_or_id):
-        row = jobs.get_job(session, name_or_id)
-        if row is None or not rights.can_see_project(who, row.project_id):
-            raise NotFound(f"no job {name_or_id!r}; `danlu ps -a` lists them")
-        return row
+        return _visible(who, name_or_id, jobs.get_job(session, name_or_id))
     row = jobs.newest_by_name(session, name_or_id, visible_project_ids(who))
     if row is None:
         raise NotFound(f"no job named {name_or_id!r}; `danlu ps -a` lists them")
@@ -166,9 +167,7 @@ def find_to_change(session: Session, who: UserIdentity, name_or_id: str, *, is_l
     row = find(session, who, name_or_id)
     if is_live_first and not is_job_id(name_or_id):
         row = _only_open(session, who, name_or_id) or row
-    if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
-    return row
+    return _changeable(who, row)
 
 
 def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
@@ -303,17 +302,33 @@ def _only_open(session: Session, who: UserIdentity, name: str) -> JobRow | None:
     return found[0] if found else None
 
 
+def _visible(who: UserIdentity, job_id: str, row: JobRow | None) -> JobRow:
+    if row is None or not rights.can_see_project(who, row.project_id):
+        raise NotFound(f"no job {job_id!r}; `danlu ps -a` lists them")
+    return row
+
+
+def _changeable(who: UserIdentity, row: JobRow) -> JobRow:
+    if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+    return row
+
+
 def _select(
     session: Session, who: UserIdentity, wanted: Sequence[str], *, is_live_first: bool = False
 ) -> tuple[list[JobRow], dict[str, str]]:
     """The named jobs, each once, and why the others are not among them."""
-    by_id = jobs.jobs_by_id(session, [name for name in wanted if is_job_id(name)])
+    ids = [name for name in wanted if is_job_id(name)]
+    if len(wanted) - len(ids) > MAX_NAMES:  # each is looked for by itself
+        raise bad_field("jobs", f"expected at most {MAX_NAMES} names, and ids; got {len(wanted) - len(ids)} names")
+    by_id = jobs.jobs_by_id(session, ids)
     rows: dict[str, JobRow] = {}
     refused: dict[str, str] = {}
     for name in wanted:
         try:
-            row = by_id.get(name)
-            if row is None or not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
+            if is_job_id(name):
+                row = _changeable(who, _visible(who, name, by_id.get(name)))
+            else:
                 row = find_to_change(session, who, name, is_live_first=is_live_first)
             rows[row.id] = row
         except DanluError as error:
