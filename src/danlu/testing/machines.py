@@ -56,9 +56,15 @@ class Machines:
         """The process that everything descends from."""
         return self._keeper.pid
 
-    def start(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
-        """Start a process on a machine and return its pid; what it says goes into the log."""
-        return int(self._ask({"on": name, "argv": list(argv), "env": dict(env or os.environ)})["pid"])
+    def start(
+        self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, is_urgent: bool = False
+    ) -> int:
+        """Start a process on a machine and return its pid; what it says goes into the log.
+
+        One that is urgent goes before all processes that are not, with what it starts, until `calm` is called.
+        """
+        asked = {"on": name, "argv": list(argv), "env": dict(env or os.environ), "is_urgent": is_urgent}
+        return int(self._ask(asked)["pid"])
 
     def run(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         """Run a command on a machine to its end. What it leaves in the background stays."""
@@ -112,6 +118,13 @@ class Machines:
             if pid not in self._pids.values():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+
+    def calm(self, name: str) -> None:
+        """Nothing on this machine is urgent any more."""
+        while urgent := [thread for pid in self.processes(name) for thread in _urgent_threads(pid)]:
+            for thread in urgent:
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
     def below(self) -> dict[int, str]:
         """pid -> command line of everything on all machines, also what has moved to a network of its own."""
@@ -181,6 +194,8 @@ def _answer(request: dict[str, Any], pids: Mapping[str, int]) -> dict[str, Any]:
         try:
             linux.enter_namespace(os.open(f"/proc/{pids[request['on']]}/ns/net", os.O_RDONLY | os.O_CLOEXEC))
             os.setsid()
+            if request["is_urgent"]:
+                _be_urgent()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(2, 1)
             os.execvpe(request["argv"][0], request["argv"], request["env"])
@@ -189,6 +204,19 @@ def _answer(request: dict[str, Any], pids: Mapping[str, int]) -> dict[str, Any]:
         finally:
             os._exit(127)
     return {"pid": pid}
+
+
+def _be_urgent() -> None:
+    """Where this is not allowed, as in some containers, it takes its turn like the others."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+def _urgent_threads(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+        return [thread for thread in threads if os.sched_getscheduler(thread) == os.SCHED_RR]
+    return []
 
 
 def _end_all() -> None:

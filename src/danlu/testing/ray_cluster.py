@@ -21,11 +21,6 @@ AGENT_PORTS = (
     "--runtime-env-agent-port=52368",
 )
 LIGHT = ("--include-log-monitor=false",)
-FIRST = ("nice", "-n", "-15")
-"""Ray's daemon ends when its own agents do not listen within 15 s: on a busy machine they go before other processes.
-
-Ray adds 15 to the niceness of its workers, which leaves them with what every process has.
-"""
 
 
 class RayCluster:
@@ -71,21 +66,23 @@ class RayCluster:
             self._start(name, self._command(name, *words))
 
     def _start(self, name: str, words: list[str]) -> None:
-        """On a busy machine Ray's daemon may give up on its own agents: start it again then."""
-        for _ in range(NUM_TRIES - 1):
+        """Ray's daemon ends when its own agents do not listen within 15 s, so that they go before all others here."""
+        for is_last in (False,) * (NUM_TRIES - 1) + (True,):
             try:
-                self.machines.run(name, words, env=self.env)
+                self.machines.wait(self.machines.start(name, words, env=self.env, is_urgent=True))
             except RuntimeError:
                 self.machines.end_all_on(name)
+                if is_last:
+                    raise
             else:
+                self.machines.calm(name)
                 return
-        self.machines.run(name, words, env=self.env)
 
     def _command(self, name: str, *options: str) -> list[str]:
         ray = Path(sys.executable).with_name("ray")
         machine = (f"--node-ip-address={self.machines.addresses[name]}", "--object-store-memory=100000000")
         temp = (f"--temp-dir={self.folder / name}",) if name == HEAD else ()
-        return [*FIRST, str(ray), "start", *options, *machine, *temp, *AGENT_PORTS, *LIGHT, "--disable-usage-stats"]
+        return [str(ray), "start", *options, *machine, *temp, *AGENT_PORTS, *LIGHT, "--disable-usage-stats"]
 
 
 @contextmanager
