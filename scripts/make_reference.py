@@ -38,7 +38,7 @@ NOTE = "<!-- made by scripts/make_reference.py; change the source and run it aga
 
 
 TYPES = {
-    "tuple[EndpointName, ...]": "list of `jupyter`, `tensorboard` and ports",
+    "EndpointNames": "list of `ssh`, `jupyter`, `tensorboard` and ports",
     "str": "text",
     "bool": "true or false",
     "Contract": " or ".join(f"`{contract}`" for contract in Contract),
@@ -53,6 +53,7 @@ TYPES = {
     "int": "whole number",
     "float": "number",
     "Seconds": "duration",
+    "IdleSeconds": "duration",
     "Bytes": "size",
     "Device_": "device",
     "StorePathText": "store path",

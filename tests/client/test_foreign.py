@@ -97,7 +97,7 @@ def test_apulis() -> None:
     assert (job.name, job.project, job.nodes, job.launch, job.contract) == ("resnet", "vision", 2, "ascend", "apulis")
     assert (str(job.resources.device), job.preemptible, job.priority) == ("npu:8", True, 10)
     assert (job.image, job.secrets, job.env) == ("registry.example/mindspore:1", {"IMAGE_PASSWORD": "p"}, {"A": "1"})
-    assert job.endpoints == ("40002", "40001", "jupyter")
+    assert job.endpoints == ("40002", "40001", "ssh", "jupyter")
     assert set(found.unused) == {"endpoints (vscode)", "numps", "hostNetwork", "plugins.imagePull.0.registry"}
 
 

@@ -80,7 +80,7 @@ def test_every_kind_has_an_entry_and_a_sentence(kind: AlertKind) -> None:
     details: dict[str, str | int | float | None] = {
         **{"rank": 1, "num_devices": 8, "idle_seconds": 1800, "silent_seconds": 600, "used_bytes": 95, "run": "r"},
         **{"limit_bytes": 100, "metric": "loss", "value": "nan", "step": 7, "free_bytes": 5, "total_bytes": 100},
-        "folder": "/data",
+        **{"folder": "/data", "left_seconds": 600},
     }
     assert ALERTS[kind].cause.endswith(".")
     assert "{" not in alert_message(kind, details)

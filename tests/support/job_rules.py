@@ -145,6 +145,7 @@ _LINES = {
         "PUT /jobs/{job}/endpoints/{endpoint}",
         "DELETE /jobs/{job}/endpoints/{endpoint}",
         "POST /jobs/{job}/endpoints/{endpoint}/links",
+        "POST /jobs/{job}/viewers",
         "GET /ssh-gateway",
         "GET /notices",
         "PUT /notices/read",

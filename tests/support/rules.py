@@ -117,6 +117,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("PUT", "/jobs/{job}/endpoints/{endpoint}"): Rule(CHANGE_JOB, body(), job="queued"),
     ("DELETE", "/jobs/{job}/endpoints/{endpoint}"): Rule(CHANGE_JOB),
     ("POST", "/jobs/{job}/endpoints/{endpoint}/links"): Rule(NOT_THERE),
+    # it belongs to whoever asks, and is in the project of the job
+    ("POST", "/jobs/{job}/viewers"): Rule({**SEE, "own": "2 2 2 422 404", "others": "2 2 2 422 404"}),
     ("GET", "/jobs/{job}/usage"): Rule(SEE),
     ("GET", "/jobs/{job}/alerts"): Rule(SEE),
     ("GET", "/alerts"): Rule(everybody("2 2 2 2 2")),

@@ -161,5 +161,7 @@ def _notes(job: JobSpec) -> Iterator[str]:
         yield "Setup runs first, in the shell that then starts the command: what it exports reaches the command."
     if job.max_duration is not None:
         yield f"An attempt that runs for more than {job.max_duration:g} s is ended, and the job fails."
+    if job.idle_limit is not None:
+        yield f"It ends when nobody has used it for {job.idle_limit:g} s; its owner gets an alert before."
     but_for = ", but for mpirun and its daemons," if job.launch in MPI_MODES else ""
     yield f"When it is stopped, all its processes{but_for} get SIGTERM, and SIGKILL {job.grace:g} s later."

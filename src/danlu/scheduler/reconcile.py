@@ -97,7 +97,7 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
     if failure is not None:
         return failure.why
     if live.job.desired != Desired.RUN.value:
-        return reason("stopped_by_user" if live.job.desired == Desired.STOP.value else "paused")
+        return _unwanted(live)
     limit = live.spec.max_duration
     begun = min((task.now.started_at for task in tasks if task.now.started_at is not None), default=None)
     # uploading output after the command has ended does not count against max_duration
@@ -109,6 +109,14 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
     if late and silent:
         return reason("start_timeout", f"rank {silent[0]} did not start within {show_duration(START_SECONDS)}")
     return None
+
+
+def _unwanted(live: LiveJob) -> Reason:
+    if live.job.desired != Desired.STOP.value:
+        return reason("paused")
+    # whoever wants an idle job stopped leaves the reason with it
+    is_idle = live.job.reason_code == "idle_limit"
+    return reason("idle_limit", live.job.reason_message) if is_idle else reason("stopped_by_user")
 
 
 def end_unstarted(context: Context, live: LiveJob, why: Reason, state: AttemptState = AttemptState.FAILED) -> None:

@@ -15,7 +15,7 @@ MAX_BACKOFF_SECONDS = 3600.0
 PREEMPTED = "preempted"
 _SIGNALS = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE"}
 _FAILED = {TaskState.FAILED, TaskState.LOST}
-_STOP_CODES = {"stopped_by_user", "paused", PREEMPTED}
+_STOP_CODES = {"stopped_by_user", "idle_limit", "paused", PREEMPTED}
 
 
 @dataclass(frozen=True, slots=True)

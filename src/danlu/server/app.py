@@ -60,6 +60,7 @@ from danlu.server.trees.routes import router as trees_router
 from danlu.server.uploads.routes import router as uploads_router
 from danlu.server.usage.routes import router as usage_router
 from danlu.server.users.routes import router as users_router
+from danlu.server.viewers.routes import router as viewers_router
 from danlu.server.webhooks.routes import router as webhooks_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
@@ -76,6 +77,7 @@ ROUTERS = (
     batches_router,
     changes_router,
     endpoints_router,
+    viewers_router,
     examples_router,
     flavors_router,
     flow_router,

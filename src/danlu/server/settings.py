@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal, Optional
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -172,6 +173,9 @@ class ServerSettings(EngineOptions, BaseSettings):
     alert_disk_share: float = Field(default=0.95, ge=0, le=1)
     """Part of the disk of the data folder that is in use before admins get an alert. 0: never."""
 
+    debug_idle_minutes: float = Field(default=120.0, ge=0)
+    """Minutes that nobody uses a debug job that has no `idle_limit` of its own, before it ends. 0: never."""
+
     webhook_networks: str = ""
     """Networks, separated by commas, that webhooks may be sent to beside public addresses, such as 10.1.0.0/16; plain
     http:// is allowed there. None when left out: people could reach services of this machine and its networks."""
@@ -237,6 +241,11 @@ class ServerSettings(EngineOptions, BaseSettings):
     def endpoints_at(self) -> str:
         """Where browsers reach endpoints, with an asterisk for the name of one."""
         return self.endpoints_url or f"http://*.localhost:{self.endpoints_port}"
+
+    @property
+    def ssh_at(self) -> tuple[str, int]:
+        """Host and port where `ssh` finds jobs."""
+        return urlsplit(self.reached_at).hostname or self.host, self.ssh_port or 0
 
     @property
     def url(self) -> str:

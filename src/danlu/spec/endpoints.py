@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
-JUPYTER, TENSORBOARD = "jupyter", "tensorboard"
+SSH, JUPYTER, TENSORBOARD = "ssh", "jupyter", "tensorboard"
 SERVICES = (JUPYTER, TENSORBOARD)
 """Programs that Danlu starts in the job when they are opened."""
 
@@ -24,12 +24,12 @@ OWN_NETWORK_URL = "http://10.88.255.254:8400"
 """DANLU_URL in a job whose network is its own. Elsewhere others reach its ports on loopback."""
 
 MAX_ENDPOINTS = 20
-_EXPECTED = "expected jupyter, tensorboard or a port from 1 to 65535"
+_EXPECTED = "expected ssh, jupyter, tensorboard or a port from 1 to 65535"
 
 
 def check_endpoint(value: object) -> str:
     """Return the name of an endpoint: a service, or a port as text. Raise ValueError."""
-    if isinstance(value, str) and value in SERVICES:
+    if isinstance(value, str) and value in (SSH, *SERVICES):
         return value
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not (text.isascii() and text.isdigit() and len(text) <= 5):
@@ -39,4 +39,9 @@ def check_endpoint(value: object) -> str:
     return text
 
 
+def _each_once(endpoints: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(endpoints))
+
+
 EndpointName = Annotated[str, BeforeValidator(check_endpoint)]
+EndpointNames = Annotated[tuple[EndpointName, ...], Field(max_length=MAX_ENDPOINTS), AfterValidator(_each_once)]

@@ -210,6 +210,7 @@ SuccessRule = Annotated[str, AfterValidator(_success)]
 StorePathText = Annotated[str, AfterValidator(_store_path)]
 JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
+IdleSeconds = Annotated[float, BeforeValidator(_seconds), Field(ge=60, le=365 * 86400, allow_inf_nan=False)]
 _SizeSchema = WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "examples": ["64GiB"]}]})
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1, le=2**60), _SizeSchema]
 BytesOrNone = Annotated[int, BeforeValidator(_bytes), Field(ge=0, le=2**60), _SizeSchema]

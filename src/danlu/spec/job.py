@@ -21,7 +21,7 @@ from pydantic import (
 
 from danlu.errors import InvalidSpec
 from danlu.spec.devices import DeviceRequest
-from danlu.spec.endpoints import MAX_ENDPOINTS, EndpointName
+from danlu.spec.endpoints import EndpointNames
 from danlu.spec.fields import (
     Bytes,
     Command,
@@ -31,6 +31,7 @@ from danlu.spec.fields import (
     FixedPorts,
     FlavorName,
     FrameworkName,
+    IdleSeconds,
     ImageName,
     JobName,
     JobPath,
@@ -276,8 +277,8 @@ class JobSpec(_Frozen):
     debug: bool = False
     """Prepare everything but do not start the command: `danlu shell` opens a shell in its place."""
 
-    endpoints: tuple[EndpointName, ...] = Field(default=(), max_length=MAX_ENDPOINTS)
-    """What you can open in a browser while the job runs (`danlu open JOB 8080`): `jupyter`, `tensorboard`, ports."""
+    endpoints: EndpointNames = ()
+    """What you can open while the job runs (`danlu open JOB 8080`): `ssh`, `jupyter`, `tensorboard`, ports."""
 
     priority: Annotated[int, Number] = Field(default=50, ge=0, le=100)
     """Jobs with a higher priority start first."""
@@ -290,6 +291,9 @@ class JobSpec(_Frozen):
 
     max_duration: Optional[Seconds] = None
     """Time limit of an attempt."""
+
+    idle_limit: Optional[IdleSeconds] = None
+    """The job ends when nobody has used it for so long and it did nothing (`1m` or more), with an alert before."""
 
     max_wait: Optional[Seconds] = None
     """Time limit in the queue before the first attempt."""
@@ -342,11 +346,6 @@ class JobSpec(_Frozen):
             # the arguments of ModelArts come after these words
             object.__setattr__(self, "command", tuple(shlex.split(self.command)))
         return self
-
-    @field_validator("endpoints")
-    @classmethod
-    def _each_once(cls, endpoints: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(endpoints))
 
     @model_validator(mode="after")
     def _has_what_it_names(self) -> JobSpec:

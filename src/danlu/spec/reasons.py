@@ -254,6 +254,12 @@ CATALOGUE: dict[str, Entry] = {
         False,
     ),
     "max_duration": Entry("The job ran longer than its max_duration.", Fault.USER, "Increase max_duration.", False),
+    "idle_limit": Entry(
+        "Nobody used the job for as long as its idle_limit.",
+        Fault.NOBODY,
+        "Start it again with `danlu start`; a longer idle_limit lets it wait longer.",
+        False,
+    ),
     "stopped_by_user": Entry(
         "The job was stopped by a user.", Fault.NOBODY, "Run `danlu start` to run it again.", False
     ),

@@ -13,12 +13,12 @@ class OpenEndpoint(Body):
 class EndpointOut(Answer):
     job: str
     name: str
-    """`jupyter`, `tensorboard`, or a port of the job."""
+    """`ssh`, `jupyter`, `tensorboard`, or a port of the job."""
 
     is_shared: bool
     opened_at: Moment
     address: str
-    """Address in a browser, after a link has been opened there."""
+    """Address in a browser, after a link has been opened there; `ssh://JOB@HOST:PORT` for `ssh`."""
 
 
 class EndpointsOut(Answer):

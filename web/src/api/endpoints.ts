@@ -1,6 +1,9 @@
 // Endpoints of a job: what opens in a browser while it runs. SSH keys, and where ssh finds jobs.
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { isOver } from "./jobs";
+
+const LOOK_AGAIN_MS = 1000;
 
 export type Endpoint = Schemas["EndpointOut"];
 export type SshKey = Schemas["SshKeyOut"];
@@ -49,6 +52,27 @@ export function useEndpointLink(job: string) {
           params: { path: { job, endpoint } },
         }),
       ),
+  });
+}
+
+/** A link to TensorBoard of a job that is over: a small job shows it, once that runs. */
+export function useViewerLink(job: string) {
+  return useMutation({
+    mutationFn: async (isWanted: () => boolean) => {
+      const params = { path: { job } };
+      let viewer = await ok(api.POST("/api/v1/jobs/{job}/viewers", { params }));
+      while (viewer.state !== "running") {
+        if (isOver(viewer.state)) throw new Error(`${viewer.name}: ${viewer.reason.message}`);
+        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+        if (!isWanted()) return undefined;
+        viewer = await ok(api.GET("/api/v1/jobs/{job}", { params: { path: { job: viewer.id } } }));
+      }
+      return ok(
+        api.POST("/api/v1/jobs/{job}/endpoints/{endpoint}/links", {
+          params: { path: { job: viewer.id, endpoint: "tensorboard" } },
+        }),
+      );
+    },
   });
 }
 

@@ -11,11 +11,10 @@ from danlu.cli.output import table
 from danlu.cli.terminal import echo, echo_err
 
 if TYPE_CHECKING:
-    from danlu.client import Client
     from danlu.client.jobs.job import Job
 
 Endpoint = typer.Argument(
-    None, metavar="[ENDPOINT]", help="jupyter, tensorboard or a port of the job; without it, list what is open."
+    None, metavar="[ENDPOINT]", help="ssh, jupyter, tensorboard or a port of the job; without it, list what is open."
 )
 
 
@@ -31,23 +30,27 @@ def open_(
     Prints a link that lets one browser in: it works for a minute, for you and for this endpoint only. The browser may
     then use it until the job ends, the endpoint is closed, or you are signed out, for half a day at most. JupyterLab
     and TensorBoard start inside the job when they are first opened. TensorBoard of a job that is over is a small job
-    of its own, which ends after two hours.
+    of its own, which ends after two hours. For `ssh` the ssh command is printed; with --share everybody who may submit
+    to the project may use it, with a key of their own.
 
     \b
     Examples:
       danlu open mnist jupyter
       danlu open mnist 8080
       danlu open mnist 8080 --share
+      danlu open mnist ssh --share
       danlu open mnist
     """
+    import shlex
     import webbrowser
 
+    from danlu.cli.jobs.ssh import ssh_words
     from danlu.client import Client
 
     with Client() as client:
         found = client.jobs.get(job)
         if endpoint == "tensorboard" and found.is_over:
-            found = _viewer(client, found)
+            found = _viewer(found)
         endpoints = found.endpoints
         if endpoint is None:
             listed = endpoints.list()
@@ -59,22 +62,21 @@ def open_(
             return
         if share or endpoint not in {one.name for one in endpoints.list()}:
             endpoints.open(endpoint, is_shared=share)
+        if endpoint == "ssh":
+            echo(shlex.join(ssh_words(client, found.id)))
+            return
         link = endpoints.link(endpoint)
     echo(link.model_dump_json() if as_json else link.url)
     if browser:
         webbrowser.open(link.url)
 
 
-def _viewer(client: Client, ended: Job) -> Job:
-    """The job that shows an ended one: one that runs already, or a new one, once it has begun."""
-    from danlu.client.jobs.viewer import OF, viewer_of
+def _viewer(ended: Job) -> Job:
+    """The job that shows an ended one, once it has begun: one that runs already, or a new one."""
     from danlu.errors import WrongState
 
-    there = client.jobs.list(all=False, tags={OF: ended.id})
-    viewer = next(iter(there), None)
-    if viewer is None:
-        has_output = next(iter(client.store.list(ended.output)), None) is not None
-        viewer = client.jobs.submit(viewer_of(ended, has_output=has_output))
+    viewer = ended.view()
+    if viewer.state != "running":
         echo_err(f"{ended.id} is over; {viewer.id} is starting, to show what it has left")
     for now in viewer.watch():
         if now.state == "running" or now.is_over:

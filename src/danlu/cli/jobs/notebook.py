@@ -17,14 +17,15 @@ def notebook(
     image: Optional[str] = typer.Option(None, help="Container image with JupyterLab in it."),
     code: Optional[str] = typer.Option(None, help="Local folder to begin with, or store://... path."),
     project: Optional[str] = typer.Option(None, help="Project of the job; default: your default project."),
-    idle: str = typer.Option("2h", help="Ends the job when nobody has used it for so long."),
+    idle: str = typer.Option("2h", help="Ends the job when nobody has used it for so long, at least 1m."),
     browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
 ) -> None:
     """Start a job that is JupyterLab.
 
     Prints the link to it. It has the devices, files and variables of a job, and Danlu's SDK is signed in as the
-    job. It ends when it is stopped, or after some idle time: kernels and terminals that did nothing for so long end,
-    and then the job. `danlu open NAME jupyter` prints another link.
+    job. It ends when it is stopped, or after some idle time, with an alert before: kernels and terminals that did
+    nothing for so long end, and so does the job when no page is open and nothing runs in it. `danlu open NAME jupyter`
+    prints another link.
 
     \b
     Examples:
@@ -56,14 +57,14 @@ def _job(idle: str) -> dict[str, Any]:
 
     seconds = int(parse_duration(idle))
     ends = (
-        f"--ServerApp.shutdown_no_activity_timeout={seconds} --MappingKernelManager.cull_idle_timeout={seconds} "
-        f"--MappingKernelManager.cull_connected=True --TerminalManager.cull_inactive_timeout={seconds}"
+        f"--MappingKernelManager.cull_idle_timeout={seconds} --MappingKernelManager.cull_connected=True "
+        f"--TerminalManager.cull_inactive_timeout={seconds}"
     )
     # it has no token: where others share the network of the job, they could use it
     told = "a notebook needs a network of its own, and this node gives jobs none (danlu nodes)"
     check = f'[ "$DANLU_URL" = {OWN_NETWORK_URL} ] || {{ echo "{told}"; exit 1; }}'
     start = f'exec python3 -m jupyterlab {JUPYTER_OPTIONS} --port={JUPYTER_PORT} --ServerApp.root_dir="$PWD" {ends}'
-    return {"command": f"{check}; {start}", "endpoints": [JUPYTER]}
+    return {"command": f"{check}; {start}", "endpoints": [JUPYTER], "idle_limit": idle}
 
 
 def _wait_for_it(job: Any) -> None:

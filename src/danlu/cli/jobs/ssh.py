@@ -39,7 +39,7 @@ def ssh(
     from danlu.client import Client
 
     with Client() as client:
-        words = [*_ssh(client, job, rank), *(command or ())]
+        words = [*ssh_words(client, job, rank=rank), *(command or ())]
     if show:
         echo(shlex.join(words))
         return
@@ -65,12 +65,12 @@ def forward(
 
     here = local or port
     with Client() as client:
-        *words, user = _ssh(client, job, rank)
+        *words, user = ssh_words(client, job, rank=rank)
     echo_err(f"http://127.0.0.1:{here}/ is port {port} of {user.partition('@')[0]}; Ctrl-C ends it")
     _become([*words, "-N", "-o", "ExitOnForwardFailure=yes", "-L", f"127.0.0.1:{here}:localhost:{port}", user])
 
 
-def _ssh(client: Client, job: str, rank: int) -> list[str]:
+def ssh_words(client: Client, job: str, *, rank: int = 0) -> list[str]:
     """The words of ssh for a task. The gateway's key is known already, and none of ours is asked to be believed."""
     from danlu.client.config import user_file
     from danlu.errors import MissingExtra

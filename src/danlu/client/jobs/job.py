@@ -189,6 +189,10 @@ class Job:
         """Its ports that a browser reaches while it runs."""
         return Endpoints(self._http, self.id)
 
+    def view(self) -> Job:
+        """A small job that shows this one in TensorBoard, now that it is over; the same one while that runs."""
+        return Job(self._http, self._http.post(f"/jobs/{self.id}/viewers", JobOut))
+
     def events(self) -> Iterator[EventOut]:
         """What happened to the job, oldest first."""
         return pages(self._http, f"/jobs/{self.id}/events", EventOut)

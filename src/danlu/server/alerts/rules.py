@@ -12,6 +12,9 @@ from danlu.spec.monitoring.alerts import AlertKind, Detail
 BUSY = 0.05
 """Devices that work for a smaller part of the time are idle: a monitor that looks at them is not work."""
 
+MAX_WARNING_SECONDS = 600.0
+"""How long before its end an idle job gets an alert; a quarter of its limit, if that is shorter."""
+
 RELIEF = 0.95
 """An alert that is open stays until the value has fallen to this part of its limit: it does not flicker."""
 
@@ -60,6 +63,14 @@ class SeenJob:
     """Of the last point of its runs."""
 
     odd: Sequence[OddLoss] = ()
+    idle_limit_seconds: float = 0.0
+    """It ends when nobody has used it for so long; 0: it does not."""
+
+    used_at: datetime | None = None
+    """When somebody was last in it, when it last worked, or its start. None without a limit."""
+
+    noted_at: datetime | None = None
+    """What of it is in the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +109,20 @@ def find_in_job(job: SeenJob, limits: Limits, *, now: datetime, is_open: frozens
                 job, AlertKind.MEMORY_HIGH, key.subject, used_bytes=used, limit_bytes=task.memory_limit_bytes
             )
     yield from _silence(job, limits, now)
+    yield from _idleness(job, now)
     for odd in job.odd:
         details: dict[str, Detail] = {"run": odd.run, "metric": odd.metric, "value": odd.value, "step": odd.step}
         subject = f"{odd.run}/{odd.metric}"[:100]
         yield Finding(_key(job, AlertKind.LOSS_NOT_FINITE, subject), job.project_id, details)
+
+
+def is_idle_too_long(job: SeenJob, *, now: datetime, warned: Mapping[Key, datetime]) -> bool:
+    """Whether it ends. `warned`: since when alerts are open; nothing ends whose owner was not told in time."""
+    if not job.idle_limit_seconds or job.used_at is None:
+        return False
+    warned_at = warned.get(_key(job, AlertKind.ENDS_IDLE, ""))
+    idle, told = (now - job.used_at).total_seconds(), 0.0 if warned_at is None else (now - warned_at).total_seconds()
+    return warned_at is not None and idle >= job.idle_limit_seconds and told >= _warning_seconds(job)
 
 
 def find_in_disk(disk: SeenDisk, limits: Limits, *, is_open: frozenset[Key]) -> Iterator[Finding]:
@@ -126,6 +147,20 @@ def _silence(job: SeenJob, limits: Limits, now: datetime) -> Iterator[Finding]:
         first = min(job.tasks, key=lambda task: (task.sign_at, task.rank))
         details = {"rank": first.rank, "silent_seconds": round(silent)}
         yield Finding(_key(job, AlertKind.SILENT, ""), job.project_id, details)
+
+
+def _idleness(job: SeenJob, now: datetime) -> Iterator[Finding]:
+    if not job.idle_limit_seconds or job.used_at is None:
+        return
+    idle = (now - job.used_at).total_seconds()
+    if idle >= job.idle_limit_seconds - _warning_seconds(job):
+        left = max(job.idle_limit_seconds - idle, _warning_seconds(job))
+        details = {"idle_seconds": round(idle), "left_seconds": round(left)}
+        yield Finding(_key(job, AlertKind.ENDS_IDLE, ""), job.project_id, details)
+
+
+def _warning_seconds(job: SeenJob) -> float:
+    return min(MAX_WARNING_SECONDS, job.idle_limit_seconds / 4)
 
 
 def _is_high(used: float | None, limit: float, share: float, *, was: bool) -> bool:

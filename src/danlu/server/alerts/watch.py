@@ -19,20 +19,25 @@ from danlu.server.alerts.rules import (
     SeenTask,
     find_in_disk,
     find_in_job,
+    is_idle_too_long,
 )
 from danlu.server.notices.telling import Told, tell
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
+from danlu.server.uses.service import end_idle, last_use, limit_of
 from danlu.spec.monitoring.alerts import AlertKind, alert_message
 from danlu.spec.monitoring.events import EventKind
 from danlu.spec.runs import SYSTEM
 from danlu.spec.states import JobState, TaskState
 from danlu.store.queries import attempts, jobs
+from danlu.store.queries.gateway.uses import last_uses, note_uses
 from danlu.store.queries.monitoring import alerts
 from danlu.store.sql.monitoring_tables import AlertRow
 from danlu.store.sql.tables import JobRow, TaskRow
 
 FORGET_DAYS = 90
+NOTED_SECONDS = 60.0
+"""Work of a job is written down as a use at most so often."""
 
 
 def limits_of(settings: ServerSettings) -> Limits:
@@ -48,15 +53,21 @@ def look(state: ServerState) -> None:
     """Open the alerts that are new, close those that are over. Reads files; one transaction to read, one to write."""
     now, limits = state.now(), limits_of(state.settings)
     with state.database.reading() as session:
-        there = {_key_of(row) for row in alerts.open_alerts(session)}
+        opened = {_key_of(row): row.opened_at for row in alerts.open_alerts(session)}
         seen = seen_jobs(session, state, now)
-    found: dict[Key, Finding] = {}
+    there, found = set(opened), dict[Key, Finding]()
     for job in seen:
         found.update({one.key: one for one in find_in_job(job, limits, now=now, is_open=frozenset(there))})
     for disk in seen_disks(state.settings):
         found.update({one.key: one for one in find_in_disk(disk, limits, is_open=frozenset(there))})
+    worked = [(job.id, at) for job in seen if (at := job.used_at) is not None and _is_news(at, job.noted_at)]
+    if worked:
+        state.database.write(note_uses, worked)
     if set(found) != there:
         state.database.write(store, state, found)
+    over = [(job.id, job.attempt) for job in seen if is_idle_too_long(job, now=now, warned=opened)]
+    if over:
+        state.database.write(end_idle, state, over)
 
 
 def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) -> None:
@@ -93,6 +104,7 @@ def seen_jobs(session: Session, state: ServerState, now: datetime) -> list[SeenJ
     ids = [row.id for row in rows]
     tasks: dict[str, list[TaskRow]] = attempts.tasks_by_key(session, [(row.id, row.attempt) for row in rows])
     metric_times = alerts.last_metric_times(session, ids, without=SYSTEM)
+    used = last_uses(session, ids)
     odd: dict[str, list[OddLoss]] = {}
     for one in alerts.odd_losses(session, ids, without=SYSTEM):
         odd.setdefault(one.job_id, []).append(OddLoss(one.run, one.name, one.value, one.step))
@@ -104,6 +116,9 @@ def seen_jobs(session: Session, state: ServerState, now: datetime) -> list[SeenJ
             tasks=_seen_tasks(session, state, row, tasks.get(row.id, ()), now=now),
             metric_at=_moment(metric_times.get(row.id)),
             odd=odd.get(row.id, ()),
+            idle_limit_seconds=limit_of(row, state.settings),
+            noted_at=used.get(row.id),
+            used_at=last_use(state, row, tasks.get(row.id, ()), known=used.get(row.id)),
         )
         for row in rows
     ]
@@ -142,6 +157,10 @@ def _seen_task(session: Session, state: ServerState, job: JobRow, task: TaskRow,
         memory_limit_bytes=task.memory_bytes,
         sign_at=max(task.started_at or now, logged_at or job.created_at),
     )
+
+
+def _is_news(used_at: datetime, noted_at: datetime | None) -> bool:
+    return noted_at is None or used_at > noted_at + timedelta(seconds=NOTED_SECONDS)
 
 
 def _tell(session: Session, state: ServerState, row: AlertRow, kind: EventKind) -> None:

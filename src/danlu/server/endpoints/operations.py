@@ -15,6 +15,8 @@ from danlu.gateway.services import SERVICES, port_of
 from danlu.gateway.tasks import Admitted, Target, Task
 from danlu.server.endpoints.service import check_use
 from danlu.server.streams.audience import identity_now
+from danlu.server.uses.operations import Uses
+from danlu.spec.endpoints import SSH
 from danlu.spec.states import JobState, is_over
 from danlu.store.queries import attempts, jobs
 from danlu.store.queries.gateway import endpoints
@@ -29,6 +31,7 @@ class EndpointGate:
 
     def __init__(self, database: Database, sealer: Sealer, now: Callable[[], datetime]) -> None:
         self._database, self._sealer, self._now = database, sealer, now
+        self._uses = Uses(database, now)
 
     def enter(self, place: Place, link: str) -> str:
         grant = open_grant(self._sealer, link, kind="link")
@@ -45,7 +48,9 @@ class EndpointGate:
         if grant is None:
             raise NotSignedIn("you have no access here (any more); `danlu open` or the console opens this endpoint")
         with self._database.reading() as session:
-            return self._admit(session, grant)
+            admitted = self._admit(session, grant)
+        self._uses.note(grant.job_id)
+        return admitted
 
     def _is_for(self, grant: EndpointGrant, place: Place) -> bool:
         return Place(grant.job_id, grant.endpoint) == place and grant.ends_at > self._now().timestamp()
@@ -56,7 +61,7 @@ class EndpointGate:
             raise NotSignedIn("you were signed out meanwhile; sign in and open the endpoint again")
         job = jobs.get_job(session, grant.job_id)
         endpoint = endpoints.get_endpoint(session, grant.job_id, grant.endpoint)
-        if job is None or endpoint is None:
+        if job is None or endpoint is None or endpoint.name == SSH:
             raise NotFound(f"endpoint {grant.endpoint} of {grant.job_id} was closed")
         check_use(who, job, endpoint)
         tasks = attempts.tasks_by_key(session, [(job.id, job.attempt)]).get(job.id, [])

@@ -17,7 +17,7 @@ from danlu.server.audit.service import record_action
 from danlu.server.jobs.service import find, find_to_change
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.endpoints import MAX_ENDPOINTS, check_endpoint
+from danlu.spec.endpoints import MAX_ENDPOINTS, SSH, check_endpoint
 from danlu.spec.states import JobState, is_over
 from danlu.store.queries.gateway import endpoints
 from danlu.store.sql.endpoint_tables import EndpointRow
@@ -55,6 +55,8 @@ def close_endpoint(session: Session, state: ServerState, who: UserIdentity, job:
 def make_link(session: Session, state: ServerState, who: UserIdentity, job: str, name: str) -> EndpointLinkOut:
     """A link that lets one browser in, for a minute."""
     row, name = find(session, who, job), _name(name)
+    if name == SSH:
+        raise InvalidInput(f"ssh has no page in a browser; enter the job with `danlu ssh {row.id}`")
     found = endpoints.get_endpoint(session, row.id, name)
     if found is None:
         raise NotFound(f"{row.id} has no open endpoint {name}; `danlu open {row.id} {name}` opens it")
@@ -85,8 +87,15 @@ def _out(state: ServerState, row: EndpointRow) -> EndpointOut:
         name=row.name,
         is_shared=row.is_shared,
         opened_at=row.opened_at,
-        address=_names(state).origin(Place(row.job_id, row.name)) + "/",
+        address=_address(state, row),
     )
+
+
+def _address(state: ServerState, row: EndpointRow) -> str:
+    if row.name != SSH:
+        return _names(state).origin(Place(row.job_id, row.name)) + "/"
+    host, port = state.settings.ssh_at
+    return f"ssh://{row.job_id}@{host}:{port}"
 
 
 def _name(given: str) -> str:

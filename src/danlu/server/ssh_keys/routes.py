@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from fastapi import APIRouter
 from fastapi.responses import Response
 
@@ -38,6 +36,5 @@ def remove_key(ssh_key: str, who: CurrentUser, state: State) -> Response:
 @gateway_router.get("")
 def gateway(_who: CurrentUser, state: State) -> SshGatewayOut:
     """Where `ssh` finds jobs, and the key by which it knows the gateway."""
-    settings = state.settings
-    host = urlsplit(settings.reached_at).hostname or settings.host
-    return SshGatewayOut(host=host, port=settings.ssh_port or 0, host_key=state.ssh_host_key)
+    host, port = state.settings.ssh_at
+    return SshGatewayOut(host=host, port=port, host_key=state.ssh_host_key)

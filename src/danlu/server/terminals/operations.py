@@ -12,6 +12,7 @@ from danlu.gateway.terminals import Guest, Terminal
 from danlu.server.jobs.service import find
 from danlu.server.state import ServerState
 from danlu.server.streams.audience import identity_now
+from danlu.server.uses.operations import Uses
 from danlu.store.queries import jobs
 from danlu.store.sql.database import Database
 
@@ -29,15 +30,17 @@ def opened(state: ServerState, who: UserIdentity, job: str, name: str) -> Termin
 
 def guard(database: Database, now: Callable[[], datetime]) -> Callable[[Guest, str], bool]:
     """What `Terminals` asks of everybody who has a shell open."""
+    uses = Uses(database, now)
 
     def may_stay(guest: Guest, job_id: str) -> bool:
         with database.reading() as session:
             who = identity_now(session, guest, now())
             row = jobs.get_job(session, job_id)
-        return (
-            who is not None
-            and row is not None
-            and rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
-        )
+        if who is None or row is None:
+            return False
+        may = rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id)
+        if may:
+            uses.note(job_id)
+        return may
 
     return may_stay

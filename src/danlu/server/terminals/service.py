@@ -15,6 +15,7 @@ from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.states import JobState, is_over
 from danlu.store.queries import attempts
+from danlu.store.sql.tables import JobRow
 
 
 class Entrance(NamedTuple):
@@ -33,7 +34,11 @@ def enter(session: Session, state: ServerState, who: UserIdentity, job: str, ran
 
 def find_task(session: Session, who: UserIdentity, job: str, rank: int) -> Entrance:
     """Whoever may stop a job may enter its tasks. Raise WrongState when it does not run."""
-    row = find_to_change(session, who, job)
+    return task_of(session, find_to_change(session, who, job), rank)
+
+
+def task_of(session: Session, row: JobRow, rank: int) -> Entrance:
+    """Raise WrongState when there is no such task now."""
     if is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; a shell can be opened while it is running")
     tasks = attempts.tasks_by_key(session, [(row.id, row.attempt)]).get(row.id, [])

@@ -13,6 +13,7 @@ class AlertKind(Word):
     DEVICE_IDLE = "device_idle"
     MEMORY_HIGH = "memory_high"
     SILENT = "silent"
+    ENDS_IDLE = "ends_idle"
     LOSS_NOT_FINITE = "loss_not_finite"
     DISK_FULL = "disk_full_soon"
 
@@ -34,6 +35,10 @@ ALERTS: dict[AlertKind, AlertEntry] = {
     AlertKind.SILENT: AlertEntry(
         "No task of the job has written to its log, and no metric has arrived, for a while.",
         "Open a shell in the named rank and look where it waits (`py-spy dump`); stop the job if it has hung.",
+    ),
+    AlertKind.ENDS_IDLE: AlertEntry(
+        "Nobody uses the job, and soon it will end because of its `idle_limit`.",
+        "Open its notebook, a shell or an SSH session if you still need it; save what you want to keep.",
     ),
     AlertKind.LOSS_NOT_FINITE: AlertEntry(
         "The last value of a loss is not a number, or infinite: training does not recover from that by itself.",
@@ -58,6 +63,7 @@ _MESSAGES = {
     AlertKind.DEVICE_IDLE: "the {num_devices} devices of rank {rank} have done nothing for {idle_seconds}",
     AlertKind.MEMORY_HIGH: "rank {rank} uses {used_bytes} of its {limit_bytes} of memory",
     AlertKind.SILENT: "no log and no metric for {silent_seconds}; rank {rank} fell silent first",
+    AlertKind.ENDS_IDLE: "nobody has used it for {idle_seconds}; it ends in {left_seconds} unless somebody does",
     AlertKind.LOSS_NOT_FINITE: "{metric} of run {run} is {value} at step {step}",
     AlertKind.DISK_FULL: "{free_bytes} of {total_bytes} are left on the disk of {folder}",
 }

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import Desired, JobState, is_over
 from danlu.store.sql.database import num_changed
-from danlu.store.sql.endpoint_tables import EndpointRow
+from danlu.store.sql.endpoint_tables import EndpointRow, JobUseRow
 from danlu.store.sql.monitoring_tables import AlertRow
 from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
 
@@ -250,7 +250,7 @@ def release(session: Session, token: str) -> None:
 def delete_jobs(session: Session, ids: Sequence[str]) -> None:
     for first in range(0, len(ids), 500):
         part = ids[first : first + 500]
-        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow, EndpointRow, AlertRow):
+        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow, EndpointRow, JobUseRow, AlertRow):
             session.execute(delete(table).where(table.job_id.in_(part)))
         session.execute(delete(JobRow).where(JobRow.id.in_(part)))
 

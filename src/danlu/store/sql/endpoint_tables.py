@@ -1,4 +1,4 @@
-"""Table of endpoints."""
+"""Tables of endpoints, and of the last use of jobs."""
 
 from __future__ import annotations
 
@@ -21,3 +21,12 @@ class EndpointRow(Base):
     """Whether users who may submit to the job's project may use it too."""
 
     opened_at: Mapped[datetime]
+
+
+class JobUseRow(Base):
+    """When somebody was last in a job, or when it last worked. No row: not since it started."""
+
+    __tablename__ = "job_uses"
+
+    job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    used_at: Mapped[datetime]

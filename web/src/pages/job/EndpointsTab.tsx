@@ -1,14 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type FormEvent } from "react";
-import {
-  endpointsQuery,
-  sshGatewayQuery,
-  useCloseEndpoint,
-  useEndpointLink,
-  useOpenEndpoint,
-  type Endpoint,
-} from "@/api/endpoints";
+import { endpointsQuery, sshGatewayQuery, useOpenEndpoint, useViewerLink } from "@/api/endpoints";
 import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
@@ -17,7 +10,9 @@ import { TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { useTexts } from "@/texts/language";
+import { EndpointsTable } from "./EndpointsTable";
 import { useLoadedJob } from "./loaded";
+import { showPage } from "./showPage";
 
 const SERVICES = ["jupyter", "tensorboard"];
 
@@ -35,6 +30,7 @@ export function EndpointsTab() {
       <section className="panel">
         <div className="panel-head">
           <h2>{texts.title}</h2>
+          {isOver && <Viewer job={job.id} />}
           {!isOver && (
             <div className="actions">
               {missing.map((name) => (
@@ -64,7 +60,7 @@ export function EndpointsTab() {
         </div>
         <p className="panel-body muted">{isOver ? texts.over : texts.text}</p>
         <Found of={open}>
-          {(all) => all.length > 0 && <Table job={job.id} all={all} isOver={isOver} />}
+          {(all) => all.length > 0 && <EndpointsTable job={job.id} all={all} isOver={isOver} />}
         </Found>
       </section>
       {!isOver && <Ssh job={job.id} />}
@@ -80,87 +76,23 @@ export function EndpointsTab() {
   );
 }
 
-function Table(props: { job: string; all: Endpoint[]; isOver: boolean }) {
+/** TensorBoard of a job that is over, from what it has left. */
+function Viewer(props: { job: string }) {
   const { endpoints: texts } = useTexts();
-  const { say, complain } = useMessages();
-  const link = useEndpointLink(props.job);
-  const close = useCloseEndpoint(props.job);
-  const share = useOpenEndpoint(props.job);
-  const show = (name: string) => {
-    // at once, because of the click: a browser blocks pages that open by themselves
-    const page = window.open("about:blank");
-    if (page) page.opener = null;
-    link.mutate(name, {
-      onSuccess: (found) => {
-        if (page) page.location.href = found.url;
-      },
-      onError: (error) => {
-        page?.close();
-        complain(error);
-      },
-    });
-  };
+  const { complain } = useMessages();
+  const viewer = useViewerLink(props.job);
   return (
-    <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.title}>
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{texts.name}</th>
-            <th scope="col">{texts.sharedWith}</th>
-            <th scope="col">
-              <span className="hidden-visually">{texts.open}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.all.map((one) => (
-            <tr key={one.name}>
-              <td>{one.name}</td>
-              <td>{one.is_shared ? texts.project : texts.owner}</td>
-              <td className="end">
-                {!props.isOver && (
-                  <Button
-                    isSmall
-                    kind="primary"
-                    onClick={() => {
-                      show(one.name);
-                    }}
-                  >
-                    {texts.open}
-                  </Button>
-                )}{" "}
-                {!props.isOver && (
-                  <Button
-                    isSmall
-                    onClick={() => {
-                      share.mutate(
-                        { endpoint: one.name, isShared: !one.is_shared },
-                        { onError: complain },
-                      );
-                    }}
-                  >
-                    {one.is_shared ? texts.unshare : texts.share}
-                  </Button>
-                )}{" "}
-                <Button
-                  isSmall
-                  kind="plain"
-                  icon="trash"
-                  label={texts.close}
-                  onClick={() => {
-                    close.mutate(one.name, {
-                      onSuccess: () => {
-                        say(texts.closed);
-                      },
-                      onError: complain,
-                    });
-                  }}
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div className="actions">
+      <Button
+        isSmall
+        kind="primary"
+        disabled={viewer.isPending}
+        onClick={() => {
+          showPage(viewer.mutateAsync, complain, texts.viewerStarts);
+        }}
+      >
+        TensorBoard
+      </Button>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useTexts } from "@/texts/language";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
-/** What opens in a browser while the job runs. */
+/** What can be opened while the job runs. */
 export function EndpointsSection(props: { part: Part }) {
   const { endpoints: texts } = useTexts();
   const { form, wrong, set } = props.part;
@@ -13,6 +13,13 @@ export function EndpointsSection(props: { part: Part }) {
         <h2>{texts.title}</h2>
       </div>
       <div className={`panel-body ${styles.fields ?? ""}`}>
+        <CheckField
+          label="SSH"
+          checked={form.ssh}
+          onChange={(event) => {
+            set({ ssh: event.target.checked });
+          }}
+        />
         <CheckField
           label="JupyterLab"
           checked={form.jupyter}

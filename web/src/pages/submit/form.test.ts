@@ -38,10 +38,15 @@ test("a job that was submitted fills the form with itself", () => {
 });
 
 test("endpoints go there and back", () => {
-  const form = { ...EMPTY, name: "a", command: "b", jupyter: true, ports: "8080, 9090" };
+  const form = { ...EMPTY, name: "a", command: "b", ssh: true, jupyter: true, ports: "8080, 9090" };
   const spec = specOf(form);
-  expect(spec.endpoints).toEqual(["jupyter", "8080", "9090"]);
-  expect(formOfSpec(spec)).toMatchObject({ jupyter: true, tensorboard: false, ports: "8080 9090" });
+  expect(spec.endpoints).toEqual(["ssh", "jupyter", "8080", "9090"]);
+  expect(formOfSpec(spec)).toMatchObject({
+    ssh: true,
+    jupyter: true,
+    tensorboard: false,
+    ports: "8080 9090",
+  });
   expect(wrongOf({ "endpoints.1": "expected a port" }).fields.ports).toBe("1: expected a port");
 });
 

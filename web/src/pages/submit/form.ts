@@ -32,6 +32,7 @@ export type Form = {
   roles: RoleForm[];
   preemptible: boolean;
   access: string;
+  ssh: boolean;
   jupyter: boolean;
   tensorboard: boolean;
   /** Ports that open in a browser, with spaces or commas between them. */
@@ -54,6 +55,7 @@ export type Form = {
   retries: string;
   maxDuration: string;
   maxWait: string;
+  idleLimit: string;
   /** Fields of the job that the form does not show. They are sent as they came. */
   rest: Spec;
 };
@@ -83,6 +85,7 @@ export const EMPTY: Form = {
   roles: [],
   preemptible: false,
   access: "own",
+  ssh: false,
   jupyter: false,
   tensorboard: false,
   ports: "",
@@ -103,6 +106,7 @@ export const EMPTY: Form = {
   retries: "0",
   maxDuration: "",
   maxWait: "",
+  idleLimit: "",
   rest: {},
 };
 
@@ -144,6 +148,7 @@ export function specOf(form: Form): Spec {
   if (endpoints.length) spec.endpoints = endpoints;
   if (form.maxDuration) spec.max_duration = form.maxDuration;
   if (form.maxWait) spec.max_wait = form.maxWait;
+  if (form.idleLimit) spec.idle_limit = form.idleLimit;
   return spec;
 }
 
@@ -194,6 +199,7 @@ export function formOfSpec(spec: Spec): Form {
     retries: text((spec.retry as Spec | undefined)?.max) || "0",
     maxDuration: text(spec.max_duration),
     maxWait: text(spec.max_wait),
+    idleLimit: text(spec.idle_limit),
     rest: restOf(spec, HIDDEN),
   };
 }
@@ -296,6 +302,7 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["retry", "retries"],
   ["max_duration", "maxDuration"],
   ["max_wait", "maxWait"],
+  ["idle_limit", "idleLimit"],
   ["preemptible", "preemptible"],
   ["access", "access"],
   ["endpoints", "ports"],
@@ -324,20 +331,20 @@ export function wrongOf(told: Readonly<Record<string, string>>): Wrong {
   return wrong;
 }
 
+const PROGRAMS = ["ssh", "jupyter", "tensorboard"] as const;
+
 function endpointsOf(form: Form): string[] {
-  const services = [
-    ...(form.jupyter ? ["jupyter"] : []),
-    ...(form.tensorboard ? ["tensorboard"] : []),
-  ];
-  return [...services, ...form.ports.split(/[\s,]+/).filter(Boolean)];
+  const ports = form.ports.split(/[\s,]+/).filter(Boolean);
+  return [...PROGRAMS.filter((name) => form[name]), ...ports];
 }
 
-function endpointFields(value: unknown): Pick<Form, "jupyter" | "tensorboard" | "ports"> {
+function endpointFields(value: unknown): Pick<Form, (typeof PROGRAMS)[number] | "ports"> {
   const names = Array.isArray(value) ? value.map(String) : [];
   return {
+    ssh: names.includes("ssh"),
     jupyter: names.includes("jupyter"),
     tensorboard: names.includes("tensorboard"),
-    ports: names.filter((name) => name !== "jupyter" && name !== "tensorboard").join(" "),
+    ports: names.filter((name) => !PROGRAMS.some((one) => one === name)).join(" "),
   };
 }
 

@@ -90,6 +90,7 @@ export function MoreSection(props: { part: Part }) {
     wrong.retries,
     wrong.maxDuration,
     wrong.maxWait,
+    wrong.idleLimit,
     wrong.setup,
     wrong.access,
   ].some((one) => one !== undefined);
@@ -141,6 +142,16 @@ export function MoreSection(props: { part: Part }) {
             wrong={wrong.maxWait}
             onChange={(event) => {
               set({ maxWait: event.target.value });
+            }}
+          />
+          <TextField
+            label={texts.idleLimit}
+            isOptional
+            hint={texts.idleLimitHint}
+            value={form.idleLimit}
+            wrong={wrong.idleLimit}
+            onChange={(event) => {
+              set({ idleLimit: event.target.value });
             }}
           />
         </div>

@@ -1,7 +1,8 @@
 export const endpoints = {
   title: "Endpoints",
   text: "What runs in this job, in your browser. JupyterLab and TensorBoard start inside the job when they are first opened, and end with it.",
-  over: "The job has ended: its endpoints are closed.",
+  over: "The job has ended: its endpoints are closed. TensorBoard shows what it has left, in a small job that ends by itself.",
+  viewerStarts: "TensorBoard is starting in a small job of its own...",
   name: "Endpoint",
   sharedWith: "Shared with",
   owner: "owner",

@@ -8,6 +8,8 @@ const alerts = {
     `Rank ${of.rank ?? ""} uses ${of.used_bytes ?? ""} of its ${of.limit_bytes ?? ""} of memory.`,
   silent: (of: Of) =>
     `No log and no metric for ${of.silent_seconds ?? ""}. Rank ${of.rank ?? ""} fell silent first.`,
+  ends_idle: (of: Of) =>
+    `Nobody has used it for ${of.idle_seconds ?? ""}. It ends in ${of.left_seconds ?? ""} unless somebody does.`,
   loss_not_finite: (of: Of) => `${of.metric ?? ""} is ${of.value ?? ""} at step ${of.step ?? ""}.`,
   disk_full_soon: (of: Of) =>
     `Only ${of.free_bytes ?? ""} of ${of.total_bytes ?? ""} are free on the disk of ${of.folder ?? ""}.`,
@@ -23,6 +25,7 @@ export const notices = {
     device_idle: "Stop the job if it hangs or nobody uses it.",
     memory_high: "Load less at once, or start the job with more memory.",
     silent: "Open a shell in this rank and see where it waits.",
+    ends_idle: "Open its notebook or a shell if you still need it.",
     loss_not_finite:
       "Stop the job and continue from an older checkpoint with a lower learning rate.",
     disk_full_soon: "Delete old jobs, runs and files, or add disk space.",

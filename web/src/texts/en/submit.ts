@@ -122,6 +122,8 @@ export const submit = {
   retriesHint: "Retries after failures that can be retried.",
   maxDuration: "Maximum run time",
   maxWait: "Maximum queue time",
+  idleLimit: "Idle limit",
+  idleLimitHint: "Ends when nobody has used it for so long, such as 2h.",
   durationHint: "Such as 2h or 1d.",
   setup: "Setup script",
   setupHint: "Runs before the command on every node.",

@@ -4,7 +4,8 @@ import type { endpoints as en } from "../en/endpoints";
 export const endpoints: Same<typeof en> = {
   title: "访问入口",
   text: "在浏览器中打开任务内的程序。JupyterLab 和 TensorBoard 在首次打开时于任务内启动，随任务结束。",
-  over: "任务已结束，访问入口已关闭。",
+  over: "任务已结束，访问入口已关闭。TensorBoard 会在一个自动结束的小任务中展示它留下的结果。",
+  viewerStarts: "正在一个单独的小任务中启动 TensorBoard……",
   name: "访问入口",
   sharedWith: "共享范围",
   owner: "所有者",

@@ -13,6 +13,8 @@ export const notices: Same<typeof en> = {
       `rank ${of.rank ?? ""} 已使用内存 ${of.used_bytes ?? ""}，上限为 ${of.limit_bytes ?? ""}。`,
     silent: (of) =>
       `已有 ${of.silent_seconds ?? ""} 没有日志和指标，最先停止输出的是rank ${of.rank ?? ""} 。`,
+    ends_idle: (of) =>
+      `已有 ${of.idle_seconds ?? ""} 无人使用，如仍无人使用，将在 ${of.left_seconds ?? ""} 后结束。`,
     loss_not_finite: (of) =>
       `${of.metric ?? ""} 在第 ${of.step ?? ""} 步的值为 ${of.value ?? ""}。`,
     disk_full_soon: (of) =>
@@ -22,6 +24,7 @@ export const notices: Same<typeof en> = {
     device_idle: "如果任务卡住或无人使用，请停止任务。",
     memory_high: "减少一次加载的数据，或以更大的内存启动任务。",
     silent: "打开该 rank 的终端，查看它在等待什么。",
+    ends_idle: "如果仍需要，请打开它的 Notebook 或终端。",
     loss_not_finite: "停止任务，降低学习率后从较早的检查点继续训练。",
     disk_full_soon: "删除旧的任务、运行和文件，或增加磁盘空间。",
   },

@@ -105,6 +105,10 @@ export const reasons: typeof en = {
     remedy: "延长最长等待时间或减少请求后重新提交。",
   },
   max_duration: { cause: "运行时间超过最长运行时间。", remedy: "请延长最长运行时间。" },
+  idle_limit: {
+    cause: "任务空闲时间达到空闲上限，已自动结束。",
+    remedy: "点击“重新运行”可再次运行；延长空闲上限可让它等待更久。",
+  },
   stopped_by_user: { cause: "任务已被停止。", remedy: "点击“重新运行”可再次运行。" },
   cannot_plan: { cause: "任务按当前配置无法规划。", remedy: "请阅读说明。" },
 };

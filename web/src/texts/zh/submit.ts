@@ -122,6 +122,8 @@ export const submit: Same<typeof en> = {
   retriesHint: "失败后可重试的次数。",
   maxDuration: "最长运行时间",
   maxWait: "最长等待时间",
+  idleLimit: "空闲上限",
+  idleLimitHint: "无人使用达到此时长后结束，例如 2h。",
   durationHint: "例如 2h 或 1d。",
   setup: "准备脚本",
   setupHint: "在每个节点上先于命令运行。",

@@ -9,7 +9,7 @@ from danlu.client.jobs.foreign.fields import Fields, pairs
 TYPES = {"": False, "RegularJob": False, "PSDistJob": True}
 """Job type -> whether it has several nodes."""
 
-PROGRAMS = {"ipython": "jupyter", "tensorboard": "tensorboard"}
+PROGRAMS = {"ssh": "ssh", "ipython": "jupyter", "tensorboard": "tensorboard"}
 IMAGE_PASSWORD = "IMAGE_PASSWORD"
 LOWEST_PRIORITY = 100
 NOT_USED = [
@@ -65,7 +65,7 @@ def job(fields: Fields) -> dict[str, Any]:
 
 
 def _endpoints(fields: Fields) -> list[str]:
-    """What is to be reached: programs that Danlu has too, and ports. SSH needs no word here; others are told."""
+    """What is to be reached: programs that Danlu has too, and ports. Others are told."""
     found = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
     wanted = fields.take("endpoints", [])
     if not isinstance(wanted, list):
@@ -75,7 +75,7 @@ def _endpoints(fields: Fields) -> list[str]:
             found.append(str(one["podPort"]))
         elif one in PROGRAMS:
             found.append(PROGRAMS[one])
-        elif one != "ssh":
+        else:
             fields.tell_unused(f"endpoints ({one})")
     return list(dict.fromkeys(found))
 

@@ -1,0 +1,1 @@
+"""TensorBoard of jobs that have ended."""

@@ -1,0 +1,85 @@
+"""Starting the job that shows an ended one: it has the stored output as data, and reads the runs of the job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.auth.identity import UserIdentity
+from danlu.errors import NotFound, WrongState
+from danlu.server.jobs import operations
+from danlu.server.jobs.service import find, wanted
+from danlu.server.jobs.view import job_out
+from danlu.server.objects.located import readable
+from danlu.server.state import ServerState
+from danlu.spec.endpoints import TENSORBOARD
+from danlu.spec.job import JobAccess
+from danlu.spec.paths import parse_store_path
+from danlu.spec.states import JobState, is_over
+from danlu.store.queries import jobs, people
+from danlu.store.sql.tables import JobRow
+from danlu.wire.jobs import JobOut, SubmitJob
+
+OF = "tensorboard-of"
+"""The tag that says which job it shows."""
+
+SECONDS, IDLE_SECONDS = 7200, 1800
+_OPEN = [state for state in JobState if not is_over(state)]
+_COMMAND = """\
+set -e
+mine=${{TMPDIR:-/tmp}}/danlu-tensorboard
+mkdir -p "$mine/output"
+python3 -m danlu track export-tensorboard {job} "$mine"
+cd "${{DANLU_OUTPUT_DIR%/*}}/input/data/output" 2>/dev/null &&
+  find . -name '*tfevents*' -exec cp --parents {{}} "$mine/output" \\;
+[ ! -d "$HOME/tensorboard/{job}/logs" ] || cp -r "$HOME/tensorboard/{job}/logs" "$mine/logs"
+echo "open the endpoint tensorboard of this job"
+exec sleep {seconds}
+"""
+"""TensorBoard itself starts when it is opened, as in every job, and reads this folder first of all."""
+
+
+def view(state: ServerState, who: UserIdentity, job: str) -> JobOut:
+    """The job of this person's that shows it already, or a new one. Raise WrongState when the job has not ended."""
+    row, project, there = state.database.read(_look_up, state, who, job)
+    if there is not None:
+        return there
+    spec = _spec(row, project, has_output=_has_output(state, who, row))
+    return operations.submit(state, who, SubmitJob(spec=spec))
+
+
+def _look_up(session: Session, state: ServerState, who: UserIdentity, job: str) -> tuple[JobRow, str, JobOut | None]:
+    row = find(session, who, job)
+    if not is_over(JobState(row.state)):
+        raise WrongState(f"{row.id} is {row.state}; open its endpoint {TENSORBOARD} itself")
+    shown_by = wanted(who, states=_OPEN, name=None, tags=[(OF, row.id)])
+    there = jobs.list_jobs(session, shown_by, before=None, limit=100)
+    mine = next((one for one in there if one.owner_id == who.user_id), None)
+    project = people.projects_by_id(session)[row.project_id]
+    return row, project, None if mine is None else job_out(session, mine, state.now())
+
+
+def _has_output(state: ServerState, who: UserIdentity, row: JobRow) -> bool:
+    """Data that is not there would keep the job from starting."""
+    path = parse_store_path(row.output)
+    try:
+        where = state.database.read(readable, who, path.bucket, path.key, is_prefix=True)
+    except NotFound:
+        return False
+    stored = where.stored
+    return bool(state.objects.list(stored.bucket, prefix=stored.key, delimiter="", after="", limit=1).objects)
+
+
+def _spec(row: JobRow, project: str, *, has_output: bool) -> dict[str, Any]:
+    """It needs no device, and ends by itself."""
+    return {
+        "name": f"tensorboard-{row.name}"[:60],
+        "project": project,
+        "command": _COMMAND.format(job=row.id, seconds=SECONDS),
+        "access": JobAccess.READ.value,
+        "endpoints": [TENSORBOARD],
+        "idle_limit": IDLE_SECONDS,
+        "tags": {OF: row.id},
+        **({"data": {row.output: "/opt/ml/input/data/output"}} if has_output else {}),
+    }
