@@ -28,7 +28,7 @@ def test_a_button_shows_the_scalars_of_an_ended_job(console: RunningServer, admi
             page.get_by_role("button", name="TensorBoard").click()
         board = opened.value
         board.wait_for_url("http://train-*-tensorboard.localhost:*/**")
-        see_scalars(board, "train/loss")
+        see_scalars(board, "train/loss", last="0.05")
         board.close()
         (viewer,) = client.jobs.list(all=False, tags={"tensorboard-of": job.id})
         assert job.view().id == viewer.id, "there is one already"
@@ -37,10 +37,11 @@ def test_a_button_shows_the_scalars_of_an_ended_job(console: RunningServer, admi
     admin.check("job-endpoints-over")
 
 
-def see_scalars(board: Page, name: str) -> None:
-    """Wait until a series is drawn, and keep a picture of it."""
+def see_scalars(board: Page, name: str, *, last: str) -> None:
+    """Wait until a series is drawn with its last value beside it, and keep a picture of it."""
     card = board.locator("scalar-card", has_text=name).first
     expect(card).to_be_visible()
     expect(card.locator("line-chart")).to_be_visible()
+    expect(card.get_by_text(last, exact=True)).to_be_visible()
     SHOTS.mkdir(parents=True, exist_ok=True)
     board.screenshot(path=SHOTS / f"tensorboard-{name.replace('/', '-')}.png")

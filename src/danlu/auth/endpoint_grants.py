@@ -14,7 +14,8 @@ from danlu.errors import Unavailable
 LINK_SECONDS = 60.0
 COOKIE_SECONDS = 12 * 3600.0
 MAX_GRANT_CHARS = 2000
-Kind = Literal["link", "cookie"]
+Kind = Literal["link", "cookie", "bare link", "bare cookie"]
+"""A bare one is for an address without names, and of no use elsewhere."""
 
 
 class EndpointGrant(NamedTuple):

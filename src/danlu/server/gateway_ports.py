@@ -7,7 +7,7 @@ import socket
 from typing import NamedTuple
 
 from danlu.errors import Unavailable
-from danlu.gateway.proxy.names import EndpointNames
+from danlu.gateway.proxy.names import BareAddress, EndpointNames
 from danlu.gateway.proxy.server import Proxy, ProxyLimits
 from danlu.gateway.ssh.host_key import HOST_KEY, make_host_key
 from danlu.gateway.ssh.server import SshGateway
@@ -27,6 +27,8 @@ class Doors(NamedTuple):
     settings: ServerSettings
     endpoints: socket.socket
     ssh: socket.socket
+    bare: socket.socket | None = None
+    """For endpoints at a bare address, where that is wanted."""
 
     def gateway(self, state: ServerState, engines: Engines) -> GatewayThread:
         gate = EndpointGate(state.database, state.sealer, state.now)
@@ -37,12 +39,16 @@ class Doors(NamedTuple):
             trusted=self.settings.trusted_addresses,
         )
         ssh_gate, host_key = SshKeyGate(state), make_host_key(self.settings.server_dir / HOST_KEY)
-        return GatewayThread(
-            [
-                lambda: Proxy(engines, gate, names=names, limits=limits).serve(self.endpoints),
-                lambda: SshGateway(engines, ssh_gate, host_key=host_key).serve(self.ssh),
-            ]
-        )
+        serving = [
+            lambda: Proxy(engines, gate, names=names, limits=limits).serve(self.endpoints),
+            lambda: SshGateway(engines, ssh_gate, host_key=host_key).serve(self.ssh),
+        ]
+        bare = self.bare
+        if bare is not None:
+            bare_gate = EndpointGate(state.database, state.sealer, state.now, is_bare=True)
+            address = BareAddress(self.settings.endpoints_bare_port or 0)
+            serving.append(lambda: Proxy(engines, bare_gate, names=address, limits=limits).serve(bare))
+        return GatewayThread(serving)
 
 
 def listen(settings: ServerSettings) -> Doors:
@@ -50,7 +56,11 @@ def listen(settings: ServerSettings) -> Doors:
     endpoints = _listen(settings.host, settings.endpoints_port, usual=settings.port + 1, name="--endpoints-port")
     ssh = _listen(settings.host, settings.ssh_port, usual=settings.port + 2, name="--ssh-port")
     ports = {"endpoints_port": endpoints.getsockname()[1], "ssh_port": ssh.getsockname()[1]}
-    return Doors(settings.model_copy(update=ports), endpoints, ssh)
+    if not settings.has_bare_endpoints:
+        return Doors(settings.model_copy(update=ports), endpoints, ssh)
+    bare = _listen(settings.host, settings.endpoints_bare_port, usual=0, name="--endpoints-bare-port")
+    ports["endpoints_bare_port"] = bare.getsockname()[1]
+    return Doors(settings.model_copy(update=ports), endpoints, ssh, bare)
 
 
 def _listen(host: str, port: int | None, *, usual: int, name: str) -> socket.socket:

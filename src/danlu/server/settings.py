@@ -35,6 +35,10 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Port of the SSH gateway to running jobs; 0 takes a free one. When left out: two above `port`, or a free one when
     that is taken."""
 
+    endpoints_bare_port: Optional[int] = Field(default=None, ge=0, le=65535)
+    """Port for endpoints at a bare address such as 10.0.0.5, for the owner of a job only; none when left out. Used when
+    people open the console at an address, and `endpoints_url` is not set."""
+
     endpoints_url: str = Field(default="", pattern=r"^(https?://\*\.[^/\s*]+)?$")
     """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When left out:
     http://*.localhost:PORT, which browsers look for on their own machine."""
@@ -241,6 +245,10 @@ class ServerSettings(EngineOptions, BaseSettings):
     def endpoints_at(self) -> str:
         """Where browsers reach endpoints, with an asterisk for the name of one."""
         return self.endpoints_url or f"http://*.localhost:{self.endpoints_port}"
+
+    @property
+    def has_bare_endpoints(self) -> bool:
+        return self.endpoints_bare_port is not None and not self.endpoints_url
 
     @property
     def ssh_at(self) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from tests.support.endpoints import Browser
 from tests.support.world import World, make_world
 
 from danlu.auth.identity import Origin, Role, UserIdentity
-from danlu.gateway.proxy.names import EndpointNames
+from danlu.gateway.proxy.names import BareAddress, EndpointNames
 from danlu.gateway.proxy.server import Proxy, ProxyLimits
 from danlu.gateway.thread import GatewayThread
 from danlu.server.endpoints import service
@@ -33,10 +33,10 @@ class Site:
     people: dict[str, UserIdentity] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
 
-    def link(self, who: str, job: str, port: int = 8080) -> str:
-        """What `danlu open` prints for somebody. Raise DanluError."""
+    def link(self, who: str, job: str, port: int = 8080, *, host: str = "") -> str:
+        """What `danlu open` prints for somebody who calls the server so. Raise DanluError."""
         return self.world.database.write(
-            service.make_link, self.world.state, self.people[who], self.jobs[job], str(port)
+            service.make_link, self.world.state, self.people[who], self.jobs[job], str(port), host=host
         ).url
 
     def browser(self, who: str = "ada", job: str = "ada", port: int = 8080, **headers: str) -> Browser:
@@ -67,7 +67,7 @@ def own_site(world: World) -> Iterator[Site]:
 
 @contextmanager
 def make_site(world: World, limits: ProxyLimits | None = None) -> Iterator[Site]:
-    doors = listen(world.settings.model_copy(update={"endpoints_port": 0, "ssh_port": 0}))
+    doors = listen(world.settings.model_copy(update={"endpoints_port": 0, "ssh_port": 0, "endpoints_bare_port": 0}))
     object.__setattr__(world.state, "settings", doors.settings)
     made = Site(world, doors)
     for name, project, role in (
@@ -82,8 +82,15 @@ def make_site(world: World, limits: ProxyLimits | None = None) -> Iterator[Site]
         made.people[name] = replace(who, origin=Origin(via=f"key {key}"))
     gate = EndpointGate(world.database, world.sealer, world.clock)
     names = EndpointNames(doors.settings.endpoints_at)
+    engines, bare = {"local": world.engine}, doors.bare
+    assert bare is not None
+    bare_gate = EndpointGate(world.database, world.sealer, world.clock, is_bare=True)
+    address = BareAddress(doors.settings.endpoints_bare_port or 0)
     gateway = GatewayThread(
-        [lambda: Proxy({"local": world.engine}, gate, names=names, limits=limits).serve(doors.endpoints)]
+        [
+            lambda: Proxy(engines, gate, names=names, limits=limits).serve(doors.endpoints),
+            lambda: Proxy(engines, bare_gate, names=address, limits=limits).serve(bare),
+        ]
     )
     with _programs(2) as ports:
         for (name, project), port in zip((("ada", "vision"), ("finn", "other")), ports):
@@ -93,7 +100,7 @@ def make_site(world: World, limits: ProxyLimits | None = None) -> Iterator[Site]
         gateway.start()
         yield made
         gateway.stop()
-    for opened in (doors.endpoints, doors.ssh):
+    for opened in (doors.endpoints, doors.ssh, bare):
         opened.close()
 
 

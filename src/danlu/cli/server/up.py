@@ -16,6 +16,9 @@ def up(
     endpoints_port: Optional[int] = typer.Option(
         None, min=0, max=65535, help="Port of endpoints.", show_default="8401"
     ),
+    endpoints_bare_port: Optional[int] = typer.Option(
+        None, min=0, max=65535, help="Port of endpoints at a bare address, for the owner of a job only."
+    ),
     endpoints_url: Optional[str] = typer.Option(None, help="Their address, such as https://*.jobs.example.com."),
     data_dir: Optional[Path] = typer.Option(None, help="Database, logs and objects.", show_default="~/.danlu"),
     sandbox: Optional[bool] = typer.Option(
@@ -53,6 +56,7 @@ def up(
         host=host,
         port=port,
         endpoints_port=endpoints_port,
+        endpoints_bare_port=endpoints_bare_port,
         endpoints_url=endpoints_url,
         data_dir=data_dir.absolute() if data_dir is not None else None,
         sandbox=sandbox,

@@ -19,13 +19,13 @@ MAX_REMEMBERED = 10_000
 
 
 class Gate(Protocol):
-    """Decides, with the database. Called in threads."""
+    """Decides, with the database. Called in threads. `place` is None where only the grant says which it is."""
 
-    def enter(self, place: Place, link: str) -> str:
+    def enter(self, place: Place | None, link: str) -> str:
         """The value of the cookie that a link is worth. Raise NotSignedIn, or what `admit` raises."""
         ...
 
-    def admit(self, place: Place, cookies: Sequence[str]) -> Admitted:
+    def admit(self, place: Place | None, cookies: Sequence[str]) -> Admitted:
         """Raise NotSignedIn without a valid cookie of this endpoint, NotAllowed, NotFound, WrongState otherwise."""
         ...
 
@@ -35,12 +35,12 @@ class Memory:
 
     def __init__(self, gate: Gate, threads: Executor) -> None:
         self._gate, self._threads = gate, threads
-        self._known: dict[tuple[Place, tuple[str, ...]], tuple[float, Admitted]] = {}
+        self._known: dict[tuple[Place | None, tuple[str, ...]], tuple[float, Admitted]] = {}
 
-    async def enter(self, place: Place, link: str) -> str:
+    async def enter(self, place: Place | None, link: str) -> str:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._gate.enter, place, link)
 
-    async def admit(self, place: Place, cookies: Sequence[str]) -> Admitted:
+    async def admit(self, place: Place | None, cookies: Sequence[str]) -> Admitted:
         """Raise DanluError. Refusals are not remembered: they are rare, and end when rights are given."""
         key = (place, tuple(cookies))
         until, admitted = self._known.get(key, (0.0, None))

@@ -1,12 +1,15 @@
 """The host names of endpoints: one label below a domain, so that one wildcard certificate is enough.
 
 train-1700000000000-8080.localhost    ->    job train-1700000000000, endpoint 8080
+
+At a bare address there is no name: who comes there shows by their grant which endpoint they mean.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 _LABEL = re.compile(r"(train-[0-9]{1,20})-([a-z]{1,20}|[0-9]{1,5})")
@@ -17,6 +20,24 @@ class Place(NamedTuple):
     endpoint: str
 
 
+class Found(NamedTuple):
+    """What a Host header says."""
+
+    place: Place | None
+    """None: the grant says it."""
+
+    origin: str
+    """Scheme, host and port, as browsers put them into the header Origin."""
+
+
+class Names(Protocol):
+    is_secure: bool
+
+    def find(self, host: str) -> Found | None:
+        """What a Host header names; None for every other name."""
+        ...
+
+
 class EndpointNames:
     def __init__(self, url: str) -> None:
         """`url` has an asterisk for the label: http://*.localhost:8401"""
@@ -25,13 +46,46 @@ class EndpointNames:
         self.is_secure = url.startswith("https://")
 
     def origin(self, place: Place) -> str:
-        """Scheme, host and port, as browsers put them into the header Origin."""
         return self._url.replace("*", f"{place.job_id}-{place.endpoint}", 1).lower()
 
-    def find(self, host: str) -> Place | None:
-        """The endpoint that a Host header names; None for every other name."""
+    def find(self, host: str) -> Found | None:
         given = host.lower()
         if not given.endswith(self._domain):
             return None
         found = _LABEL.fullmatch(given[: -len(self._domain)])
-        return None if found is None else Place(found[1], found[2])
+        if found is None:
+            return None
+        place = Place(found[1], found[2])
+        return Found(place, self.origin(place))
+
+
+class BareAddress:
+    """Addresses without a name. A name is refused: it may be somebody else's, and lead here all the same."""
+
+    is_secure = False
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def origin(self, host: str) -> str:
+        return f"http://{host}:{self._port}"
+
+    def find(self, host: str) -> Found | None:
+        address = host.removesuffix(f":{self._port}")
+        is_own = address != host and is_address(address)
+        return Found(None, self.origin(address.lower())) if is_own else None
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an address: 10.0.0.5, [2001:db8::5]."""
+    try:
+        ipaddress.ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+    except ValueError:
+        return False
+    return ":" not in host or host.startswith("[")
+
+
+def needs_bare(host: str) -> bool:
+    """Whether whoever uses this Host header cannot use names: an address, and not their own machine's."""
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    return is_address(name) and not ipaddress.ip_address(name.strip("[]")).is_loopback

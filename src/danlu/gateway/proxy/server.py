@@ -19,7 +19,7 @@ from danlu.gateway.proxy import heads, pages
 from danlu.gateway.proxy.addresses import Addresses
 from danlu.gateway.proxy.exchange import Browser, NotAnswered, exchange, may_repeat
 from danlu.gateway.proxy.gate import Gate, Memory
-from danlu.gateway.proxy.names import EndpointNames, Place
+from danlu.gateway.proxy.names import Names, Place
 from danlu.gateway.proxy.upstream import MAX_HEAD_BYTES, PIECE_BYTES, Upstreams
 from danlu.gateway.services import Starts
 from danlu.gateway.tasks import Admitted, Engines, connect
@@ -57,7 +57,7 @@ class ProxyLimits(NamedTuple):
 class _Held(NamedTuple):
     """A request that is under way, with what it was let in by."""
 
-    place: Place
+    place: Place | None
     cookies: tuple[str, ...]
     user_id: int
 
@@ -65,9 +65,7 @@ class _Held(NamedTuple):
 class Proxy:
     """For one event loop."""
 
-    def __init__(
-        self, engines: Engines, gate: Gate, *, names: EndpointNames, limits: ProxyLimits | None = None
-    ) -> None:
+    def __init__(self, engines: Engines, gate: Gate, *, names: Names, limits: ProxyLimits | None = None) -> None:
         self._engines, self._names, self._limits = engines, names, limits or ProxyLimits()
         self._addresses = Addresses(self._limits.per_address, self._limits.trusted)
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="endpoints")
@@ -142,16 +140,16 @@ class Proxy:
 
     async def _answer(self, browser: Browser, request: h11.Request) -> None:
         headers = request.headers.raw_items()
-        place = self._names.find(heads.get(headers, b"host") or "")
-        if place is None:
+        found = self._names.find(heads.get(headers, b"host") or "")
+        if found is None:
             raise NotFound("no endpoint has this name; `danlu open` prints the address of one")
         url = request.target.decode("latin-1")
         if not url.startswith("/"):
             raise InvalidInput("the target of a request: expected a path")
         if url.partition("?")[0] == ENTER:
-            await self._enter(browser, request, place)
+            await self._enter(browser, request, found.place)
             return
-        origin = self._names.origin(place)
+        place, origin = found
         cookies = tuple(heads.cookies(headers, self._cookie))
         admitted = await self._memory.admit(place, cookies)
         if heads.is_foreign(request.method, headers, origin=origin):
@@ -180,7 +178,7 @@ class Proxy:
         finally:
             self._upstreams.give_back(upstream)
 
-    async def _enter(self, browser: Browser, request: h11.Request, place: Place) -> None:
+    async def _enter(self, browser: Browser, request: h11.Request, place: Place | None) -> None:
         asked = parse_qs(urlsplit(request.target.decode("latin-1")).query)
         link, to = asked.get("grant", [""])[0], asked.get("to", ["/"])[0]
         if request.method != b"GET" or not link:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from danlu.auth.endpoint_grants import COOKIE_SECONDS, EndpointGrant, open_grant, seal_grant
+from danlu.auth.endpoint_grants import COOKIE_SECONDS, EndpointGrant, Kind, open_grant, seal_grant
 from danlu.auth.secrets import Sealer
 from danlu.errors import NotFound, NotSignedIn, WrongState
 from danlu.gateway.proxy.names import Place
@@ -29,21 +29,27 @@ RANK = 0
 class EndpointGate:
     """What `Proxy` asks. Whoever was let in is looked up anew: a grant says who they are, never what they may do."""
 
-    def __init__(self, database: Database, sealer: Sealer, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, database: Database, sealer: Sealer, now: Callable[[], datetime], *, is_bare: bool = False
+    ) -> None:
+        """`is_bare`: of an address without names. Its grants are others, and for the owner of a job only."""
         self._database, self._sealer, self._now = database, sealer, now
         self._uses = Uses(database, now)
+        self._is_bare = is_bare
+        self._link: Kind = "bare link" if is_bare else "link"
+        self._cookie: Kind = "bare cookie" if is_bare else "cookie"
 
-    def enter(self, place: Place, link: str) -> str:
-        grant = open_grant(self._sealer, link, kind="link")
+    def enter(self, place: Place | None, link: str) -> str:
+        grant = open_grant(self._sealer, link, kind=self._link)
         if grant is None or not self._is_for(grant, place):
             raise NotSignedIn("the link is not valid (any more): it works for a minute; `danlu open` prints a new one")
         with self._database.reading() as session:
             self._admit(session, grant)
         ends_at = self._now() + timedelta(seconds=COOKIE_SECONDS)
-        return seal_grant(self._sealer, grant._replace(ends_at=ends_at.timestamp()), kind="cookie")
+        return seal_grant(self._sealer, grant._replace(ends_at=ends_at.timestamp()), kind=self._cookie)
 
-    def admit(self, place: Place, cookies: Sequence[str]) -> Admitted:
-        found = (open_grant(self._sealer, cookie, kind="cookie") for cookie in cookies)
+    def admit(self, place: Place | None, cookies: Sequence[str]) -> Admitted:
+        found = (open_grant(self._sealer, cookie, kind=self._cookie) for cookie in cookies)
         grant = next((one for one in found if one is not None and self._is_for(one, place)), None)
         if grant is None:
             raise NotSignedIn("you have no access here (any more); `danlu open` or the console opens this endpoint")
@@ -52,8 +58,9 @@ class EndpointGate:
         self._uses.note(grant.job_id)
         return admitted
 
-    def _is_for(self, grant: EndpointGrant, place: Place) -> bool:
-        return Place(grant.job_id, grant.endpoint) == place and grant.ends_at > self._now().timestamp()
+    def _is_for(self, grant: EndpointGrant, place: Place | None) -> bool:
+        is_here = self._is_bare if place is None else Place(grant.job_id, grant.endpoint) == place
+        return is_here and grant.ends_at > self._now().timestamp()
 
     def _admit(self, session: Session, grant: EndpointGrant) -> Admitted:
         who = identity_now(session, (grant.user_id, grant.via), self._now())
@@ -63,7 +70,7 @@ class EndpointGate:
         endpoint = endpoints.get_endpoint(session, grant.job_id, grant.endpoint)
         if job is None or endpoint is None or endpoint.name == SSH:
             raise NotFound(f"endpoint {grant.endpoint} of {grant.job_id} was closed")
-        check_use(who, job, endpoint)
+        check_use(who, job, endpoint, is_bare=self._is_bare)
         tasks = attempts.tasks_by_key(session, [(job.id, job.attempt)]).get(job.id, [])
         task = next((task for task in tasks if task.rank == RANK), None)
         if is_over(JobState(job.state)) or task is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from danlu.server.endpoints import service
@@ -33,6 +33,7 @@ def close_endpoint(job: str, endpoint: str, who: CurrentUser, state: State) -> R
 
 
 @router.post("/{endpoint}/links", status_code=201)
-def make_link(job: str, endpoint: str, who: CurrentUser, state: State) -> EndpointLinkOut:
+def make_link(job: str, endpoint: str, who: CurrentUser, state: State, request: Request) -> EndpointLinkOut:
     """A link that gives one browser access. It works for a minute, for you, and for this endpoint only."""
-    return state.database.write(service.make_link, state, who, job, endpoint)
+    host = request.headers.get("Host", "")
+    return state.database.write(service.make_link, state, who, job, endpoint, host=host)

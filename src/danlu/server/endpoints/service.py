@@ -11,7 +11,7 @@ from danlu.auth import rights
 from danlu.auth.endpoint_grants import LINK_SECONDS, EndpointGrant, seal_grant
 from danlu.auth.identity import UserIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound, WrongState
-from danlu.gateway.proxy.names import EndpointNames, Place
+from danlu.gateway.proxy.names import BareAddress, EndpointNames, Place, needs_bare
 from danlu.gateway.proxy.server import ENTER
 from danlu.server.audit.service import record_action
 from danlu.server.jobs.service import find, find_to_change
@@ -52,26 +52,35 @@ def close_endpoint(session: Session, state: ServerState, who: UserIdentity, job:
     _record(session, state, who, Action.ENDPOINT_CLOSE, row, name=name)
 
 
-def make_link(session: Session, state: ServerState, who: UserIdentity, job: str, name: str) -> EndpointLinkOut:
-    """A link that lets one browser in, for a minute."""
+def make_link(
+    session: Session, state: ServerState, who: UserIdentity, job: str, name: str, *, host: str = ""
+) -> EndpointLinkOut:
+    """A link that lets one browser in, for a minute. `host`: how they call this server; at a bare address there are
+    no names."""
     row, name = find(session, who, job), _name(name)
     if name == SSH:
         raise InvalidInput(f"ssh has no page in a browser; enter the job with `danlu ssh {row.id}`")
     found = endpoints.get_endpoint(session, row.id, name)
     if found is None:
         raise NotFound(f"{row.id} has no open endpoint {name}; `danlu open {row.id} {name}` opens it")
-    check_use(who, row, found)
+    is_bare = state.settings.has_bare_endpoints and needs_bare(host)
+    check_use(who, row, found, is_bare=is_bare)
     ends_at = state.now() + timedelta(seconds=LINK_SECONDS)
     grant = EndpointGrant(who.user_id, who.origin.via, row.id, name, ends_at.timestamp())
-    origin = _names(state).origin(Place(row.id, name))
     _record(session, state, who, Action.ENDPOINT_USE, row, name=name)
-    return EndpointLinkOut(
-        url=f"{origin}{ENTER}?grant={quote(seal_grant(state.sealer, grant, kind='link'))}", ends_at=ends_at
-    )
+    origin = _bare_origin(state, host) if is_bare else _names(state).origin(Place(row.id, name))
+    sealed = seal_grant(state.sealer, grant, kind="bare link" if is_bare else "link")
+    return EndpointLinkOut(url=f"{origin}{ENTER}?grant={quote(sealed)}", ends_at=ends_at)
 
 
-def check_use(who: UserIdentity, job: JobRow, endpoint: EndpointRow) -> None:
-    """Whoever may stop the job; those who may submit to its project where it is shared. They act as the job."""
+def check_use(who: UserIdentity, job: JobRow, endpoint: EndpointRow, *, is_bare: bool = False) -> None:
+    """Whoever may stop the job; those who may submit to its project where it is shared. They act as the job.
+
+    At a bare address its owner only: browsers keep what is there apart from nothing else that is there.
+    """
+    if is_bare and who.user_id != job.owner_id:
+        told = f"without host names, endpoint {endpoint.name} of {job.id} is for its owner only"
+        raise NotAllowed(f"{told}; use a name of this server, or see docs/guide/endpoints.md")
     may_change = rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id)
     if not may_change and not (endpoint.is_shared and rights.can_use_project(who, job.project_id)):
         raise NotAllowed(f"endpoint {endpoint.name} of {job.id} is not shared with you; ask its owner")
@@ -79,6 +88,11 @@ def check_use(who: UserIdentity, job: JobRow, endpoint: EndpointRow) -> None:
 
 def _names(state: ServerState) -> EndpointNames:
     return EndpointNames(state.settings.endpoints_at)
+
+
+def _bare_origin(state: ServerState, host: str) -> str:
+    address = host if host.endswith("]") else host.rpartition(":")[0] or host
+    return BareAddress(state.settings.endpoints_bare_port or 0).origin(address)
 
 
 def _out(state: ServerState, row: EndpointRow) -> EndpointOut:
