@@ -100,7 +100,7 @@ def fill(page: Page) -> None:
     page.get_by_label("Device type").select_option("npu:910b")
     page.get_by_label("Devices per node").fill("2")
     page.get_by_label("Command").fill(COMMAND)
-    page.get_by_label("Code", exact=True).fill("store://examples/resnet/")
+    page.get_by_role("textbox", name="Code").fill("store://examples/resnet/")
 
 
 def opened(page: Page, endpoint: str) -> Page:
