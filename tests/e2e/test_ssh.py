@@ -12,14 +12,16 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncssh
 import httpx
 import pytest
-from tests.support.endpoints import digest_of, pieces, start_app
+from tests.support.endpoints import APP, digest_of, pieces, start_app
 from tests.support.ssh import Ssh, call
 
 from danlu.client.jobs.job import Job
@@ -28,6 +30,7 @@ from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 LARGE_BYTES = 50 << 20
+EDITOR_PORT = 45673
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +110,45 @@ def test_a_port_of_the_job_is_forwarded(ssh: Ssh, job: Job) -> None:
         running.wait()
 
 
+def test_the_steps_of_an_editor_that_works_remotely(ssh: Ssh, job: Job, tmp_path: Path) -> None:
+    """VS Code's: a script on the input of a shell, a server by scp, and its port through one open connection."""
+    with _open_connection(ssh, job) as shared:
+        # it asks what machine this is with a script on the input of `bash`, without a terminal
+        script = b"uname -s; mkdir -p $TMPDIR/.vscode-server; echo $TMPDIR/.vscode-server\n"
+        asked = ssh.run(job.id, "bash", options=[*shared, "-T"], data=script)
+        system, home = asked.stdout.decode().split()
+        assert system == "Linux", asked.stderr
+        # it sends a server, starts it so that it outlives the command, and reads its port from what it writes
+        sent = call(["scp", "-F", str(ssh.config), *shared, str(APP), f"{job.id}@job:{home}/server.py"])
+        assert sent.returncode == 0, sent.stderr
+        start = (
+            f"cd {home} && (setsid python3 server.py {EDITOR_PORT} >log 2>&1 </dev/null & echo $! >pid)\n"
+            f"until grep -q listens log; do sleep 0.05; done; echo listeningOn={EDITOR_PORT}\n"
+        )
+        begun = ssh.run(job.id, "bash -s", options=[*shared, "-T"], data=start.encode())
+        assert begun.stdout == f"listeningOn={EDITOR_PORT}\n".encode(), begun.stderr
+        # it speaks to that port through a SOCKS proxy, and through forwards that it adds to the connection later
+        for way, to, get in (("-D", "", _get_by_socks), ("-L", f":127.0.0.1:{EDITOR_PORT}", _get)):
+            here = _free_port()
+            added = call(ssh.argv(job.id, options=[*shared, "-O", "forward", way, f"127.0.0.1:{here}{to}"]))
+            assert added.returncode == 0, added.stderr
+            assert get(here, "/x") == b'{"path": "/x"}', way
+    alive = ssh.run(job.id, f"kill $(cat {home}/pid) && echo was alive")
+    assert alive.stdout == b"was alive\n", "a connection that ends takes nothing with it"
+
+
+@contextmanager
+def _open_connection(ssh: Ssh, job: Job) -> Iterator[list[str]]:
+    """The options by which commands share one connection."""
+    with tempfile.TemporaryDirectory(prefix="ssh") as folder:  # the path of a socket is short
+        shared = ["-o", f"ControlPath={folder}/s"]
+        argv = ssh.argv(job.id, options=[*shared, "-M", "-N"])
+        with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as running:
+            wait_until(lambda: call(ssh.argv(job.id, options=[*shared, "-O", "check"])).returncode == 0)
+            yield shared
+            running.terminate()
+
+
 def test_the_command_line_knows_the_way(ssh: Ssh, job: Job, server: RunningServer, tmp_path: Path) -> None:
     env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "HOME": str(tmp_path)}
     argv = [sys.executable, "-m", "danlu", "ssh", job.id, "--print"]
@@ -167,6 +209,23 @@ class TestRefused:
                 client.ssh_keys.remove(added.id)
                 assert running.wait(HANG_SECONDS) == 255
         assert b"Permission denied" in guest.run(job.id, "true").stderr
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _get_by_socks(port: int, path: str) -> bytes:
+    """The editor's port on the far side, through a SOCKS 5 proxy here."""
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        sock.sendall(b"\5\1\0")
+        assert sock.recv(2) == b"\5\0"
+        sock.sendall(b"\5\1\0\1" + socket.inet_aton("127.0.0.1") + struct.pack("!H", EDITOR_PORT))
+        assert sock.recv(10)[:2] == b"\5\0"
+        sock.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        with sock.makefile("rb") as answer:
+            return answer.read().partition(b"\r\n\r\n")[2]
 
 
 def _get(port: int, path: str) -> bytes:

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+from tests.support.endpoints import Browser, start_app
 from tests.support.stores import S3Servers
 from tests.support.team import Team, running_team, s3_env
 
@@ -44,6 +46,24 @@ def test_what_one_server_takes_the_other_knows(team: Team, tmp_path: Path) -> No
         assert "FROM THE STORE" in "".join(line.text for line in other.jobs.get(job.id).logs())
         (made,) = one.store.download(f"{ended.output}made.txt", tmp_path / "out.txt")
         assert made.read_text() == "result\n"
+
+
+def test_either_server_serves_an_endpoint_to_whom_the_other_let_in(team: Team) -> None:
+    first, second = team.servers
+    with first.client() as one, second.client() as other:
+        job = start_app(one)
+        here, there = (client.jobs.get(job.id).endpoints.link(8080).url for client in (one, other))
+        grant = httpx.URL(here).params["grant"]
+        with Browser(str(httpx.URL(there).copy_set_param("grant", grant))).enter() as browser:
+            assert browser.get("/a%2Fb").json() == {"path": "/a%2Fb"}
+            with browser.websocket() as opened:
+                opened.send("through the other")
+                assert opened.recv() == "through the other"
+            with Browser(here) as back:
+                assert back.get("/x", Cookie=browser.cookie).json() == {"path": "/x"}
+            one.jobs.get(job.id).endpoints.close(8080)
+            wait_until(lambda: browser.get("/x").status_code == 404)
+        job.stop()
 
 
 def test_models_are_numbered_once_and_an_alias_is_always_somewhere(team: Team, tmp_path: Path) -> None:
