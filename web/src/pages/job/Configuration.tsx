@@ -18,7 +18,7 @@ export function Configuration(props: { job: Job }) {
   const command = commandOf(spec);
   const retry = (spec.retry as { max?: number } | undefined)?.max ?? 0;
   const data = Object.entries((spec.data ?? {}) as Record<string, string>);
-  const code = spec.code as { store?: string; tree?: string } | null | undefined;
+  const code = spec.code as { store?: string | null; tree?: string | null } | null | undefined;
   const pairs = (value: unknown) => Object.entries((value ?? {}) as Record<string, unknown>);
   return (
     <section className="panel">
@@ -73,8 +73,8 @@ export function Configuration(props: { job: Job }) {
             <>
               <dt>{texts.code}</dt>
               <dd>
-                {code.store !== undefined && <StoreLink path={code.store} />}
-                {code.tree !== undefined && <JobCode digest={code.tree} />}
+                {code.store && <StoreLink path={code.store} />}
+                {code.tree && <JobCode digest={code.tree} />}
               </dd>
             </>
           )}
