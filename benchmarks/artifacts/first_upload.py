@@ -5,6 +5,7 @@ Every round has a file of its own: nothing of it has been sent before. Both serv
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 from pathlib import Path
@@ -31,7 +32,10 @@ def measure_first_upload(folder: Path, size: int, rounds: int) -> list[dict[str,
                     "mlflow": lambda path=path: peer_seconds("mlflow_peer.py", url, [path])[0],
                 }
                 order = list(sides) if number % 2 == 0 else list(sides)[::-1]
-                seconds = {name: sides[name]() for name in order}
+                seconds = {}
+                for name in order:
+                    os.sync()  # what the other one has not written to the disk yet would be written at our cost
+                    seconds[name] = sides[name]()
                 ratios.append(seconds["mlflow"] / seconds["danlu"])
                 print(
                     f"round {number}: first upload of {size >> 20} MiB, "
