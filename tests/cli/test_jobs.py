@@ -183,6 +183,13 @@ class TestLook:
         assert len(danlu("show", failed, "--events").out.splitlines()) > len(danlu("show", failed).out.splitlines())
         assert json.loads(danlu("show", failed, "--events", "--json").out)["events"]
 
+    def test_favourites_are_listed_until_they_are_none(self, danlu: Danlu, failed: str) -> None:
+        assert danlu("favourite", failed).out == f"{failed} is a favourite; `danlu ps --favourites` lists them\n"
+        assert [line.split()[0] for line in danlu("ps", "--favourites").out.splitlines()] == ["ID", failed]
+        assert danlu("favourite", "--remove", failed).out == f"{failed} is not a favourite any more\n"
+        assert danlu("ps", "--favourites").out == "no jobs\n"
+        assert danlu("favourite", "no-such-job").code != 0
+
     def test_ps_lists_what_is_asked_for(self, danlu: Danlu, failed: str) -> None:
         assert failed not in danlu("ps").out
         rows = danlu("ps", "-a", "--tag", "t=1").out.splitlines()

@@ -127,6 +127,16 @@ class TestFind:
 
 
 class TestEnd:
+    def test_favourites_are_listed_until_they_are_none(self, client: Client) -> None:
+        job, other = (client.jobs.submit(name=name, command="true") for name in ("liked", "plain"))
+        assert client.jobs.add_favourite(job).job == job.id
+        client.jobs.add_favourite("plain")
+        assert [one.id for one in client.jobs.list(favourites=True)] == [other.id, job.id]
+        client.jobs.remove_favourite(other)
+        client.jobs.remove_favourite("plain")
+        assert list(client.jobs.list(favourites=True)) == [job]
+        client.jobs.remove_favourite(job)
+
     def test_stop_is_quiet_the_second_time(self, client: Client) -> None:
         job = client.jobs.submit(name="sleeper", command=["sleep", "3600"])
         assert job.stop().wait().state is JobState.STOPPED

@@ -29,6 +29,8 @@ NOT_NOTED = {
     ("PUT", "/jobs/{job}/terminals/{terminal}/size"): "of a window",
     ("DELETE", "/jobs/{job}/terminals/{terminal}"): "going in is noted",
     ("PUT", "/notices/read"): "what somebody has looked at is theirs",
+    ("PUT", "/favourites/{job}"): "what somebody wants to find again is theirs",
+    ("DELETE", "/favourites/{job}"): "what somebody wants to find again is theirs",
     ("PUT", "/notices/wishes"): "which e-mail somebody gets is theirs",
     ("POST", "/webhooks/{webhook}/test"): "changes nothing; the delivery is listed",
     ("DELETE", "/webhooks/{webhook}"): "the matrix has none to remove; tests/server/test_webhooks.py",

@@ -99,6 +99,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/pause"): Rule(CHANGE_JOB, job="queued"),
     ("POST", "/jobs/{job}/resume"): Rule(CHANGE_JOB, job="paused"),
     ("POST", "/jobs/{job}/start"): Rule(CHANGE_JOB),
+    ("GET", "/favourites"): Rule(everybody("2 2 2 2 2")),
+    ("PUT", "/favourites/{job}"): Rule(SEE),
+    ("DELETE", "/favourites/{job}"): Rule(SEE),
     ("GET", "/jobs/{job}/events"): Rule(SEE),
     ("GET", "/jobs/{job}/why"): Rule(SEE),
     # whose shell it would be is asked before whether there is a task to open it in

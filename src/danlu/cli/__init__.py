@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "danlu.cli.jobs.endpoints:open_", "Open JupyterLab, TensorBoard or a port of a running job in a browser."
         ),
         "close": Command("danlu.cli.jobs.endpoints:close", "Close an endpoint of a job."),
+        "favourite": Command("danlu.cli.jobs.favourite:favourite", "Mark jobs as favourites, to find them again."),
         "wait": Command("danlu.cli.jobs.wait:wait", "Wait until jobs have ended."),
         "stop": Command("danlu.cli.jobs.lifecycle:stop", "Stop jobs."),
         "pause": Command("danlu.cli.jobs.lifecycle:pause", "Pause a job; it keeps its id and output."),

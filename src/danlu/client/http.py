@@ -89,7 +89,7 @@ class Http:
     ) -> M:
         return self._read(self.send("POST", path, body=body, is_repeatable=is_repeatable, **more), into)
 
-    def put(self, path: str, into: type[M], *, body: BaseModel) -> M:
+    def put(self, path: str, into: type[M], *, body: Optional[BaseModel] = None) -> M:
         return self._read(self.send("PUT", path, body=body), into)
 
     def patch(self, path: str, into: type[M], *, body: BaseModel) -> M:

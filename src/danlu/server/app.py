@@ -21,6 +21,7 @@ from danlu.server.console.route import console_route
 from danlu.server.costs.routes import router as costs_router
 from danlu.server.endpoints.routes import router as endpoints_router
 from danlu.server.examples.routes import router as examples_router
+from danlu.server.favourites.routes import router as favourites_router
 from danlu.server.flavors.routes import router as flavors_router
 from danlu.server.flow.routes import router as flow_router
 from danlu.server.folders.routes import router as folders_router
@@ -79,6 +80,7 @@ ROUTERS = (
     endpoints_router,
     viewers_router,
     examples_router,
+    favourites_router,
     flavors_router,
     flow_router,
     frameworks_router,

@@ -126,6 +126,15 @@ class JobOut(JobSummary):
     """What people should know about how it runs, such as what is not isolated."""
 
 
+class FavouriteOut(Answer):
+    """A job that you want to find again."""
+
+    job: str
+    """Its id."""
+
+    added_at: Moment
+
+
 class ReasonOut(Answer):
     """An entry of the catalogue of reasons."""
 

@@ -25,29 +25,30 @@ def ps(
     state: list[str] = typer.Option([], help="Only jobs in this state; repeatable."),
     name: Optional[str] = typer.Option(None, help="Only jobs of this name."),
     tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Only jobs with this tag; repeatable."),
+    favourites: bool = typer.Option(False, "--favourites", help="Only your favourites, ended ones too."),
     limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
     as_json: AsJson = False,
 ) -> None:
     """List jobs.
 
-    Active jobs, newest first; with --all or --state also ended ones.
+    Active jobs, newest first; with --all, --state or --favourites also ended ones.
 
     \b
     Examples:
       danlu ps
       danlu ps -a -n 200
       danlu ps --state failed --tag team=vision
+      danlu ps --favourites
       danlu ps -w
       danlu ps -a --json | jq -r '.[].id'
     """
     from danlu.client import Client
 
-    tags = pairs(tag, "--tag")
+    tags, with_ended = pairs(tag, "--tag"), all_ or favourites
 
     def look(client: Client) -> list[JobSummary]:
-        wanted = _states(state)
-        found = client.jobs.list(state=wanted, name=name, tags=tags, all=all_ or bool(state), limit=limit + 1)
-        return [job.row for job in found]
+        wanted = {"state": _states(state), "name": name, "tags": tags, "favourites": favourites}
+        return [job.row for job in client.jobs.list(**wanted, all=with_ended or bool(state), limit=limit + 1)]
 
     with Client() as client:
         if watch:
@@ -55,7 +56,7 @@ def ps(
             return
         rows = look(client)
     shown = rows[:limit]
-    echo_json(shown) if as_json else echo_block(rows_text(shown, hint=not all_))
+    echo_json(shown) if as_json else echo_block(rows_text(shown, hint=not with_ended))
     say_more(len(rows), limit)
 
 

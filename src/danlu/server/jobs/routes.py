@@ -76,11 +76,13 @@ def list_jobs(
     job_state: Annotated[Optional[list[JobState]], Query(alias="state")] = None,
     name: Annotated[Optional[str], Query(max_length=100)] = None,
     tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
+    favourites: Annotated[bool, Query(description="only your favourites")] = False,
 ) -> Page[JobSummary]:
     """Jobs of your projects, newest first."""
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
-    wanted = service.wanted(who, states=job_state or (), name=name, tags=[_tag(text) for text in tag or ()])
+    tags = [_tag(text) for text in tag or ()]
+    wanted = service.wanted(who, states=job_state or (), name=name, tags=tags, favourites=favourites)
     return state.database.read(service.list_jobs, wanted, before=cursor, limit=limit, now=state.now())
 
 

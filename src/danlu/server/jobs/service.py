@@ -129,10 +129,16 @@ def plan(
 
 
 def wanted(
-    who: UserIdentity, *, states: Sequence[JobState], name: str | None, tags: Sequence[tuple[str, str]]
+    who: UserIdentity,
+    *,
+    states: Sequence[JobState],
+    name: str | None,
+    tags: Sequence[tuple[str, str]],
+    favourites: bool = False,
 ) -> jobs.JobFilter:
     """Which jobs are asked for, among those that one may see."""
-    return jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=tags)
+    of = who.user_id if favourites else None
+    return jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=tags, favourite_of=of)
 
 
 def list_jobs(

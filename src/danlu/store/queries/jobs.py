@@ -14,6 +14,7 @@ from danlu.spec.reasons import Reason, reason
 from danlu.spec.states import Desired, JobState, is_over
 from danlu.store.sql.database import num_changed
 from danlu.store.sql.endpoint_tables import EndpointRow, JobUseRow
+from danlu.store.sql.favourite_tables import FavouriteRow
 from danlu.store.sql.monitoring_tables import AlertRow
 from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
 
@@ -29,6 +30,8 @@ class JobFilter:
     states: Sequence[JobState] = ()
     name: str | None = None
     tags: Sequence[tuple[str, str]] = ()
+    favourite_of: int | None = None
+    """Only favourites of this user."""
 
 
 def add_job(session: Session, row: JobRow) -> None:
@@ -90,6 +93,8 @@ def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit:
         query = query.where(JobRow.state.in_([state.value for state in wanted.states]))
     if wanted.name is not None:
         query = query.where(JobRow.name == wanted.name)
+    if wanted.favourite_of is not None:
+        query = query.join(FavouriteRow).where(FavouriteRow.user_id == wanted.favourite_of)
     for key, value in wanted.tags:
         query = query.where(JobRow.spec["tags"][key].as_string() == value)
     return session.scalars(query).all()
@@ -250,9 +255,38 @@ def release(session: Session, token: str) -> None:
 def delete_jobs(session: Session, ids: Sequence[str]) -> None:
     for first in range(0, len(ids), 500):
         part = ids[first : first + 500]
-        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow, EndpointRow, JobUseRow, AlertRow):
+        for table in (TaskRow, EventRow, DeviceClaimRow, AttemptRow, EndpointRow, JobUseRow, AlertRow, FavouriteRow):
             session.execute(delete(table).where(table.job_id.in_(part)))
         session.execute(delete(JobRow).where(JobRow.id.in_(part)))
+
+
+def favourites_of(
+    session: Session, user_id: int, project_ids: Sequence[int] | None, *, before: str | None, limit: int
+) -> Sequence[FavouriteRow]:
+    """Favourites among the jobs of these projects (None: all), by job, newest first."""
+    query = select(FavouriteRow).join(JobRow).where(FavouriteRow.user_id == user_id)
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    if before is not None:
+        query = query.where(FavouriteRow.job_id < before)
+    return session.scalars(query.order_by(FavouriteRow.job_id.desc()).limit(limit)).all()
+
+
+def get_favourite(session: Session, user_id: int, job_id: str) -> FavouriteRow | None:
+    return session.get(FavouriteRow, (user_id, job_id))
+
+
+def count_favourites(session: Session, user_id: int) -> int:
+    return session.scalar(select(func.count()).where(FavouriteRow.user_id == user_id)) or 0
+
+
+def add_favourite(session: Session, row: FavouriteRow) -> None:
+    session.add(row)
+    session.flush()
+
+
+def delete_favourite(session: Session, user_id: int, job_id: str) -> None:
+    session.execute(delete(FavouriteRow).where(FavouriteRow.user_id == user_id, FavouriteRow.job_id == job_id))
 
 
 def add_event(session: Session, job_id: str, attempt: int, *, kind: str, message: str, at: datetime) -> None:

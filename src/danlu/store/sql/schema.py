@@ -7,6 +7,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     audit_tables,
     catalog_tables,
     endpoint_tables,
+    favourite_tables,
     flow_tables,
     model_tables,
     monitoring_tables,

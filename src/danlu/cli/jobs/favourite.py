@@ -1,0 +1,34 @@
+"""`danlu favourite`"""
+
+from __future__ import annotations
+
+import typer
+
+from danlu.cli.options import JobNames
+from danlu.cli.terminal import echo
+
+
+def favourite(
+    jobs: JobNames, remove: bool = typer.Option(False, "--remove", "-r", help="They are favourites no more.")
+) -> None:
+    """Mark jobs as favourites, to find them again.
+
+    Favourites are yours: nobody else sees them. `danlu ps --favourites` lists them.
+
+    \b
+    Examples:
+      danlu favourite train-12
+      danlu favourite --remove train-12
+      danlu ps --favourites
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        for name in jobs:
+            job = client.jobs.get(name)
+            if remove:
+                client.jobs.remove_favourite(job)
+                echo(f"{job.id} is not a favourite any more")
+            else:
+                client.jobs.add_favourite(job)
+                echo(f"{job.id} is a favourite; `danlu ps --favourites` lists them")
