@@ -196,6 +196,26 @@ class TestTheTable:
         page.reload()
         expect(page.locator("th[aria-sort=ascending]")).to_have_text("Duration")
 
+    def test_a_star_makes_a_favourite(self, console: RunningServer, admin: Tab) -> None:
+        with console.client() as client:
+            liked = client.jobs.submit(name="liked", command="true").wait()
+            client.jobs.submit(name="not-so-much", command="true").wait()
+        page = admin.go("/jobs")
+        page.get_by_role("button", name="Add liked to favourites").click()
+        expect(page.get_by_role("button", name="Remove liked from favourites")).to_be_visible()
+        page.get_by_role("button", name="Favourites", exact=True).click()
+        expect(page.get_by_role("row")).to_have_count(2)
+        assert "favourites=true" in page.url
+        admin.check("jobs-favourites")
+        with console.client() as client:
+            assert list(client.jobs.list(favourites=True)) == [liked]
+        page.get_by_role("link", name="liked").click()
+        page.get_by_role("button", name="Remove liked from favourites").click()
+        expect(page.get_by_role("button", name="Add liked to favourites")).to_be_visible()
+        admin.check("job-star")
+        with console.client() as client:
+            assert list(client.jobs.list(favourites=True)) == []
+
     def test_it_goes_on_after_the_server_was_away(self, console: RunningServer, admin: Tab) -> None:
         page = admin.go("/jobs")
         expect(page.get_by_text("Live")).to_be_visible()

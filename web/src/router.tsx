@@ -73,6 +73,7 @@ const jobs = createRoute({
     ...textIn(search, "state"),
     ...textIn(search, "q"),
     ...textIn(search, "owner"),
+    ...flagIn(search, "favourites"),
     ...textIn(search, "sort"),
     ...textIn(search, "columns"),
   }),

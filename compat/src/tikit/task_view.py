@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Optional
 
+from danlu.client.jobs.foreign.ray_mode import HEAD, own_command
 from danlu.spec.devices import CPU, DeviceRequest
 from danlu.spec.job import JobSpec, Resources, stored_job
 from danlu.spec.paths import parse_store_path
 from danlu.spec.roles import groups
 from danlu.spec.states import JobState, TaskState, is_live
 from danlu.wire.jobs import AttemptOut, JobOut, JobSummary
-from tikit.task_spec import FRAMEWORK_NAME, REMARK, as_text
+from tikit.task_spec import FRAMEWORK_NAME, RAY, REMARK, TRAINING_MODE, as_text
 from tikit.tencentcloud.tione.v20211111 import models as wire
 
 STATES = {
@@ -86,7 +87,7 @@ def pods(job: JobOut) -> list[wire.PodInfo]:
             Url="",
             StartTime=moment(task.started_at),
             EndTime=moment(task.ended_at),
-            ResourceConfigInfo=_config(task.role, shapes[task.role], None, 1),
+            ResourceConfigInfo=_config(_role(spec, task.role), shapes[task.role], None, 1),
             GpuNames=[],
             Gpus=[wire.GpuInfo.new(GpuName=f"{names[task.rank]}-{number}") for number in task.device_ids],
             NodeId=task.node,
@@ -144,7 +145,7 @@ def _common(job: JobOut, region: str = "") -> dict[str, Any]:
         "ResourceGroupId": job.project,
         "ResourceGroupName": job.project,
         "ResourceConfigInfos": _configs(spec),
-        "TrainingMode": TRAINING_MODES.get(str(spec.launch), str(spec.launch).upper()),
+        "TrainingMode": spec.env.get(TRAINING_MODE) or TRAINING_MODES.get(str(spec.launch), str(spec.launch).upper()),
         "Status": status(job),
         "RuntimeInSeconds": _runtime(job.attempts),
         "CreateTime": moment(job.created_at),
@@ -184,19 +185,27 @@ def _commands(spec: JobSpec) -> wire.StartCmdInfo:
     return wire.StartCmdInfo.new(
         StartCmd=text(spec.command) if not roles else "",
         PsStartCmd=roles.get("ps", ""),
-        WorkerStartCmd=roles.get("worker", ""),
+        WorkerStartCmd=own_command(roles[HEAD]) if HEAD in roles else roles.get("worker", ""),
     )
 
 
 def _configs(spec: JobSpec) -> list[wire.ResourceConfigInfo]:
     if spec.roles:
-        return [_config(name, role.resources, role.flavor, role.count) for name, role in spec.roles.items()]
-    return [_config("worker", spec.resources, spec.flavor, spec.nodes)]
+        return [
+            _config(_role(spec, name), role.resources, role.flavor, role.count) for name, role in spec.roles.items()
+        ]
+    return [_config("WORKER", spec.resources, spec.flavor, spec.nodes)]
+
+
+def _role(spec: JobSpec, name: str) -> str:
+    if spec.env.get(TRAINING_MODE) == RAY:
+        return "HEAD" if name == HEAD else "WORKER"
+    return ROLES.get(name, name.upper())
 
 
 def _config(role: str, resources: Resources, flavor: Optional[str], count: int) -> wire.ResourceConfigInfo:
     return wire.ResourceConfigInfo.new(
-        Role=ROLES.get(role, role.upper()),
+        Role=role,
         Cpu=int((resources.cpus or 0) * 1000),
         Memory=(resources.memory or 0) >> 20,
         GpuType=device_model(resources.device),

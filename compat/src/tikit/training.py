@@ -54,8 +54,6 @@ class Training(Session):
             raise refuse("name: expected the name of the task, got an empty one")
         if framework is None:
             raise refuse("framework: expected models.FrameworkInfo, got None")
-        if worker_resource is None:
-            raise refuse("worker_resource: expected models.ResourceConfigInfo, got None")
         if not worker_start_cmd:
             raise refuse("worker_start_cmd: expected a command such as 'sh start.sh', got none")
         if code_repos:
@@ -64,8 +62,6 @@ class Training(Session):
                 "code_package_path",
                 "UnsupportedOperation",
             )
-        if head_resource is not None or worker_resource_group:
-            raise refuse("head_resource, worker_resource_group: these are for the mode RAY", "UnsupportedOperation")
         task = TrainingTask(
             name=name,
             framework=framework,
@@ -75,6 +71,8 @@ class Training(Session):
             code_package_path=code_package_path,
             ps_resource=ps_resource,
             ps_start_cmd=ps_start_cmd,
+            head_resource=head_resource,
+            worker_resource_group=worker_resource_group or (),
             input_data_config=input_data_config,
             tags=tags,
             tuning_parameters=tuning_parameters_dict,

@@ -55,7 +55,7 @@ export type IconName = keyof typeof PATHS;
 export function Icon(props: { name: IconName }) {
   return (
     <svg
-      className="icon"
+      className={`icon icon-${props.name}`}
       viewBox="0 0 24 24"
       fill="none"
       stroke="currentColor"

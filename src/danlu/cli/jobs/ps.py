@@ -47,8 +47,15 @@ def ps(
     tags, with_ended = pairs(tag, "--tag"), all_ or favourites
 
     def look(client: Client) -> list[JobSummary]:
-        wanted = {"state": _states(state), "name": name, "tags": tags, "favourites": favourites}
-        return [job.row for job in client.jobs.list(**wanted, all=with_ended or bool(state), limit=limit + 1)]
+        found = client.jobs.list(
+            state=_states(state),
+            name=name,
+            tags=tags,
+            favourites=favourites,
+            all=with_ended or bool(state),
+            limit=limit + 1,
+        )
+        return [job.row for job in found]
 
     with Client() as client:
         if watch:

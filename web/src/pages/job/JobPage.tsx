@@ -5,6 +5,7 @@ import { Loading, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Cost, PerHour } from "@/parts/money";
+import { Star } from "@/parts/Star";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { visibleLine } from "@/foreign/visible";
@@ -46,6 +47,7 @@ function Head(props: { job: Job; stream: "connecting" | "live" | "broken" | "ove
       </nav>
       <div className="page-head">
         <h1 className="wrap">{job.name}</h1>
+        <Star job={job.id} name={job.name} />
         <StateBadge state={job.state} />
         {props.stream === "broken" && <Live state={props.stream} />}
         <div className="actions">

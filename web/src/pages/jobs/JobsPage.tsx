@@ -1,5 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useDeferredValue, useMemo, useState } from "react";
+import { useFavourites } from "@/api/favourites";
 import { JOB_STATES, useJobChanges, useJobs } from "@/api/jobs";
 import { useMe } from "@/api/session";
 import { useProject } from "@/frame/ProjectPicker";
@@ -29,6 +30,7 @@ export function JobsPage() {
   const me = useMe();
   const stream = useJobChanges();
   const found = useJobs(statesOf(search.state));
+  const favourites = useFavourites();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
 
   const columns = useMemo(() => jobColumns(all), [all]);
@@ -37,16 +39,23 @@ export function JobsPage() {
   const sort = sortOf(search.sort) ?? NEWEST_FIRST;
   const q = useDeferredValue(search.q);
   const rows = useMemo(() => {
-    const wanted = { project, owner: search.owner, words: wordsOf(q) };
+    const wanted = {
+      project,
+      owner: search.owner,
+      words: wordsOf(q),
+      favourites: search.favourites ? favourites : undefined,
+    };
     const kept = (found.data?.items ?? []).filter((row) => matches(row, wanted));
     return sorted(kept, columns, sort);
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `search.sort` stands for `sort`
-  }, [found.data, project, search.owner, q, columns, search.sort]);
+  }, [found.data, project, search.owner, search.favourites, favourites, q, columns, search.sort]);
 
   const change = (to: Partial<typeof search>) => {
     void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
   };
-  const isFiltered = Boolean(search.state ?? search.q ?? search.owner ?? project);
+  const isFiltered = Boolean(
+    search.state ?? search.q ?? search.owner ?? search.favourites ?? project,
+  );
   const total = found.data?.items.length ?? 0;
   const { rest } = found;
   const isLoadingRest = found.data && !rest.isComplete && !rest.isFull && !rest.error;
@@ -107,6 +116,15 @@ export function JobsPage() {
             <option value={search.owner}>{search.owner}</option>
           )}
         </select>
+        <Button
+          icon="star"
+          aria-pressed={search.favourites === true}
+          onClick={() => {
+            change({ favourites: search.favourites ? undefined : true });
+          }}
+        >
+          {texts.favourites}
+        </Button>
         <Menu label={texts.columns} icon="columns" shown={texts.columns} isSticky>
           {columns.map((column) => (
             <CheckField

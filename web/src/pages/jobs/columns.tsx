@@ -3,6 +3,7 @@ import type { JobSummary } from "@/api/jobs";
 import type { Column } from "@/parts/DataTable";
 import { Cost, costAt } from "@/parts/money";
 import { Reason } from "@/parts/Reason";
+import { Star } from "@/parts/Star";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import type { Texts } from "@/texts/language";
@@ -17,9 +18,12 @@ export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobSumm
       isClipped: true,
       sort: (row) => row.name,
       cell: (row) => (
-        <Link className="row-name" to="/jobs/$id" params={{ id: row.id }} title={row.name}>
-          {row.name}
-        </Link>
+        <>
+          <Star job={row.id} name={row.name} />
+          <Link className="row-name" to="/jobs/$id" params={{ id: row.id }} title={row.name}>
+            {row.name}
+          </Link>
+        </>
       ),
     },
     {

@@ -10,10 +10,16 @@ export function statesOf(text: string | undefined): readonly JobState[] {
 
 export function matches(
   row: JobSummary,
-  wanted: { project?: string; owner?: string; words: readonly string[] },
+  wanted: {
+    project?: string;
+    owner?: string;
+    words: readonly string[];
+    favourites?: ReadonlySet<string>;
+  },
 ): boolean {
   if (wanted.project !== undefined && row.project !== wanted.project) return false;
   if (wanted.owner !== undefined && row.owner !== wanted.owner) return false;
+  if (wanted.favourites !== undefined && !wanted.favourites.has(row.id)) return false;
   if (!wanted.words.length) return true;
   const tags = Object.entries(row.tags).map(([key, value]) => `${key}=${value}`);
   const text = [row.name, row.id, row.owner, row.on, ...tags].join(" ").toLowerCase();
