@@ -15,7 +15,7 @@ _PORTS = (
     "--dashboard-agent-grpc-port=52366 --dashboard-agent-listen-port=52365 "
     "--metrics-export-port=52367 --runtime-env-agent-port=52368"
 )
-"""Said beforehand: Ray's daemon ends when its agents do not tell theirs within 15 s, and a busy machine takes longer."""
+"""Said beforehand: Ray's daemon ends when its agents do not tell theirs within 15 s, a busy machine takes longer."""
 
 _START = f"""\
 command -v ray > /dev/null || {{
@@ -26,8 +26,8 @@ ports="{_PORTS}"
 devices=0; [ "$DANLU_DEVICE_TYPE" = gpu ] && devices=$DANLU_DEVICES_PER_NODE
 """
 _ON_HEAD = f"""\
-{_START}ray start --head --node-ip-address="$CHIEF_IP" --port={PORT} --num-gpus="$devices" --include-dashboard=false $ports \\
-  > /dev/null || {{ echo "mode RAY: the head of the Ray cluster did not start" >&2; exit 1; }}
+{_START}ray start --head --node-ip-address="$CHIEF_IP" --port={PORT} --num-gpus="$devices" $ports \\
+  --include-dashboard=false > /dev/null || {{ echo "mode RAY: the head of the Ray cluster did not start" >&2; exit 1; }}
 python3 - <<'END' || exit 1
 import os, time, ray
 ray.init(log_to_driver=False, logging_level="ERROR")
