@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from tests.support.receivers import receiving
 
 from danlu.bench import runs, tester
 from danlu.bench.report import Verdict
@@ -14,11 +16,17 @@ from danlu.bench.schedule import moments, next_at, parse_time, submit_schedule
 from danlu.bench.suite import Mode, Suite, find_suite, read_suite
 from danlu.cli import main
 from danlu.client import Client
-from danlu.errors import InvalidInput
+from danlu.errors import InvalidInput, NotAllowed, ServerUnreachable
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
+ENTRY = {"run": "bench-a", "suite": "memory", "who": "ada", "measure": "bandwidth", "unit": "GB/s", "better": "higher"}
+RECORD = {"entry": {**ENTRY, "value": 9.0, "nodes": 1, "num_ranks": 1}}
 QUICK = ["parameters.megabytes=1", "parameters.steps=2", "parameters.warmup=0"]
+
+
+def never(seconds: float) -> None:
+    raise AssertionError(f"nothing is to be tried again, and {seconds} s were to be waited for it")
 
 
 def quick() -> Suite:
@@ -103,6 +111,40 @@ class TestTester:
             tester.post(client, record, bucket="main", limit_seconds=1000, pause=pause)
             assert pauses == [1.0, 2.0]
             assert len(tester.board(client, "memory", bucket="main")) == 1
+
+    def test_a_server_that_is_not_ours_is_asked_until_it_takes_the_record(self) -> None:
+        record = {**RECORD, "train_result_info": {"throughput_ratio": "9"}}
+        pauses: list[float] = []
+        with receiving() as judge:
+            answers = iter((429, 201))
+            judge.status = 503
+
+            def pause(seconds: float) -> None:
+                pauses.append(seconds)
+                judge.status = next(answers)
+
+            tester.post_plain(judge.url("/results"), record, key="k1", limit_seconds=1000, pause=pause)
+        assert pauses == [1.0, 2.0]
+        assert [(one.path, json.loads(one.body)) for one in judge.got] == [("/results", record)] * 3
+        headers = {name.lower(): value for name, value in judge.got[-1].headers.items()}
+        assert headers["authorization"] == "Bearer k1"
+        assert (headers["content-type"], headers["idempotency-key"]) == ("application/json", "bench-a")
+
+    @pytest.mark.parametrize(("status", "kind"), [(401, NotAllowed), (422, InvalidInput), (307, InvalidInput)])
+    def test_what_it_refuses_is_told_at_once(self, status: int, kind: type[Exception]) -> None:
+        with receiving() as judge:
+            judge.status = status
+            with pytest.raises(kind, match=f"answered {status}"):
+                tester.post_plain(judge.url(), RECORD, key="k1", limit_seconds=1000, pause=never)
+        assert len(judge.got) == 1
+
+    def test_a_server_that_stays_away_is_given_up(self) -> None:
+        with receiving() as judge:
+            url = judge.url()
+        with pytest.raises(ServerUnreachable, match="does not answer"):
+            tester.post_plain(url, RECORD, key="k1", limit_seconds=0, pause=never)
+        with pytest.raises(InvalidInput, match="expected an address such as"):
+            tester.post_plain("tester:9527", RECORD, key="k1", limit_seconds=1000, pause=never)
 
     def test_a_run_that_did_not_pass_is_not_posted(self, client: Client) -> None:
         run = runs.start(client, read_suite(find_suite("memory"), [*QUICK, "criteria.bandwidth.at_least=1e9"]))

@@ -24,6 +24,11 @@ from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
 QUICK = ["parameters.megabytes=1", "parameters.steps=3", "parameters.warmup=1"]
+SMALL_RESNET = [
+    *(f"parameters.{one}" for one in ("image_size=8", "width=8", "blocks=1", "batch_size=8", "steps=2", "warmup=1")),
+    "device=cpu:2",
+    "criteria={}",
+]
 FOREVER = ["parameters.megabytes=1", "parameters.steps=1000000000", "parameters.warmup=0"]
 KILLED = """
 python3 -m danlu.bench.inside memory & node=$!
@@ -71,9 +76,7 @@ class TestModes:
 
     def test_single_servers_train_alone(self, client: Client) -> None:
         """Two groups of two ranks; each trains with its own server only, and ends with an accuracy of its own."""
-        small = ["image_size=8", "width=8", "blocks=1", "batch_size=8", "steps=2", "warmup=1"]
-        settings = [*(f"parameters.{one}" for one in small), "device=cpu:2", "criteria={}"]
-        report = done(client, read_suite(find_suite("resnet-like"), settings), Mode.SINGLE_SERVER)
+        report = done(client, read_suite(find_suite("resnet-like"), SMALL_RESNET), Mode.SINGLE_SERVER)
         measures = report.jobs[0].measures
         throughput = measures["throughput"]
         assert [one.value for one in throughput.servers] == [
@@ -82,6 +85,25 @@ class TestModes:
         ]
         assert throughput.value == pytest.approx(sum(throughput.ranks.values()) / 2)
         assert sorted(measures["accuracy"].ranks) == [0, 2]
+
+    def test_all_ranks_train_together(self, client: Client) -> None:
+        """Two nodes with two ranks each, one model: one accuracy, and the sum over all ranks."""
+        report = done(client, read_suite(find_suite("resnet-like"), SMALL_RESNET))
+        measures = report.jobs[0].measures
+        throughput = measures["throughput"]
+        assert (report.jobs[0].num_ranks, report.jobs[0].job.nodes) == (4, 2)
+        assert throughput.value == pytest.approx(sum(throughput.ranks.values()))
+        assert sorted(measures["accuracy"].ranks) == [0]
+
+    def test_allreduce_of_single_servers(self, client: Client) -> None:
+        settings = ["parameters.sizes=[1024, 65536]", "parameters.steps=2", "parameters.warmup=1", "device=cpu:2"]
+        report = done(client, read_suite(find_suite("allreduce"), settings), Mode.SINGLE_SERVER)
+        (job,) = report.jobs
+        bandwidth = job.measures["bandwidth"]
+        assert sorted(bandwidth.ranks) == [0, 1, 2, 3]
+        assert [one.server for one in bandwidth.servers] == [0, 1]
+        assert bandwidth.value == pytest.approx(sum(one.value for one in bandwidth.servers) / 2)
+        assert [x for x, _ in job.curves["bandwidth"]] == [1024, 65536]
 
     def test_allreduce_between_two_nodes(self, client: Client, tmp_path: Path, browser: Browser) -> None:
         settings = ["parameters.sizes=[1024, 65536, 1048576]", "parameters.steps=3", "parameters.warmup=1"]

@@ -1,6 +1,7 @@
 """A Tester: results are posted to a collecting server, which ranks them by suite.
 
-Any Danlu server can be one: a record is an object `bench-results/SUITE/RUN.json` of a bucket there.
+Any Danlu server can be one: a record is an object `bench-results/SUITE/RUN.json` of a bucket there. Any other gets the
+record as JSON with POST.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import json
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from danlu.bench.report import Report, Verdict
 from danlu.bench.suite import Better
 from danlu.client import Client
-from danlu.errors import InvalidInput, Unavailable
+from danlu.client.posting import post_json
+from danlu.errors import InvalidInput, RequestTimeout, TooManyRequests, Unavailable
 
+T = TypeVar("T")
 FOLDER = "bench-results"
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 UNSET_TIME = "2020-01-30 14:16:00"
@@ -73,23 +76,29 @@ def post(
     limit_seconds: float,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Post a record and return where it is. A server that is away is asked again until the limit; posting the same
-    run again replaces its record."""
+    """Post a record to a Danlu server and return where it is. A server that is away is asked again until the limit;
+    posting the same run again replaces its record."""
     entry = Entry.model_validate(record["entry"])
     target = f"{bucket}/{FOLDER}/{entry.suite}/{entry.run}.json"
-    until, wait = time.monotonic() + limit_seconds, FIRST_PAUSE_SECONDS
     with TemporaryDirectory(prefix="danlu-bench-") as name:
         local = Path(name) / "record.json"
         local.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
-        while True:
-            try:
-                (stored,) = tester.store.upload(local, target)
-                return stored
-            except Unavailable:
-                if time.monotonic() + wait > until:
-                    raise
-            pause(wait)
-            wait = min(2 * wait, LONGEST_PAUSE_SECONDS)
+        (stored,) = _until_taken(lambda: tester.store.upload(local, target), limit_seconds=limit_seconds, pause=pause)
+    return stored
+
+
+def post_plain(
+    url: str,
+    record: dict[str, Any],
+    *,
+    key: str,
+    limit_seconds: float,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """Post a record as JSON to any address. It is posted again until it is taken, it is refused, or the limit is over;
+    the header Idempotency-Key is the run."""
+    run = Entry.model_validate(record["entry"]).run
+    _until_taken(lambda: post_json(url, record, key=key, request_id=run), limit_seconds=limit_seconds, pause=pause)
 
 
 def board(tester: Client, suite: str, *, bucket: str) -> list[Entry]:
@@ -104,6 +113,18 @@ def board(tester: Client, suite: str, *, bucket: str) -> list[Entry]:
             except (ValidationError, UnicodeDecodeError):
                 continue
     return sorted(found, key=lambda one: one.value if one.better is Better.LOWER else -one.value)
+
+
+def _until_taken(send: Callable[[], T], *, limit_seconds: float, pause: Callable[[float], None]) -> T:
+    until, wait = time.monotonic() + limit_seconds, FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return send()
+        except (Unavailable, TooManyRequests, RequestTimeout):
+            if time.monotonic() + wait > until:
+                raise
+        pause(wait)
+        wait = min(2 * wait, LONGEST_PAUSE_SECONDS)
 
 
 class _Record(BaseModel):

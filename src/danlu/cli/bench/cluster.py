@@ -103,15 +103,18 @@ def post(
     run: RunName,
     to: Annotated[str, typer.Option(help="Address of the collecting server.")],
     bucket: Bucket = "main",
+    plain: bool = typer.Option(False, "--plain", help="POST the record as JSON to this very address, of any server."),
     limit: str = typer.Option("1h", help="How long a server that is away is asked again."),
 ) -> None:
     """Post the results of a run to a collecting server (a Tester), again and again until it takes them.
 
-    The key for it is in the variable DANLU_TESTER_KEY. Any Danlu server can be the one that collects.
+    The key for it is in the variable DANLU_TESTER_KEY. Any Danlu server can be the one that collects; another one is
+    sent the record with POST, and has taken it when it answers with 2xx.
 
     \b
     Examples:
       danlu bench post resnet-like --to https://tester.example.org
+      danlu bench post resnet-like --to https://judge.example.org/api/results --plain
     """
     from danlu.bench import runs, tester
     from danlu.client import Client
@@ -120,11 +123,15 @@ def post(
     key = os.environ.get(KEY_VARIABLE)
     if not key:
         raise typer.BadParameter(f"set {KEY_VARIABLE} to a key of the collecting server", param_hint="--to")
-    with Client() as client, Client(url=to, api_key=key) as collecting:
-        made = runs.make_report(client, runs.find(client, run))
-        record = tester.record_of(made, who=client.me().name)
-        stored = tester.post(collecting, record, bucket=bucket, limit_seconds=parse_duration(limit))
-    echo(stored)
+    limit_seconds = parse_duration(limit)
+    with Client() as client:
+        record = tester.record_of(runs.make_report(client, runs.find(client, run)), who=client.me().name)
+    if plain:
+        tester.post_plain(to, record, key=key, limit_seconds=limit_seconds)
+        echo(to)
+        return
+    with Client(url=to, api_key=key) as collecting:
+        echo(tester.post(collecting, record, bucket=bucket, limit_seconds=limit_seconds))
 
 
 @app.command(context_settings=CONTEXT)
