@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from tikit import models
 from tikit.logs import MAX_LINES
 from tikit.session import refuse
+from tikit.task_spec import NO_RAY
 
 if TYPE_CHECKING:
     from tikit.client import Client
@@ -31,24 +32,22 @@ SOURCES = {
 
 
 def create_training_task(client: Client, values: Values) -> Any:
-    every = list(values.get("ResourceConfigInfos") or ())
-    rows = {str(row.get("Role") or "WORKER"): row for row in every}
+    rows = {str(row.get("Role") or "WORKER"): row for row in values.get("ResourceConfigInfos") or ()}
     charge = values.get("ChargeType") or models.POSTPAID
     worker = rows.get("WORKER") or rows.get("DRIVER")
-    group = [_machines(row, charge) for row in every if row.get("Role") == "WORKER"] if "HEAD" in rows else []
-    if worker is None and "HEAD" not in rows:
+    if "HEAD" in rows:
+        raise refuse(NO_RAY, UNSUPPORTED)
+    if worker is None:
         raise refuse(f"ResourceConfigInfos: expected one with the Role WORKER, got {', '.join(rows) or 'none'}")
     commands = _commands(values)
     return client.create_training_task(
         values.get("Name") or "",
         _framework(values),
         cos_str(values.get("Output")),
-        None if worker is None or group else _machines(worker, charge),
+        _machines(worker, charge),
         code_package_path=cos_str(values.get("CodePackagePath")),
         code_repos=values.get("CodeRepos"),
         ps_resource=_machines(rows["PS"], charge) if "PS" in rows else None,
-        head_resource=_machines(rows["HEAD"], charge) if "HEAD" in rows else None,
-        worker_resource_group=group,
         input_data_config=[_data(row) for row in values.get("DataConfigs") or ()],
         worker_start_cmd=commands.get("WorkerStartCmd") or commands.get("StartCmd"),
         ps_start_cmd=commands.get("PsStartCmd"),

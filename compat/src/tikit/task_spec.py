@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union, cast
 
-from danlu.client.jobs.foreign.ray_mode import ray_job
 from danlu.spec.paths import SCHEME
 from tikit.models import CosPathInfo, FrameworkInfo, ResourceConfigInfo, TrainingDataConfig
 from tikit.session import refuse
@@ -24,17 +23,13 @@ MODES = {
     "HOROVOD": "horovod",
     "PS_WORKER": "ps_worker",
     "SPARK": "plain",
-    "RAY": "plain",
 }
-RAY = "RAY"
-ALL_MODES = ["PS_WORKER", "DDP", "MPI", "HOROVOD", "SPARK", RAY]
-TOLD_MODES = ("SPARK", RAY)
-"""Modes that a job's launch mode does not tell."""
-
+ALL_MODES = ["PS_WORKER", "DDP", "MPI", "HOROVOD", "SPARK", "RAY"]
+NO_RAY = "TrainingMode RAY is not served here; start the Ray cluster in the command of a DDP task instead"
 RESTARTED = ["exit_code", "killed_by_signal", "out_of_memory", "lost", "start_failed"]
 """Reasons after which a task is restarted."""
 
-REMARK, FRAMEWORK_NAME, TRAINING_MODE = "TI_TASK_REMARK", "TI_FRAMEWORK_NAME", "TI_TRAINING_MODE"
+REMARK, FRAMEWORK_NAME = "TI_TASK_REMARK", "TI_FRAMEWORK_NAME"
 """Variables that keep what a job of Danlu has no field for."""
 
 IMAGE_PASSWORD = "TI_IMAGE_PASSWORD"
@@ -70,14 +65,12 @@ class TrainingTask(NamedTuple):
 
     name: str
     framework: FrameworkInfo
-    worker_resource: Optional[ResourceConfigInfo]
+    worker_resource: ResourceConfigInfo
     worker_start_cmd: str
     cos_output: CosPlace = None
     code_package_path: CosPlace = None
     ps_resource: Optional[ResourceConfigInfo] = None
     ps_start_cmd: Optional[str] = None
-    head_resource: Optional[ResourceConfigInfo] = None
-    worker_resource_group: Sequence[ResourceConfigInfo] = ()
     input_data_config: DataConfigs = None
     tags: Optional[Sequence[Any]] = None
     tuning_parameters: Optional[dict[str, Any]] = None
@@ -106,11 +99,7 @@ def job_of(task: TrainingTask) -> dict[str, Any]:
     """The fields of the job. Raise TencentCloudSDKException for what cannot be meant or is not to be had."""
     check(task)
     framework, mode = task.framework, MODES[task.framework.TrainingMode or ""]
-    env = {
-        FRAMEWORK_NAME: framework.Name,
-        **({REMARK: task.remark} if task.remark else {}),
-        **({TRAINING_MODE: framework.TrainingMode} if framework.TrainingMode in TOLD_MODES else {}),
-    }
+    env = {FRAMEWORK_NAME: framework.Name, **({REMARK: task.remark} if task.remark else {})}
     values: dict[str, Any] = {
         "name": task.name,
         "launch": mode,
@@ -135,39 +124,21 @@ def job_of(task: TrainingTask) -> dict[str, Any]:
 
 def check(task: TrainingTask) -> None:
     """Refuse what the original refuses, in its words where scripts may look for them."""
-    mode, ps = task.framework.TrainingMode, task.ps_resource
+    mode, ps, num = task.framework.TrainingMode, task.ps_resource, task.worker_resource.InstanceNum
     if mode and mode not in ALL_MODES:
         raise refuse(f"TrainingMode: expected one of {', '.join(ALL_MODES)}, got {mode!r}")
-    if not 0 <= task.restart_limit <= 10:
-        raise refuse(f"restart_limit: expected 0 to 10, got {task.restart_limit}")
-    if mode == RAY:
-        _check_ray(task)
-        return
-    if task.head_resource is not None or task.worker_resource_group:
-        raise refuse(f"head_resource, worker_resource_group: expected none in the mode {mode}; these are for RAY")
-    if task.worker_resource is None:
-        raise refuse("worker_resource: expected models.ResourceConfigInfo, got None")
+    if mode == "RAY":
+        raise refuse(NO_RAY, "UnsupportedOperation")
     if mode == "PS_WORKER" and (ps is None or not task.ps_start_cmd):
         raise refuse("PS_WORKER needs ps_resource and ps_start_cmd")
     if ps is not None and mode != "PS_WORKER":
         raise refuse(f"ps_resource: expected none in the mode {mode}; only PS_WORKER has parameter servers")
     if ps is not None and ps.ChargeType != task.worker_resource.ChargeType:
         raise refuse(f"ps_resource: expected ChargeType {task.worker_resource.ChargeType}, got {ps.ChargeType}")
-    num = task.worker_resource.InstanceNum
     if mode == "SPARK" and num not in (None, 1):
         raise refuse(f"worker_resource: SPARK runs on one node, got InstanceNum {num}")
-
-
-def _check_ray(task: TrainingTask) -> None:
-    head = task.head_resource
-    if head is None:
-        raise refuse("head_resource: expected models.ResourceConfigInfo in the mode RAY, got None")
-    if head.InstanceNum not in (None, 1):
-        raise refuse(f"head_resource: RAY has one head, got InstanceNum {head.InstanceNum}")
-    if task.worker_resource is not None and task.worker_resource_group:
-        raise refuse("worker_resource, worker_resource_group: expected one of them, got both")
-    if task.ps_resource is not None:
-        raise refuse("ps_resource: expected none in the mode RAY; only PS_WORKER has parameter servers")
+    if not 0 <= task.restart_limit <= 10:
+        raise refuse(f"restart_limit: expected 0 to 10, got {task.restart_limit}")
 
 
 def data_of(configs: DataConfigs) -> dict[str, str]:
@@ -221,11 +192,6 @@ def _environment(framework: FrameworkInfo) -> dict[str, Any]:
 
 
 def _machines(task: TrainingTask) -> dict[str, Any]:
-    if task.head_resource is not None:
-        workers = task.worker_resource_group or [one for one in (task.worker_resource,) if one is not None]
-        groups = [{"count": one.InstanceNum or 1, **_shape(one)} for one in workers]
-        return ray_job(task.worker_start_cmd, head=_shape(task.head_resource), workers=groups)
-    assert task.worker_resource is not None
     worker, num = _shape(task.worker_resource), task.worker_resource.InstanceNum or 1
     if task.ps_resource is None:
         return {"command": task.worker_start_cmd, "nodes": num, **worker}

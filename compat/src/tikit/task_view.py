@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Optional
 
-from danlu.client.jobs.foreign.ray_mode import HEAD, own_command
 from danlu.spec.devices import CPU, DeviceRequest
 from danlu.spec.job import JobSpec, Resources, stored_job
 from danlu.spec.paths import parse_store_path
 from danlu.spec.roles import groups
 from danlu.spec.states import JobState, TaskState, is_live
 from danlu.wire.jobs import AttemptOut, JobOut, JobSummary
-from tikit.task_spec import FRAMEWORK_NAME, RAY, REMARK, TRAINING_MODE, as_text
+from tikit.task_spec import FRAMEWORK_NAME, REMARK, as_text
 from tikit.tencentcloud.tione.v20211111 import models as wire
 
 STATES = {
@@ -87,7 +86,7 @@ def pods(job: JobOut) -> list[wire.PodInfo]:
             Url="",
             StartTime=moment(task.started_at),
             EndTime=moment(task.ended_at),
-            ResourceConfigInfo=_config(_role(spec, task.role), shapes[task.role], None, 1),
+            ResourceConfigInfo=_config(task.role, shapes[task.role], None, 1),
             GpuNames=[],
             Gpus=[wire.GpuInfo.new(GpuName=f"{names[task.rank]}-{number}") for number in task.device_ids],
             NodeId=task.node,
@@ -145,7 +144,7 @@ def _common(job: JobOut, region: str = "") -> dict[str, Any]:
         "ResourceGroupId": job.project,
         "ResourceGroupName": job.project,
         "ResourceConfigInfos": _configs(spec),
-        "TrainingMode": spec.env.get(TRAINING_MODE) or TRAINING_MODES.get(str(spec.launch), str(spec.launch).upper()),
+        "TrainingMode": TRAINING_MODES.get(str(spec.launch), str(spec.launch).upper()),
         "Status": status(job),
         "RuntimeInSeconds": _runtime(job.attempts),
         "CreateTime": moment(job.created_at),
@@ -185,27 +184,19 @@ def _commands(spec: JobSpec) -> wire.StartCmdInfo:
     return wire.StartCmdInfo.new(
         StartCmd=text(spec.command) if not roles else "",
         PsStartCmd=roles.get("ps", ""),
-        WorkerStartCmd=own_command(roles[HEAD]) if HEAD in roles else roles.get("worker", ""),
+        WorkerStartCmd=roles.get("worker", ""),
     )
 
 
 def _configs(spec: JobSpec) -> list[wire.ResourceConfigInfo]:
     if spec.roles:
-        return [
-            _config(_role(spec, name), role.resources, role.flavor, role.count) for name, role in spec.roles.items()
-        ]
-    return [_config("WORKER", spec.resources, spec.flavor, spec.nodes)]
-
-
-def _role(spec: JobSpec, name: str) -> str:
-    if spec.env.get(TRAINING_MODE) == RAY:
-        return "HEAD" if name == HEAD else "WORKER"
-    return ROLES.get(name, name.upper())
+        return [_config(name, role.resources, role.flavor, role.count) for name, role in spec.roles.items()]
+    return [_config("worker", spec.resources, spec.flavor, spec.nodes)]
 
 
 def _config(role: str, resources: Resources, flavor: Optional[str], count: int) -> wire.ResourceConfigInfo:
     return wire.ResourceConfigInfo.new(
-        Role=role,
+        Role=ROLES.get(role, role.upper()),
         Cpu=int((resources.cpus or 0) * 1000),
         Memory=(resources.memory or 0) >> 20,
         GpuType=device_model(resources.device),

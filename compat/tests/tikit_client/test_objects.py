@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tikit
-from tikit import log_reading
+from tikit import log_reading, models
 from tikit.client import Client
 from tikit.storage import target_key
 from tikit.tencentcloud.common.exception.tencent_cloud_sdk_exception import TencentCloudSDKException
@@ -159,6 +159,17 @@ class TestWithoutAServer:
             Client().create_notebook("n")
         assert caught.value.code == "UnsupportedOperation"
         assert not hasattr(Client(), "no_such_call")
+
+    def test_the_mode_that_is_not_here_is_named_whatever_machines_it_asks_for(self) -> None:
+        ray = models.FrameworkInfo.new_custom("RAY", "CCR", "registry.example/ray:2")
+        head = models.ResourceConfigInfo.new_postpaid("small", 1)
+        for machines in ({"worker_resource": head}, {"head_resource": head, "worker_resource_group": [head]}):
+            with pytest.raises(TencentCloudSDKException, match="TrainingMode RAY is not served here") as caught:
+                Client().create_training_task("t", ray, worker_start_cmd="python a.py", **machines)
+            assert caught.value.code == "UnsupportedOperation"
+        ddp = models.FrameworkInfo.new_custom("DDP", "CCR", "registry.example/torch:2")
+        with pytest.raises(TencentCloudSDKException, match=r"head_resource, .*: expected none in the mode DDP"):
+            Client().create_training_task("t", ddp, None, head, head_resource=head, worker_start_cmd="sh a.sh")
 
     def test_what_a_context_is(self) -> None:
         assert log_reading.from_context(log_reading.to_context(2, {0: 5, 1: 7})) == (2, {0: 5, 1: 7})

@@ -13,7 +13,6 @@ from tikit.tencentcloud.common.exception.tencent_cloud_sdk_exception import Tenc
 
 TORCH = models.FrameworkInfo.new_system_framework("PYTORCH", "torch1.9-py3.8-cuda11.1-gpu", "DDP")
 V100 = models.ResourceConfigInfo.new_postpaid("TI.GN10.2XLARGE40.POST", 2)
-HEAD = models.ResourceConfigInfo.new_postpaid("small", 1)
 DATA = models.TrainingDataConfig.new_cos_data({"demo-1/data/": "/opt/ml/input/data/images"})
 
 
@@ -73,22 +72,6 @@ def test_parameter_servers_are_a_role() -> None:
     }
 
 
-def test_a_ray_cluster_has_a_head_and_groups_of_workers() -> None:
-    head, other = (models.ResourceConfigInfo.new_postpaid(name, 1) for name in ("small", "large"))
-    values = job_of(make_task("RAY", worker_resource=None, head_resource=head, worker_resource_group=[V100, other]))
-    job = parse_job(values)
-    assert {name: (role.count, role.flavor) for name, role in job.roles.items()} == {
-        "chief": (1, "small"),
-        "worker": (2, "TI.GN10.2XLARGE40.POST"),
-        "worker2": (1, "large"),
-    }
-    assert (job.success, job.env["TI_TRAINING_MODE"]) == ("chief", "RAY")
-    only = parse_job(job_of(make_task("RAY", head_resource=head)))
-    assert list(only.roles) == ["chief", "worker"]
-    alone = parse_job(job_of(make_task("RAY", worker_resource=None, head_resource=head)))
-    assert (list(alone.roles), alone.nodes) == (["chief"], 1)
-
-
 def test_machines_by_their_parts() -> None:
     resource = models.ResourceConfigInfo.new_prepaid(cpu=8, memory=40, gpu=1, gpu_type="V100", instance_num=2)
     assert (resource.Cpu, resource.Memory, resource.Gpu) == (8000, 40960, 100)
@@ -118,12 +101,6 @@ def test_an_image_with_a_password() -> None:
             "POSTPAID_BY_HOUR",
         ),
         ("SPARK", {}, "SPARK runs on one node, got InstanceNum 2"),
-        ("DDP", {"worker_resource": None}, "worker_resource: expected models.ResourceConfigInfo, got None"),
-        ("DDP", {"head_resource": V100}, "expected none in the mode DDP; these are for RAY"),
-        ("RAY", {}, "head_resource: expected models.ResourceConfigInfo in the mode RAY, got None"),
-        ("RAY", {"head_resource": V100}, "RAY has one head, got InstanceNum 2"),
-        ("RAY", {"head_resource": HEAD, "worker_resource_group": [V100]}, "expected one of them, got both"),
-        ("RAY", {"head_resource": HEAD, "ps_resource": V100}, "only PS_WORKER has parameter servers"),
         ("DDP", {"restart_limit": 11}, "restart_limit: expected 0 to 10, got 11"),
         ("DDP", {"cos_output": "nothing"}, "cos string"),
         ("DDP", {"worker_resource": models.ResourceConfigInfo.new_prepaid(gpu=0.5)}, "expected whole devices, got 0.5"),

@@ -8,7 +8,6 @@ import json
 from typing import Any, Optional
 
 from danlu.client.jobs.foreign.fields import Fields, pairs
-from danlu.client.jobs.foreign.ray_mode import ray_job
 from danlu.spec.paths import SCHEME
 
 MODES = {
@@ -18,7 +17,6 @@ MODES = {
     "HOROVOD": "horovod",
     "PS_WORKER": "ps_worker",
     "SPARK": "plain",
-    "RAY": "plain",
 }
 NOT_USED = [
     "ChargeType",
@@ -75,15 +73,11 @@ def _commands(fields: Fields) -> dict[str, str]:
 
 
 def _machines(fields: Fields, commands: dict[str, str]) -> dict[str, Any]:
-    roles, rows = {}, []
+    roles = {}
     for row in fields.objects("ResourceConfigInfos"):
         role = (row.text("Role") or "WORKER").lower()
         roles[role] = {"count": row.number("InstanceNum", 1), **_shape(row), "command": commands.get(role, "")}
         row.not_used(("InstanceTypeAlias", "RDMAConfig", "ArchType"))
-        rows.append((role, roles[role]))
-    if "head" in roles:
-        workers = [row for role, row in rows if role != "head"]
-        return ray_job(commands["worker"], head=roles["head"], workers=workers)
     if "ps" in roles:
         return {"roles": roles}
     worker = next(iter(roles.values()), {"count": 1, "command": commands["worker"]})
