@@ -46,6 +46,7 @@ _LINES = {
         "GET /runs/{run}",
         "GET /runs/{run}/journals/{journal}",
         "PUT /runs/{run}/journals/{journal}",
+        "GET /artifacts/named",
         "GET /artifacts/versions/{version}",
         "GET /artifacts/versions/{version}/manifest",
         "POST /artifacts/versions/{version}/chunks",
@@ -101,7 +102,6 @@ _LINES = {
         "GET /runs/{run}/export",
         "GET /runs/{run}/watch",
         "GET /artifacts",
-        "GET /artifacts/named",
         "GET /artifacts/versions",
     ),
     OWNER: (

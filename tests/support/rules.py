@@ -406,7 +406,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "/jobs/{job}/metrics"): Rule(CHANGE_JOB, body(metrics=[{"values": {"loss": 1.0}}])),
     # artifacts
     ("GET", "/artifacts"): Rule(everybody("2 2 2 2 2")),
-    ("GET", "/artifacts/named"): Rule(SEE, lambda case: {"params": {"ref": artifact_of(case)}}),
+    ("GET", "/artifacts/named"): Rule(SEE_RUN, lambda case: {"params": {"ref": artifact_of(case)}}),
     ("PATCH", "/artifacts/named"): Rule(
         {**CHANGE_JOB, "others": "2 2 2 403 404"},
         lambda case: {"params": named(case), "json": {"description": "new"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -81,6 +82,9 @@ class JobIdentity:
     tree: str | None
     writes: StoreGrant
     """The folder of its results."""
+
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    """Inputs that are artifacts, or models with the files of one: as the job names them -> id of the version."""
 
     owner_id: int = 0
     """Whose job it is."""

@@ -71,6 +71,13 @@ def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
     return reader is not None and can_see_project(reader, project_id)
 
 
+def can_read_artifact(who: Identity, version_id: str, *, project_id: int, job_id: str | None) -> bool:
+    """As for runs; and a job, what its job file names, while its owner sees that."""
+    if isinstance(who, JobIdentity) and version_id in who.artifacts.values():
+        return who.projects is None or project_id in who.projects
+    return can_see_run(who, project_id=project_id, job_id=job_id)
+
+
 def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str | None) -> bool:
     """Own runs, or any of a project that one owns; a job, what it has made itself."""
     if isinstance(who, JobIdentity) and job_id == who.job_id:

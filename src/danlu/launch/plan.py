@@ -15,7 +15,7 @@ class Fetch(_Frozen):
     """An input that is brought to the task before its command starts."""
 
     source: str
-    """`store://bucket/key` (an object or a folder) or `tree:<digest>`."""
+    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or an address elsewhere."""
 
     to: str
     """Absolute path in the task."""

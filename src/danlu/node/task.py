@@ -29,7 +29,7 @@ class TaskInput(NamedTuple):
     """Something that is fetched before the command starts."""
 
     source: str
-    """`store://bucket/key` (an object or a folder) or `tree:<digest>`."""
+    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or an address elsewhere."""
 
     to: str
     """Path on the node."""

@@ -16,6 +16,7 @@ from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
 from danlu.errors import DanluError, EngineUnavailable, StorageFull
 from danlu.launch import Owner, Placement, make_plan
+from danlu.launch.sources import with_sources
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.spec.job import JobSpec, stored_job
@@ -95,6 +96,7 @@ def launch(context: Context, live: LiveJob) -> Reason | None:
             output=job.output,
             owner=_owner(context, job),
         )
+        plan = with_sources(plan, job.bucket_ids or {})
         secrets = context.sealer.open(job.sealed_secrets) if job.sealed_secrets else {}
         token = context.sealer.token(job.id, attempt.number)
         engine.start(

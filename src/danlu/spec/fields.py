@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Va
 
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.names import check_flavor_name, check_framework_name
-from danlu.spec.paths import SCHEME, check_job_path, parse_store_path
+from danlu.spec.paths import SCHEME, check_job_path, check_source, parse_store_path, secret_of
 from danlu.spec.sentences import show
 from danlu.spec.states import Word
 from danlu.spec.units import parse_device, parse_duration, parse_size
@@ -200,6 +200,14 @@ def check_environment(requirements: object, python: object, *, code: object, ima
             raise ValueError(f"{name} goes with the Python of the node, and this job has an image; use one of them")
 
 
+def check_secrets(data: Mapping[str, str], login: str | None, secrets: Mapping[str, str]) -> None:
+    """Raise ValueError for the name of a secret that the job does not have."""
+    named = [("image_login.secret", login), *((f"data.{source}", secret_of(source)) for source in data)]
+    for field, name in named:
+        if name is not None and name not in secrets:
+            raise ValueError(f"{field}: {name!r} is not one of the job's secrets")
+
+
 Number = BeforeValidator(_no_yes)
 Text = Annotated[str, AfterValidator(_no_nul)]
 EnvName = Annotated[str, AfterValidator(_env_name)]
@@ -208,6 +216,7 @@ Command = Annotated[Union[str, tuple[str, ...]], BeforeValidator(_command)]
 RoleName = Annotated[str, AfterValidator(_role_name)]
 SuccessRule = Annotated[str, AfterValidator(_success)]
 StorePathText = Annotated[str, AfterValidator(_store_path)]
+InputSource = Annotated[str, AfterValidator(check_source)]
 JobPath = Annotated[str, AfterValidator(check_job_path)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=10 * 365 * 86400, allow_inf_nan=False)]
 IdleSeconds = Annotated[float, BeforeValidator(_seconds), Field(ge=60, le=365 * 86400, allow_inf_nan=False)]
@@ -257,11 +266,11 @@ FixedPorts = Annotated[
 
 
 def _own_targets(data: dict[str, str]) -> dict[str, str]:
-    """No two store paths go to one place."""
+    """No two inputs go to one place."""
     targets = list(data.values())
     for target in targets:
         if targets.count(target) > 1:
-            raise ValueError(f"{target!r} is the target of two store paths")
+            raise ValueError(f"{target!r} is the target of two inputs")
     return data
 
 

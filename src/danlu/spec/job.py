@@ -33,6 +33,7 @@ from danlu.spec.fields import (
     FrameworkName,
     IdleSeconds,
     ImageName,
+    InputSource,
     JobName,
     JobPath,
     Network,
@@ -47,6 +48,7 @@ from danlu.spec.fields import (
     TagText,
     Text,
     check_environment,
+    check_secrets,
     code_from_text,
 )
 from danlu.spec.names import check_project_name
@@ -248,8 +250,9 @@ class JobSpec(_Frozen):
     code: Annotated[Optional[Code], BeforeValidator(code_from_text)] = None
     """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
 
-    data: Annotated[dict[StorePathText, JobPath], OwnTargets] = Field(default_factory=dict, max_length=100)
-    """Store path -> path in the job. A relative path is below the data folder (`DANLU_DATA_DIR`)."""
+    data: Annotated[dict[InputSource, JobPath], OwnTargets] = Field(default_factory=dict, max_length=100)
+    """Input -> path in the job; a relative path is below the data folder (`DANLU_DATA_DIR`). An input is a store path,
+    `artifact:NAME:VERSION`, `model:NAME@ALIAS`, `https://...#sha256=...`, or `s3://...#secret=NAME`."""
 
     output: Optional[StorePathText] = None
     """Results are stored in `<output>/<job id>/`. Default: `jobs/` in the project's bucket."""
@@ -350,12 +353,9 @@ class JobSpec(_Frozen):
     @model_validator(mode="after")
     def _has_what_it_names(self) -> JobSpec:
         check_environment(self.requirements, self.python, code=self.code, image=self.image)
-        if self.image_login is None:
-            return self
-        if self.image is None and self.framework is None:
+        if self.image_login is not None and self.image is None and self.framework is None:
             raise ValueError("image_login needs an image")
-        if self.image_login.secret not in self.secrets:
-            raise ValueError(f"image_login.secret: {self.image_login.secret!r} is not one of the job's secrets")
+        check_secrets(self.data, self.image_login.secret if self.image_login else None, self.secrets)
         return self
 
     @field_validator("secrets")

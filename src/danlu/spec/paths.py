@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Optional
+from urllib.parse import parse_qsl, urlsplit
 
 SCHEME = "store://"
+ARTIFACT, MODEL, WEB, S3 = "artifact:", "model:", "https://", "s3://"
+"""How inputs begin that are not in the store."""
+
+MAX_SOURCE_CHARS = 2000
 MAX_KEY_BYTES = 900
 MAX_NAME_BYTES = 240  # 255 of a file system, less the prefix of a partial upload
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _NOT_IN_KEYS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff\ufffe\uffff]")  # S3 services answer lists in XML
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var")
 
 
@@ -62,6 +69,83 @@ def check_key(key: str, *, allow_folder: bool = False) -> None:
     if _NOT_IN_KEYS.search(key):
         told = "control characters, lone surrogates, U+FFFE, U+FFFF and backslashes are not allowed"
         raise ValueError(f"invalid key {key!r}: {told}")
+
+
+class Remote(NamedTuple):
+    """An input that is fetched from elsewhere."""
+
+    url: str
+    """Without what stands after `#`."""
+
+    sha256: str = ""
+    secret: str = ""
+    """Name of the job secret with `ACCESS_KEY_ID:SECRET_ACCESS_KEY`."""
+
+    endpoint: str = ""
+    region: str = ""
+
+
+def check_source(text: str) -> str:
+    """Normalize what an input is: a store path, an artifact, a model, or an address elsewhere. Raise ValueError."""
+    if text.startswith((ARTIFACT, MODEL)):
+        kind, _, name = text.partition(":")
+        if not name or len(text) > MAX_SOURCE_CHARS or any(char.isspace() or ord(char) < 32 for char in name):
+            example = "artifact:mnist-model:best" if kind == "artifact" else "model:mnist-cnn@champion"
+            raise ValueError(f"expected the name of {_a(kind)}, such as {example}, got {text[:200]!r}")
+        return text
+    if text.startswith((WEB, S3)):
+        parse_remote(text)
+        return text
+    if "://" in text and not text.startswith(SCHEME):
+        raise ValueError(f"expected store://, artifact:, model:, https:// or s3://, got {text[:200]!r}")
+    return str(parse_store_path(text))
+
+
+def parse_remote(text: str) -> Remote:
+    """Parse `https://HOST/FILE#sha256=...` or `s3://BUCKET/KEY#secret=NAME&endpoint=...`. Raise ValueError."""
+    url, _, after = text.partition("#")
+    parts = urlsplit(url)
+    try:
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        has_port = False
+    if len(text) > MAX_SOURCE_CHARS or any(ord(char) <= 32 or ord(char) == 127 for char in text):
+        raise ValueError(f"expected at most {MAX_SOURCE_CHARS} characters without spaces, got {text[:200]!r}")
+    if not parts.hostname or not has_port or parts.username is not None:
+        raise ValueError(f"expected an address such as https://example.com/data.tar, got {text[:200]!r}")
+    options = dict(parse_qsl(after, keep_blank_values=True))
+    found = Remote(url, **{name: options.pop(name, "") for name in ("sha256", "secret", "endpoint", "region")})
+    if options:
+        raise ValueError(f"expected sha256, secret, endpoint or region after '#', got {next(iter(options))[:80]!r}")
+    _check_remote(found, parts.path)
+    return found
+
+
+def secret_of(source: str) -> Optional[str]:
+    """The job secret that an input needs; None: it needs none."""
+    return (parse_remote(source).secret or None) if source.startswith(S3) else None
+
+
+def _check_remote(found: Remote, path: str) -> None:
+    is_web = found.url.startswith(WEB)
+    if found.sha256 and not _SHA256.fullmatch(found.sha256):
+        raise ValueError(f"expected 64 hexadecimal digits as sha256, got {found.sha256[:80]!r}")
+    if is_web and not found.sha256:
+        raise ValueError(f"expected a checksum: {found.url}#sha256=<64 hexadecimal digits>")
+    if is_web and (found.secret or found.endpoint or found.region):
+        raise ValueError("expected only sha256 after '#' of an https:// address; secret and endpoint go with s3://")
+    if not is_web and not path.strip("/"):
+        raise ValueError(f"expected an object or a folder in the bucket, such as {found.url.rstrip('/')}/data/")
+    if not is_web and not _NAME.fullmatch(found.secret):
+        raise ValueError(f"expected the name of a job secret: {found.url}#secret=NAME")
+    if found.endpoint and not (found.endpoint.startswith(WEB) and urlsplit(found.endpoint).hostname):
+        raise ValueError(f"expected an endpoint such as https://s3.example.com, got {found.endpoint[:200]!r}")
+    if not re.fullmatch(r"[A-Za-z0-9-]{0,40}", found.region):
+        raise ValueError(f"expected a region such as eu-west-1, got {found.region[:80]!r}")
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def check_job_path(path: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
 from danlu.node.task import TaskInput
-from danlu.transfer.api import Api
+from danlu.transfer.api import Api, quote
+from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
 from danlu.transfer.errors import Damaged, Refused
 from danlu.transfer.file_download import RemoteFile
 from danlu.transfer.local_files import make_folder
@@ -18,6 +19,7 @@ from danlu.transfer.trees import fetch_tree
 MAX_TRIES = 3
 """How often an input that is replaced as it is fetched, or arrives damaged, is fetched."""
 
+ARTIFACT = "artifact:"
 Say = Callable[[str], None]
 
 
@@ -51,11 +53,29 @@ def _fetch(api: Api, item: TaskInput, *, cache: Optional[NodeCache], say: Say) -
         make_folder(item.to)
         fetch_tree(api, digest, blobs, cache=cache)
         return
+    if item.source.startswith(ARTIFACT):
+        version_id = item.source[len(ARTIFACT) :]
+        num_files = _fetch_version(api, version_id, item.to)
+        say(f"{item.source}: {num_files} files")
+        return
     fetched: list[Incoming] = []
     fetch_objects(api, _objects_of(api, item), done=fetched.append, cache=cache)
     say(f"{item.source}: {len(fetched)} files")
     if not fetched:
         make_folder(item.to)
+
+
+def _fetch_version(api: Api, version_id: str, to: str) -> int:
+    """Bring all files of a version of an artifact; return how many there are."""
+    make_folder(to)
+    manifest = fetch_manifest(api, version_id, str(api.get(f"/artifacts/versions/{quote(version_id)}")["manifest"]))
+    if manifest.references:
+        first = manifest.references[0]
+        raise InputMissing(f"{ARTIFACT}{version_id}: {first.path} is not a file but a reference to {first.uri}")
+    for file in manifest.files:
+        _below(to, file.path)
+    make_folders(manifest, to)
+    return len(fetch_files(api, version_id, manifest.files, to))
 
 
 def _blob(found: dict[str, Any], to: str) -> RemoteFile:

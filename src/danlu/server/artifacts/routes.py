@@ -54,11 +54,14 @@ def list_artifacts(
 
 @router.get("/named")
 def get_named(
-    who: CurrentReader, state: State, ref: Annotated[str, Query(min_length=1, max_length=300)], project: Project = None
+    who: CurrentIdentity,
+    state: State,
+    ref: Annotated[str, Query(min_length=1, max_length=300)],
+    project: Project = None,
 ) -> VersionOut:
-    """The version of a name, such as `mnist-model:3`, `mnist-model:latest`, `mnist-model:best`, or of an id."""
+    """The version of a name, such as `mnist-model:3`, `mnist-model:latest`, `mnist-model:best`, or of an id. A job finds its inputs."""
     with state.database.reading() as session:
-        return version_out(session, service.find_named(session, who, ref, project))
+        return version_out(session, service.find_readable(session, who, ref, project))
 
 
 @router.patch("/named")

@@ -20,6 +20,8 @@ from danlu.server.scope import find_project, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.flow import NodeKind, NodeRef, Relation, run_node
+from danlu.spec.job import JobAccess
+from danlu.spec.paths import ARTIFACT
 from danlu.store.metrics.decode import clean
 from danlu.store.objects import blobs
 from danlu.store.queries import artifacts, flow, models, people
@@ -86,6 +88,17 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
     if row is None:
         raise NotFound(f"no version {text!r}; `danlu artifacts versions {wanted.name}` lists them")
     return row
+
+
+def find_readable(session: Session, who: Identity, text: str, project: str | None) -> ArtifactVersionRow:
+    """The same for a job too: what its job file names, what it made, and with `access: read` what its owner reads."""
+    if not isinstance(who, JobIdentity):
+        return find_named(session, who, text, project)
+    for version_id in {who.artifacts.get(f"{ARTIFACT}{text}", text), *who.artifacts.values()}:
+        row = artifacts.get_version(session, version_id)
+        if row is not None and is_visible(session, who, row) and _is_called(session, row, who=who, text=text):
+            return row
+    return find_named(session, rights.check_acts(who, JobAccess.READ), text, project)
 
 
 def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
@@ -252,8 +265,14 @@ def _title(session: Session, row: ArtifactVersionRow) -> str:
     return f"{_artifact(session, row).name}:{row.version}"
 
 
+def _is_called(session: Session, row: ArtifactVersionRow, *, who: JobIdentity, text: str) -> bool:
+    """Whether a job means this version: by its id, as its job file has it, or by its name and number."""
+    return row.id in (text, who.artifacts.get(f"{ARTIFACT}{text}")) or text == _title(session, row)
+
+
 def is_visible(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:
-    return rights.can_see_run(who, project_id=_artifact(session, row).project_id, job_id=row.job_id)
+    project_id = _artifact(session, row).project_id
+    return rights.can_read_artifact(who, row.id, project_id=project_id, job_id=row.job_id)
 
 
 def _can_change(session: Session, who: Identity, row: ArtifactVersionRow) -> bool:

@@ -8,11 +8,12 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from danlu.auth.identity import JobIdentity
+from danlu.launch.sources import sources_of
 from danlu.server.objects.located import Located, locate
 from danlu.spec.flow import NodeKind, NodeRef, Relation, job_node, run_node, store_node
 from danlu.spec.job import JobSpec, stored_job
-from danlu.spec.models import model_node
-from danlu.spec.paths import StorePath, parse_store_path
+from danlu.spec.models import is_version_id, model_node
+from danlu.spec.paths import ARTIFACT, SCHEME, StorePath, parse_store_path
 from danlu.store.queries import buckets, flow, flow_paths, models
 from danlu.store.sql.run_tables import RunRow
 from danlu.store.sql.tables import BucketRow, JobRow
@@ -23,11 +24,18 @@ def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | N
     spec = stored_job(row.spec) if spec is None else spec
     job = job_node(row.id)
     flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
-    for source in spec.data:
-        _connect_path(session, source, row, Relation.DATA, at)
-        path = parse_store_path(source)
-        for version in models.copies_around(session, path, _bucket_id(row, path)):
-            flow.connect(session, model_node(version.id), job, Relation.DATA, at)
+    stood_for = row.bucket_ids or {}
+    for source, place in sources_of(spec, stood_for).items():
+        version_id = stood_for.get(source, "")
+        if is_version_id(version_id):
+            _connect_version(session, model_node(version_id), job, at)
+        if place.startswith(SCHEME):
+            _connect_path(session, place, row, Relation.DATA, at)
+            path = parse_store_path(place)
+            for version in models.copies_around(session, path, _bucket_id(row, path)):
+                flow.connect(session, model_node(version.id), job, Relation.DATA, at)
+        elif place.startswith(ARTIFACT):
+            _connect_version(session, NodeRef(NodeKind.ARTIFACT, place[len(ARTIFACT) :]), job, at)
     if spec.code is not None and spec.code.store is not None:
         _connect_path(session, spec.code.store, row, Relation.CODE, at)
     if spec.code is not None and spec.code.tree is not None:
@@ -107,6 +115,12 @@ def _connect_path(session: Session, source: str, row: JobRow, relation: Relation
     found = store_node(str(path))
     flow.node(session, found, project_id=bucket.project_id, label=_path(found), at=at)
     flow.connect(session, found, job_node(row.id), relation, at)
+
+
+def _connect_version(session: Session, version: NodeRef, job: NodeRef, at: datetime) -> None:
+    """A version of an artifact or a model that a job reads. Quiet when it was deleted since."""
+    if flow.find(session, version) is not None:
+        flow.connect(session, version, job, Relation.DATA, at)
 
 
 def _is_meant(row: JobRow, bucket: BucketRow) -> bool:

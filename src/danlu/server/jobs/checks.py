@@ -5,6 +5,7 @@ The answer names rows: ids of buckets, the project that has the tree. The job's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -13,12 +14,14 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import DanluError, InvalidSpec
 from danlu.server.invalid import bad_spec
-from danlu.server.objects.located import bucket_named
+from danlu.server.jobs.inputs import find_inputs
+from danlu.server.objects.located import Located, bucket_named
 from danlu.server.scope import project_to_use
 from danlu.server.trees import service as trees
 from danlu.spec.job import JobSpec
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.store.queries import buckets
+from danlu.store.sql.tables import JobRow
 
 DEFAULT_FOLDER = "jobs"
 
@@ -30,8 +33,11 @@ class Access:
     output: str
     """Folder of its results; at submit without the job's id."""
 
-    bucket_ids: dict[str, str]
-    """Name -> id of the buckets that it reads and writes."""
+    stood_for: dict[str, str]
+    """What names in it stand for: see `Inputs`. Buckets that it writes are among them."""
+
+    places: Sequence[Located] = ()
+    """Inputs in the store, where something has to be."""
 
     tree: str | None = None
     """Its code."""
@@ -52,18 +58,24 @@ def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_
     if spec.code is not None and spec.code.path is not None:
         raise bad_spec("code.path", f"{spec.code.path!r} is a folder of the client; upload it and send code.tree")
     output = output_folder(session, spec, project_id)
+    inputs = find_inputs(session, who, spec, project_id=project_id)
     # without an output of its own the job writes to its project's bucket, which its members may
-    ids = _check_paths(session, who, spec, output if spec.output is not None else None)
+    ids = {**inputs.stood_for, **(_check_output(session, who, output) if spec.output is not None else {})}
     bucket = parse_store_path(output).bucket
     if bucket not in ids:
         found = bucket_named(session, bucket)
         ids[bucket] = "" if found is None else found.id
-    return Access(output, ids, *_check_tree(session, who, spec, project_id))
+    return Access(output, ids, inputs.places, *_check_tree(session, who, spec, project_id))
 
 
-def check_access_again(session: Session, who: UserIdentity, spec: JobSpec, *, output: str, project_id: int) -> Access:
-    """The same for a job that was stored a while ago: buckets move, are deleted and made anew, people leave."""
-    return Access(output, _check_paths(session, who, spec, output), *_check_tree(session, who, spec, project_id))
+def check_access_again(session: Session, who: UserIdentity, spec: JobSpec, row: JobRow) -> Access:
+    """The same for a job that was stored a while ago: buckets move, are deleted and made anew, people leave.
+
+    It reads the versions of artifacts and models that its names stood for at first.
+    """
+    inputs = find_inputs(session, who, spec, project_id=row.project_id, known=row.bucket_ids)
+    ids = {**inputs.stood_for, **_check_output(session, who, row.output)}
+    return Access(row.output, ids, inputs.places, *_check_tree(session, who, spec, row.project_id))
 
 
 def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
@@ -76,24 +88,16 @@ def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
     return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
 
 
-def _check_paths(session: Session, who: UserIdentity, spec: JobSpec, output: str | None) -> dict[str, str]:
-    """Name -> id of the buckets of its paths, each of which somebody may read or write."""
-    ids: dict[str, str] = {}
-    sources = [("data", path) for path in spec.data]
-    if spec.code is not None and spec.code.store:
-        sources.append(("code.store", spec.code.store))
-    checks = [(field, parse_store_path(path), rights.check_read_object) for field, path in sources]
-    if output is not None:
-        checks.append(("output", parse_store_path(output), rights.check_write_object))
-    for field, path, check in checks:
-        bucket = bucket_named(session, path.bucket)
-        try:
-            check(who, path, bucket)
-        except DanluError as error:
-            raise bad_spec(field, error.message) from error
-        assert bucket is not None  # nobody has a right to one that is not there
-        ids[path.bucket] = bucket.id
-    return ids
+def _check_output(session: Session, who: UserIdentity, output: str) -> dict[str, str]:
+    """Name -> id of the bucket of the output, if somebody may write there."""
+    path = parse_store_path(output)
+    bucket = bucket_named(session, path.bucket)
+    try:
+        rights.check_write_object(who, path, bucket)
+    except DanluError as error:
+        raise bad_spec("output", error.message) from error
+    assert bucket is not None  # nobody has a right to one that is not there
+    return {path.bucket: bucket.id}
 
 
 def _check_tree(session: Session, who: UserIdentity, spec: JobSpec, project_id: int) -> tuple[str | None, bool]:

@@ -11,8 +11,9 @@ from danlu.auth import secrets
 from danlu.auth.identity import ActingJob, JobIdentity, Origin, Role, StoreGrant, UserIdentity
 from danlu.errors import NotSignedIn
 from danlu.launch.layout import CHECKPOINTS
+from danlu.launch.sources import sources_of
 from danlu.spec.job import JobAccess, stored_job
-from danlu.spec.paths import parse_store_path
+from danlu.spec.paths import ARTIFACT, SCHEME, parse_store_path
 from danlu.store.queries import attempts, jobs, people, projects
 from danlu.store.sql.tables import AttemptRow, JobRow, UserRow
 
@@ -86,7 +87,8 @@ def _identity(session: Session, attempt: AttemptRow | None) -> JobIdentity:
     if attempt is None or job is None:
         raise NotSignedIn(_OVER)
     spec, ids = stored_job(job.spec), job.bucket_ids or {}
-    reads = [f"{job.output}{CHECKPOINTS}", *spec.data]
+    places = sources_of(spec, ids)
+    reads = [f"{job.output}{CHECKPOINTS}", *(place for place in places.values() if place.startswith(SCHEME))]
     if spec.code is not None and spec.code.store:
         reads.append(spec.code.store)
     return JobIdentity(
@@ -96,6 +98,7 @@ def _identity(session: Session, attempt: AttemptRow | None) -> JobIdentity:
         reads=tuple(_grant(path, ids) for path in reads),
         tree=spec.code.tree if spec.code is not None else None,
         writes=_grant(job.output, ids),
+        artifacts={name: place[len(ARTIFACT) :] for name, place in places.items() if place.startswith(ARTIFACT)},
         owner_id=job.owner_id,
         projects=_projects_of_job(session, job),
         access=spec.access,

@@ -47,7 +47,7 @@ def submit(body: SubmitJob, who: CurrentActor, state: State) -> JobOut:
 @router.post("/plan")
 def plan(body: PlanJob, who: CurrentActor, state: State) -> PlanOut:
     """What each rank of a job would get; nothing is stored or started."""
-    return state.database.read(service.plan, state, who, body.spec, body.explain)
+    return operations.plan(state, who, body)
 
 
 @router.post("/stop")

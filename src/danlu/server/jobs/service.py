@@ -13,6 +13,7 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import Conflict, DanluError, NotAllowed, NotFound, WrongState
 from danlu.launch import Owner, explain
+from danlu.launch.sources import with_sources
 from danlu.server import catalog
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
@@ -21,8 +22,10 @@ from danlu.server.invalid import bad_field
 from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
 from danlu.server.jobs.devices import understood
+from danlu.server.jobs.inputs import find_inputs
 from danlu.server.jobs.planning import check_network, try_plan
 from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
+from danlu.server.objects.located import Located
 from danlu.server.paging import cut, page_of
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
@@ -90,7 +93,7 @@ def submit(
         terms=None if job.terms is None else job.terms.model_dump(mode="json"),
         sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,
         output=f"{job.access.output}{job_id}/",
-        bucket_ids=job.access.bucket_ids,
+        bucket_ids=job.access.stood_for,
         state=JobState.QUEUED.value,
         desired=Desired.RUN.value,
         reason_code="submitted",
@@ -113,19 +116,24 @@ def submit(
 
 def plan(
     session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
-) -> PlanOut:
-    """Say what would be started; nothing is stored. A local code folder need not be uploaded for it."""
+) -> tuple[PlanOut, Sequence[Located]]:
+    """Say what would be started; nothing is stored. A local code folder need not be uploaded for it.
+
+    Also return the inputs in the store, where something has to be.
+    """
     spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
     project_id = project_of(session, who, spec)
     check_job_access(who, spec)
     check_network(spec, allows_host=state.settings.host_network)
     output = output_folder(session, spec, project_id)
+    inputs = find_inputs(session, who, spec, project_id=project_id)
     owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
     made, notes = try_plan(session, spec, state.nodes, output=output, owner=owner, now=state.now())
+    made = with_sources(made, inputs.stood_for)
     if spec.secrets:
         notes.append(f"set in the job, but not shown: {', '.join(sorted(spec.secrets))}")
     notes += access_notes(who, spec, owner.project)
-    return plan_out(made, notes, explain(spec, made) if is_explained else None, terms)
+    return plan_out(made, notes, explain(spec, made) if is_explained else None, terms), inputs.places
 
 
 def wanted(
@@ -267,8 +275,7 @@ def _check_access(session: Session, state: ServerState, who: UserIdentity, *, ro
     spec = stored_job(row.spec)
     check_job_access(who, spec)
     check_network(spec, allows_host=state.settings.host_network)
-    access = check_access_again(session, who, spec, output=row.output, project_id=row.project_id)
-    jobs.set_bucket_ids(session, row, access.bucket_ids)
+    jobs.set_bucket_ids(session, row, check_access_again(session, who, spec, row).stood_for)
 
 
 def _still_there(row: JobRow) -> str:

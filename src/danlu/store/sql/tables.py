@@ -250,7 +250,8 @@ class JobRow(Base):
     sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
     output: Mapped[str] = mapped_column(Text)
     bucket_ids: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Name -> id of the buckets that it reads and writes, as they were when its owner's rights were checked."""
+    """What its names stood for when its owner's rights were checked: name -> id of buckets that it reads or writes, and
+    of versions of artifacts and models; id of a version of a model -> where its files are."""
 
     state: Mapped[str] = mapped_column(String(20))
     desired: Mapped[str] = mapped_column(String(20))
