@@ -18,9 +18,9 @@ from danlu import errors
 from danlu.engines.settings import EngineOptions
 from danlu.server.monitoring.names import METRICS
 from danlu.server.settings import ServerSettings
+from danlu.spec.code import Code
 from danlu.spec.fields import Network
 from danlu.spec.job import (
-    Code,
     Contract,
     ImageLogin,
     JobAccess,
@@ -63,7 +63,7 @@ TYPES = {
     "SuccessRule": "text",
     "dict[RoleName, Role]": "mapping: role -> [role](#role)",
     "tuple[str, ...]": "list of texts",
-    "dict[StorePathText, JobPath]": "mapping: store path -> path",
+    "dict[InputSource, JobPath]": "mapping: input -> path",
     "dict[EnvName, EnvValue]": "mapping: variable -> text",
     "dict[TagText, TagText]": "mapping: text -> text",
     "dict[str, Any]": "mapping: text -> any JSON value",

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import all_errors
-from danlu.spec.job import Code, ImageLogin, JobSpec, Resources, Retry, Role
+from danlu.spec.code import Code
+from danlu.spec.job import ImageLogin, JobSpec, Resources, Retry, Role
 from danlu.spec.reasons import CATALOGUE
 
 ROOT = Path(__file__).parents[1]

@@ -36,6 +36,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "server/settings.py": {"engines.settings"},  # what an operator can set of engines is declared there, once
     "cli/server/up.py": {"server"},  # starts the server in this process; imported when it is used
     "cli/cluster/ranktable.py": {"launch.ranktable", "launch"},  # works on a file, without a server
+    "server/webhooks/addresses.py": {"transfer.addresses"},  # which addresses are public is said once
     "testing/preloaded.py": {"cli"},  # stands in for the command line
     "cli/server/admin.py": {"server"},  # works on the stores themselves; imported when it is used
 }

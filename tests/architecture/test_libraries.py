@@ -35,7 +35,8 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
 """Library -> where it may be named."""
 
 CONNECTION_HOMES: dict[str, tuple[str, ...]] = {
-    "http.client": ("transfer/http_carrier.py",),
+    # inputs from addresses that users name: to the address that was looked at, and never with a token
+    "http.client": ("transfer/http_carrier.py", "node/stage/elsewhere.py"),
     "urllib.request": (),
 }
 """Modules of Python's own that open HTTP connections. Requests go through one of the two carriers and the one policy of

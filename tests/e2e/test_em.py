@@ -176,10 +176,10 @@ class TestHostileTree:
         assert f"{places['broken'].name}: " in str(told.value)
         assert f"{places['cut'].name} is there, but" in str(told.value)
         assert "1 of its records cannot be read" in str(told.value)
-        found = {one.name: one for one in client.runs.list(folder="em-hostile")}
-        assert sorted(found) == ["cut", "good", "large", "tuple"]
-        wait_until(lambda: all(client.runs.get(one.id).details.state == "finished" for one in found.values()))
-        found = {name: client.runs.get(one.id).details for name, one in found.items()}
+        listed = {one.name: one for one in client.runs.list(folder="em-hostile")}
+        assert sorted(listed) == ["cut", "good", "large", "tuple"]
+        wait_until(lambda: all(client.runs.get(one.id).details.state == "finished" for one in listed.values()))
+        found = {name: client.runs.get(one.id).details for name, one in listed.items()}
         assert {name: one.metrics[0].num_points for name, one in found.items()} == {
             "cut": 1,
             "good": 2,

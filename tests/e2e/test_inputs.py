@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ run.finish()
 """
 
 
-def ran(client: Client, folder: Path, **fields: object) -> tuple[Job, str]:
+def ran(client: Client, folder: Path, **fields: Any) -> tuple[Job, str]:
     job = client.jobs.submit(command="python main.py", code=folder, env={"PYTHONPATH": SOURCE}, **fields)
     ended = job.wait()
     log = "\n".join(line.text for line in job.logs())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from danlu.server.jobs import operations as job_operations
 from danlu.server.jobs import service as job_service
 from danlu.server.jobs.identity import job_identity
 from danlu.server.jobs.view import job_out
+from danlu.server.objects.located import locate
 from danlu.server.people import service as people_service
 from danlu.server.projects.members import add_member
 from danlu.server.protocol import http_protocol
@@ -39,6 +41,7 @@ from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.spec.devices import Device
 from danlu.spec.nodes import NodeInfo
+from danlu.spec.paths import StorePath, parse_store_path
 from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import LogFiles
 from danlu.store.metrics.journal_files import JournalFiles
@@ -177,10 +180,28 @@ class World:
     # jobs
 
     def submit(self, who: UserIdentity | None = None, **spec: Any) -> str:
-        """Submit a job and return its id. Ids grow with the clock, so it moves a little."""
+        """Submit a job and return its id. Ids grow with the clock, so it moves a little. Its inputs are there."""
         self.clock.pass_seconds(0.01)
         values = {"name": "job", "command": "train", **spec}
+        for source in (*values.get("data", {}), (values.get("code") or {}).get("store") or ""):
+            self.fill(source)
         return job_operations.submit(self.state, who or self.admin, SubmitJob(spec=values)).id
+
+    def fill(self, source: str) -> None:
+        """Put an object where a job reads one, if its bucket is there."""
+        if not source.startswith("store://"):
+            return
+        with self.database.reading() as session:
+            where = locate(session, parse_store_path(source))
+        if where is None or self._has_objects(where.stored):
+            return
+        is_folder = where.stored.key.endswith("/") or not where.stored.key
+        self.state.objects.put_whole(
+            where.stored / "input" if is_folder else where.stored, b"", sha256(b"").hexdigest()
+        )
+
+    def _has_objects(self, path: StorePath) -> bool:
+        return bool(self.state.objects.list(path.bucket, prefix=path.key, delimiter="", after="", limit=1).objects)
 
     def job(self, job_id: str) -> JobOut:
         with self.database.reading() as session:

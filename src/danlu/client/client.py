@@ -32,6 +32,7 @@ from danlu.client.tracking.artifacts import Artifacts
 from danlu.client.tracking.flow import MAX_NODES, Flow, read_flow
 from danlu.client.tracking.models import Models
 from danlu.client.tracking.runs import Runs
+from danlu.client.uncaught import tell_briefly
 from danlu.spec.flow import Direction
 from danlu.wire.audit import AuditOut
 from danlu.wire.auth import MeOut, SetPassword
@@ -56,6 +57,7 @@ class Client:
     """
 
     def __init__(self, url: Optional[str] = None, api_key: Optional[str] = None) -> None:
+        tell_briefly()
         self.settings = load_settings(url=url, api_key=api_key)
         self._http = Http(self.settings.url, self.settings.credentials)
         self.jobs = Jobs(self._http)

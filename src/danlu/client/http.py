@@ -166,7 +166,7 @@ class Http:
         except Refused as refused:
             raise _plain(refused) from refused
         except ServerAway as away:
-            raise self.unreachable(away) from away
+            raise self.unreachable(away) from None
         except Replaced as replaced:
             raise Conflict(str(replaced)) from replaced
         except (Changed, Damaged) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -58,6 +59,16 @@ class EngineOptions(BaseModel):
     """Most bytes of inputs that this machine keeps for each person, so that several tasks fetch a file once; 0: nothing
     is kept. Worth it where the object store is far away: a kept input takes its space twice."""
 
+    input_networks: str = ""
+    """Networks, separated by commas, that inputs (`https://`, `s3://` in `data`) may be fetched from beside public
+    addresses, such as 10.1.0.0/16. None when left out: jobs would reach services of the nodes and their networks."""
+
+    max_input_bytes: int = Field(default=200 << 30, ge=0)
+    """Most bytes of one file that is fetched from an `https://` or `s3://` address; 0: any amount."""
+
+    input_ca_file: Path | None = None
+    """Certificates (PEM) that `https://` and `s3://` inputs may have beside those that the nodes trust."""
+
     environment_bytes: int = Field(default=100 << 30, ge=0)
     """Most bytes of environments (`requirements` of jobs) that this machine keeps; the least recently used are removed
     first, and none that a job uses. 0: any amount."""
@@ -81,6 +92,13 @@ class EngineOptions(BaseModel):
 
     node_dir: Path | None = None
     """Folder for tasks on the nodes of a cluster; `~/.danlu/nodes` of whoever runs Ray there when left out."""
+
+    @field_validator("input_networks")
+    @classmethod
+    def _are_networks(cls, text: str) -> str:
+        for part in filter(None, map(str.strip, text.split(","))):
+            ip_network(part)
+        return text
 
     @field_validator("simulate")
     @classmethod

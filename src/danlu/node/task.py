@@ -155,6 +155,19 @@ class TaskCache(NamedTuple):
     max_bytes: int
 
 
+class TaskElsewhere(NamedTuple):
+    """What inputs that are not the server's may be fetched from, and how much of it."""
+
+    networks: tuple[str, ...] = ()
+    """Networks that are allowed beside public addresses."""
+
+    max_bytes: int = 0
+    """Of one file; 0: any amount."""
+
+    ca_file: str = ""
+    """Certificates that are trusted beside those of the system."""
+
+
 class TaskLease(NamedTuple):
     """How long the task may run without word from its cluster."""
 
@@ -238,6 +251,7 @@ class Task(NamedTuple):
     """Path on the node of the file that says that the task was told to end; empty: none."""
 
     inputs: tuple[TaskInput, ...] = ()
+    elsewhere: TaskElsewhere = TaskElsewhere()
     outputs: tuple[TaskOutput, ...] = ()
     runs: str = ""
     """Folder of the journals of its runs; empty: none."""

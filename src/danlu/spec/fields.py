@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-from collections.abc import Mapping
-from typing import Annotated, Union
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Optional, TypedDict, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, ValidationInfo, WithJsonSchema
 
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.names import check_flavor_name, check_framework_name
@@ -200,7 +201,7 @@ def check_environment(requirements: object, python: object, *, code: object, ima
             raise ValueError(f"{name} goes with the Python of the node, and this job has an image; use one of them")
 
 
-def check_secrets(data: Mapping[str, str], login: str | None, secrets: Mapping[str, str]) -> None:
+def check_secrets(data: Mapping[str, str], *, login: str | None, secrets: Mapping[str, str]) -> None:
     """Raise ValueError for the name of a secret that the job does not have."""
     named = [("image_login.secret", login), *((f"data.{source}", secret_of(source)) for source in data)]
     for field, name in named:
@@ -245,6 +246,46 @@ Requirements = Annotated[
     ),
 ]
 PythonVersion = Annotated[str, BeforeValidator(_python)]
+
+
+class JobFields(TypedDict, total=False):
+    """The fields of a job as people give them in Python: texts such as "2h" and "gpu:2" are understood."""
+
+    name: str
+    roles: Mapping[str, Any]
+    command: Union[str, Sequence[str]]
+    requirements: Union[str, Sequence[str]]
+    python: str
+    setup: str
+    nodes: int
+    launch: str
+    success: str
+    processes: str
+    network: str
+    ports: Sequence[int]
+    contract: str
+    framework: str
+    image: str
+    image_login: Union[Mapping[str, str], BaseModel]
+    resources: Union[Mapping[str, Any], BaseModel]
+    flavor: str
+    code: Union[str, os.PathLike[str], Mapping[str, Any], BaseModel, None]
+    data: Mapping[str, str]
+    output: str
+    env: Mapping[str, Any]
+    hyperparameters: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
+    project: Optional[str]
+    tags: Mapping[str, Any]
+    access: str
+    debug: bool
+    endpoints: Sequence[str]
+    priority: int
+    preemptible: bool
+    retry: Union[Mapping[str, Any], BaseModel]
+    max_duration: Union[str, float]
+    max_wait: Union[str, float]
+    grace: Union[str, float]
+    secrets: Mapping[str, Any]
 
 
 class Network(Word):

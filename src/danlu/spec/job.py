@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from danlu.errors import InvalidSpec
+from danlu.spec.code import Code
 from danlu.spec.devices import DeviceRequest
 from danlu.spec.endpoints import EndpointNames
 from danlu.spec.fields import (
@@ -34,6 +35,7 @@ from danlu.spec.fields import (
     IdleSeconds,
     ImageName,
     InputSource,
+    JobFields,
     JobName,
     JobPath,
     Network,
@@ -57,11 +59,12 @@ from danlu.spec.reasons import CATALOGUE
 from danlu.spec.sentences import field_errors, show, suggestion
 from danlu.spec.states import Word
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 MAX_NODES = 4096
 _SHELL = re.compile(r"[][|&;<>()$`\\*?~#!{}\n'\"]")
 """What makes a line more than words."""
-
-_TREE = re.compile(r"[0-9a-f]{64}")
 
 
 class LaunchMode(Word):
@@ -132,29 +135,6 @@ class Role(_Frozen):
     """Variables of this role's command; they override those of the job."""
 
 
-class Code(_Frozen):
-    path: Optional[str] = None
-    """A local folder. The client uploads it and sends `tree` instead."""
-
-    store: Optional[StorePathText] = None
-    """A folder in the store."""
-
-    tree: Optional[str] = None
-    """The digest of an uploaded folder."""
-
-    git: Optional[Annotated[Text, Field(max_length=300)]] = None
-    """Commit and branch of that folder, and whether files differed, as the client found them. Noted, not used."""
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Code:
-        given = [name for name in ("path", "store", "tree") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"expected one of path, store or tree, got {', '.join(given) or 'none'}")
-        if self.tree is not None and not _TREE.fullmatch(self.tree):
-            raise ValueError(f"tree: expected 64 hexadecimal digits, got {self.tree!r}")
-        return self
-
-
 class ImageLogin(_Frozen):
     username: Text
     """User name at the registry."""
@@ -184,6 +164,10 @@ class Retry(_Frozen):
 
 class JobSpec(_Frozen):
     """A job description. The same fields in YAML, Python and HTTP."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Unpack[JobFields]) -> None: ...
 
     name: JobName
     """Name of the job. It need not be unique: commands use the newest job of a name."""
@@ -248,7 +232,8 @@ class JobSpec(_Frozen):
     and price that the flavor had at submission."""
 
     code: Annotated[Optional[Code], BeforeValidator(code_from_text)] = None
-    """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`."""
+    """A local folder or a `store://` path as text, or one of the fields of code below. HTTP takes `store` or `tree`;
+    folders and repositories are sent by the client."""
 
     data: Annotated[dict[InputSource, JobPath], OwnTargets] = Field(default_factory=dict, max_length=100)
     """Input -> path in the job; a relative path is below the data folder (`DANLU_DATA_DIR`). An input is a store path,
@@ -355,7 +340,7 @@ class JobSpec(_Frozen):
         check_environment(self.requirements, self.python, code=self.code, image=self.image)
         if self.image_login is not None and self.image is None and self.framework is None:
             raise ValueError("image_login needs an image")
-        check_secrets(self.data, self.image_login.secret if self.image_login else None, self.secrets)
+        check_secrets(self.data, login=self.image_login and self.image_login.secret, secrets=self.secrets)
         return self
 
     @field_validator("secrets")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 MAX_DEPTH = 50
@@ -15,8 +16,20 @@ def check_plain_json(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def without_scalars(value: object, depth: int = 0) -> object:
+    """Scalars of NumPy and tensors of one element as numbers; anything else unchanged."""
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        return {name: without_scalars(inner, depth + 1) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
+        return [without_scalars(inner, depth + 1) for inner in value]
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        return value.item()  # type: ignore[attr-defined]
+    return value
+
+
 def from_label_value(values: object) -> object:
-    """A list of `{"label": NAME, "value": VALUE}` as a mapping; anything else unchanged. Raise ValueError."""
+    """A list of `{"label": NAME, "value": VALUE}` as a mapping; scalars as numbers. Raise ValueError."""
+    values = without_scalars(values)
     if not isinstance(values, (list, tuple)):
         return values
     made: dict[str, Any] = {}

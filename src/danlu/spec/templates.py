@@ -1,12 +1,13 @@
-"""Templates: incomplete job descriptions to start from."""
+"""Job descriptions to start from: templates, and what users of other platforms take for granted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Optional
 
-from danlu.errors import InvalidSpec
-from danlu.spec.job import parse_job
+from danlu.errors import InvalidInput, InvalidSpec
+from danlu.spec.job import Contract, LaunchMode, Processes, parse_job
+from danlu.spec.sentences import suggestion
 
 
 def check_template(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,8 +21,24 @@ def check_template(values: Mapping[str, Any]) -> dict[str, Any]:
     blanks = {"name": "template", **({} if given.get("roles") else {"command": "true"})}
     spec = parse_job({**blanks, **given})
     if spec.code is not None and spec.code.path is not None:
-        raise _bad("code.path", f"expected a folder in the store, got the local folder {spec.code.path!r}")
+        raise _bad("code.path", f"expected a repository or a folder in the store, got the folder {spec.code.path!r}")
     return spec.model_dump(mode="json", include=set(given) - {"secrets"})
+
+
+def preset(platform: str, device: Optional[str]) -> dict[str, str]:
+    """Return launch mode, contract and processes for scripts of a platform on such devices.
+
+    NPUs get their rank tables, everything else the variables of PyTorch.
+    """
+    if platform not in [contract.value for contract in Contract]:
+        known = [contract.value for contract in Contract]
+        raise InvalidInput(f"expected one of {', '.join(known)}, got {platform!r}{suggestion(platform, known)}")
+    is_npu = "npu" in (device or "").partition(":")[0].lower()
+    is_ascend = is_npu and platform != Contract.TIONE
+    chosen = {"contract": platform, "launch": (LaunchMode.ASCEND if is_ascend else LaunchMode.DDP).value}
+    if is_ascend and platform == Contract.MODELARTS:
+        chosen["processes"] = Processes.PER_DEVICE.value
+    return chosen
 
 
 def _bad(field: str, problem: str) -> InvalidSpec:

@@ -16,7 +16,7 @@ from danlu.journal import Layout
 from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted, taken
-from danlu.track.values import MAX_NAME, to_number, to_plain, to_step, type_word, without_type
+from danlu.track.values import MAX_NAME, plain_numbers, to_number, to_plain, to_step, type_word, without_type
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
 
@@ -87,7 +87,7 @@ class Run:
             key = (type, *values)
             declared = self._declared.get(key) or self._declare(key)
             now = _now()
-            row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *values.values())
+            row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *plain_numbers(values.values()))
             self._next_step = step + 1
             writer.pending.append((declared.rows, row))
             if not writer.is_scheduled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Optional, Union
 
 TYPES = {
@@ -20,6 +20,7 @@ TYPES = {
     "evaluate": "test",
     "evaluation": "test",
 }
+_PLAIN = frozenset({float, int, bool})
 MAX_NAME = 200
 MAX_TEXT = 16_384
 MAX_KEY = 1000
@@ -37,13 +38,23 @@ def to_number(value: Any) -> Optional[float]:
     if isinstance(value, (str, bytes, bytearray)):
         return None  # float("1") would work, but a text is a mistake, not a metric
     try:
-        return float(value)
+        return float(detached(value))
     except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
     try:
         return float(value.item())
     except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):
         return None
+
+
+def detached(value: Any) -> Any:
+    """A tensor without what it needs for a backward pass; PyTorch warns about numbers of the others."""
+    return value.detach() if getattr(value, "requires_grad", False) is True else value
+
+
+def plain_numbers(values: Collection[Any]) -> Iterable[Any]:
+    """Values that can be packed without a warning. Nothing is done for those that are numbers of Python."""
+    return values if _PLAIN.issuperset(map(type, values)) else [detached(value) for value in values]
 
 
 def as_mapping(value: Any) -> Optional[dict[str, Any]]:

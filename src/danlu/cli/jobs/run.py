@@ -55,7 +55,7 @@ def run(
     requirements: list[str] = _REQUIREMENTS,
     python: Optional[str] = typer.Option(None, help="Python version of the command, such as 3.11."),
     setup: Optional[str] = typer.Option(None, help="Shell script that runs before the command."),
-    data: list[str] = typer.Option([], metavar="STORE=PATH", help="Store path and its path in the job; repeatable."),
+    data: list[str] = typer.Option([], metavar="INPUT=PATH", help="Input and its path in the job; repeatable."),
     output: Optional[str] = typer.Option(None, help="Store folder for results."),
     project: Optional[str] = typer.Option(None, help="Project of the job; default: your default project."),
     env: list[str] = typer.Option([], metavar="NAME=VALUE", help="Variable; NAME alone copies yours. Repeatable."),
@@ -96,7 +96,7 @@ def run(
         command=command_of(command),
         resources=_given(device=device, cpus=cpus, memory=memory) or None,
         requirements=_requirements(requirements),
-        data=pairs(data, "--data") or None,
+        data=dict(_input(item) for item in data) or None,
         env=dict(_variable(item, "--env") for item in env) or None,
         secrets=dict(_variable(item, "--secret") for item in secret) or None,
         hyperparameters=_hyperparameters(hp) or None,
@@ -135,7 +135,7 @@ def _requirements(words: list[str]) -> Union[str, list[str], None]:
 
 
 def _chosen(platform: Optional[str], device: Optional[str]) -> dict[str, Any]:
-    from danlu.spec.presets import preset
+    from danlu.spec.templates import preset
 
     return dict(preset(platform, device)) if platform is not None else {}
 
@@ -155,6 +155,14 @@ def name_of(words: list[str]) -> str:
 
 def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _input(text: str) -> tuple[str, str]:
+    """An address may contain signs of equality; a path in the job has none."""
+    source, equals, path = text.rpartition("=")
+    if not equals or not source:
+        raise typer.BadParameter(f"expected INPUT=PATH, got {text!r}", param_hint="--data")
+    return source, path
 
 
 def _variable(text: str, option: str) -> tuple[str, str]:

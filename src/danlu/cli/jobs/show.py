@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def show(
     job: JobName,
     events: bool = typer.Option(False, "--events", "-e", help="Include its events."),
+    diff: bool = typer.Option(False, "--diff", help="Only how its code differed from the commit, as a patch."),
     as_json: AsJson = False,
 ) -> None:
     """Show a job, its state and the reason.
@@ -25,6 +26,7 @@ def show(
     Examples:
       danlu show train-12
       danlu show mnist --events
+      danlu show mnist --diff | git apply
       danlu show mnist --json | jq .reason
     """
     from danlu.client import Client
@@ -34,6 +36,9 @@ def show(
         found = client.jobs.get(job)
         happened = list(found.events()) if events else []
         waits = found.why() if found.state is JobState.QUEUED and not as_json else None
+    if diff:
+        echo_block(str((found.details.spec.get("code") or {}).get("diff") or ""))
+        return
     if as_json:
         echo_json(
             {**found.details.model_dump(mode="json"), "events": [e.model_dump(mode="json") for e in happened]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -22,6 +22,7 @@ RunNames = Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or na
 _SPARK_POINTS = 200
 _SPARK_WIDTH = 24
 _MOST_METRICS = 4
+_MOST_HPARAMS = 4
 
 
 @app.callback()
@@ -38,10 +39,14 @@ def ls(
     folder: Optional[str] = typer.Option(None, "--folder", "-f", help="Only runs in this folder and below it."),
     job: Optional[str] = typer.Option(None, help="Only runs of this job: its id, or its name (the newest)."),
     deleted: bool = typer.Option(False, "--deleted", help="Deleted runs."),
-    limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
+    sort: Optional[str] = typer.Option(None, "--sort", "-s", metavar="KEY", help="TYPE/NAME, hparams.NAME, ..."),
+    limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number."),
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first.
+
+    --sort KEY is a metric (val/acc), hparams.NAME, summary.NAME, name, state, folder, owner, step, created, started or
+    ended; the smallest comes first, with -KEY the largest. Hyperparameters that differ are columns.
 
     FILTER compares metrics.TYPE.NAME (the last value; also min(...) and max(...)), hparams.NAME, summary.NAME,
     name, state, folder, owner, job, label, step, created, started and ended, with = != < <= > >= ~ (contains)
@@ -52,15 +57,16 @@ def ls(
       danlu runs ls
       danlu runs ls "metrics.val.acc > 0.9 and hparams.lr < 0.01"
       danlu runs ls "state = died or label in (baseline, 'second try')" -f vision
+      danlu runs ls --sort -val/acc -n 5
       danlu runs ls --json | jq -r '.[].id'
     """
     from danlu.client import Client
 
     with Client() as client:
         of_job = None if job is None else client.jobs.get(job).id
-        rows = list(client.runs.list(filter_, folder=folder, job=of_job, deleted=deleted, limit=limit + 1))
+        rows = list(client.runs.list(filter_, folder=folder, job=of_job, deleted=deleted, sort=sort, limit=limit + 1))
     shown = rows[:limit]
-    echo_json(shown) if as_json else echo_block(rows_text(shown))
+    echo_json(shown) if as_json else echo_block(rows_text(shown, sort or ""))
     say_more(len(rows), limit)
 
 
@@ -202,24 +208,29 @@ def restore(runs: RunNames) -> None:
             echo(f"{back.id}  {back.details.folder or '/'}")
 
 
-def rows_text(rows: list[RunSummary]) -> str:
-    """The list as a table; the most common metrics are columns."""
+def rows_text(rows: Sequence[RunSummary], sort: str = "") -> str:
+    """The list as a table. Hyperparameters that differ and the most common metrics are columns, and what it is sorted
+    by."""
     from danlu.cli.output import age, lasted, table
 
     if not rows:
         return "no runs"
-    names = _common_metrics(rows)
-    header = ["ID", "NAME", "STATE", "FOLDER", "STEP", *names, "AGE", "RAN"]
+    hparams = [{f"hparams.{key}": _text(value) for key, value in _flat(row.hparams).items()} for row in rows]
+    named = sort.lstrip("-").replace("metrics.", "", 1)
+    wanted = named.replace(".", "/", 1) if sort.lstrip("-").startswith("metrics.") else named
+    names = _first([wanted] if "/" in wanted else [], _common_metrics(rows), most=_MOST_METRICS)
+    varied = _first([named] if named.startswith("hparams.") else [], _varied(hparams), most=_MOST_HPARAMS)
+    header = ["ID", "NAME", "STATE", "FOLDER", "STEP", *(name[len("hparams.") :] for name in varied), *names]
     lines = []
-    for row in rows:
+    for row, chosen in zip(rows, hparams):
         values = {f"{one.type}/{one.name}": last_text(one) for one in row.metrics}
         step = "-" if row.step is None else str(row.step)
         if row.progress is not None:
             step += f" ({row.progress:.0%})"
-        metrics = [values.get(name, "-") for name in names]
+        shown = [*(chosen.get(name, "-") for name in varied), *(values.get(name, "-") for name in names)]
         head = [row.id, row.name, state_text(row), row.folder or "/", step]
-        lines.append([*head, *metrics, age(row.created_at), lasted(row.started_at, row.ended_at)])
-    return table(header, lines)
+        lines.append([*head, *shown, age(row.created_at), lasted(row.started_at, row.ended_at)])
+    return table([*header, "AGE", "RAN"], lines)
 
 
 def run_text(run: Run, series: Sequence[MetricOut]) -> str:
@@ -284,7 +295,17 @@ def number(value: Optional[float]) -> str:
     return "-" if value is None else f"{value:.6g}"
 
 
-def _common_metrics(rows: list[RunSummary]) -> list[str]:
+def _varied(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Hyperparameters that are not the same in all runs that have them, or that only some have; as they come."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [name for name in names if len({row.get(name) for row in rows}) > 1]
+
+
+def _first(wanted: list[str], others: list[str], *, most: int) -> list[str]:
+    return list(dict.fromkeys([*wanted, *others]))[:most]
+
+
+def _common_metrics(rows: Sequence[RunSummary]) -> list[str]:
     counts: dict[str, int] = {}
     for row in rows:
         for one in row.metrics:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
-from danlu.client.files.git import git_state
+from danlu.client.files.git import fetched_repository, git_state
 from danlu.client.files.ignore import IGNORE_FILE, find_files
 from danlu.client.http import Http
 from danlu.errors import Conflict, InvalidInput, InvalidSpec
@@ -47,15 +47,23 @@ def prepare(
 
 
 def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -> dict[str, Any]:
-    """Replace a local code folder by the digest of its tree, which is uploaded unless told otherwise."""
+    """Replace a local folder or a repository by the digest of its tree, which is uploaded unless told otherwise."""
     code = values.get("code") or {}
+    if code.get("git") is not None and code.get("tree") is None:
+        with fetched_repository(code["git"], code.get("ref")) as (repository, noted):
+            return {
+                **values,
+                "code": {"tree": _tree_of(http, repository, values, is_uploaded=is_uploaded), "git": noted},
+            }
     if code.get("path") is None:
         return values
     folder = Path(code["path"])
+    return {**values, "code": {"tree": _tree_of(http, folder, values, is_uploaded=is_uploaded), **git_state(folder)}}
+
+
+def _tree_of(http: Http, folder: Path, values: Mapping[str, Any], *, is_uploaded: bool) -> str:
     _check_requirements(folder, values.get("requirements"))
-    digest = upload_tree(http, folder, project=values.get("project")) if is_uploaded else build_tree(folder).tree.digest
-    noted = git_state(folder)
-    return {**values, "code": {"tree": digest, **({"git": noted} if noted else {})}}
+    return upload_tree(http, folder, project=values.get("project")) if is_uploaded else build_tree(folder).tree.digest
 
 
 def _check_requirements(folder: Path, requirements: object) -> None:

@@ -1,32 +1,103 @@
-"""What git knows about a folder that is uploaded: `.git` stays behind, so it is noted."""
+"""What git knows about a folder that is uploaded (`.git` stays behind, so it is noted), and repositories as code."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
+from danlu.errors import InvalidSpec
+from danlu.spec.code import MAX_DIFF_CHARS
+
 _SECONDS = 10.0
+_FETCH_SECONDS = 600.0
 _MAX_BRANCH_CHARS = 100
+_CUT = "\n... the rest is left out\n"
 
 
-def git_state(folder: Path) -> Optional[str]:
-    """Commit, branch, and whether files differ, such as `9f1c... on main, with changes`; None outside of git."""
-    commit = _git(folder, "rev-parse", "HEAD")
+def git_state(folder: Path) -> dict[str, str]:
+    """What is noted of a folder: `git`, such as `9f1c... on main, with changes`, and `diff`; empty outside of git."""
+    commit = _git(folder, "rev-parse", "HEAD").strip()
     if not commit:
-        return None
-    branch = (_git(folder, "rev-parse", "--abbrev-ref", "HEAD") or "?")[:_MAX_BRANCH_CHARS]
-    is_dirty = bool(_git(folder, "status", "--porcelain", "--", "."))
-    return f"{commit} on {branch}{', with changes' if is_dirty else ''}"
+        return {}
+    branch = (_git(folder, "rev-parse", "--abbrev-ref", "HEAD").strip() or "?")[:_MAX_BRANCH_CHARS]
+    if not _git(folder, "status", "--porcelain", "--", ".").strip():
+        return {"git": f"{commit} on {branch}"}
+    return {"git": f"{commit} on {branch}, with changes", **_diff(folder)}
+
+
+@contextmanager
+def fetched_repository(url: str, ref: Optional[str]) -> Iterator[tuple[Path, str]]:
+    """The files of a repository in a folder for a while, and what is noted of them. Raise InvalidSpec."""
+    with tempfile.TemporaryDirectory(prefix="danlu-git-") as made:
+        folder = Path(made)
+        _fetch(folder, url, ref or "HEAD")
+        commit = _git(folder, "rev-parse", "HEAD").strip()
+        yield folder, f"{commit} on {ref or 'the main branch'} of {_without_password(url)}"[:300]
+
+
+def _fetch(folder: Path, url: str, ref: str) -> None:
+    """Bring one commit. A server may refuse to send one by its digest alone; then all of it is fetched."""
+    _run(folder, "init", "--quiet")
+    problem = _run(folder, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref)
+    if not problem:
+        problem = _run(folder, "checkout", "--quiet", "--detach", "FETCH_HEAD")
+    elif not _run(folder, "fetch", "--quiet", "--", url, "+refs/*:refs/fetched/*"):
+        problem = _run(folder, "checkout", "--quiet", "--detach", ref)
+    if problem:
+        told = (
+            f"{_without_password(url)!r} at {ref!r} cannot be fetched: {problem.replace(url, _without_password(url))}"
+        )
+        raise InvalidSpec(f"invalid job: code.git: {told}", fields={"code.git": told})
+
+
+def _diff(folder: Path) -> dict[str, str]:
+    """Changes of files that git knows, and the names of those it does not."""
+    text = _git(folder, "diff", "HEAD", "--no-color", "--no-ext-diff", "--no-textconv", "--relative", "--", ".")
+    new = _git(folder, "ls-files", "--others", "--exclude-standard", "--", ".").splitlines()
+    text += "".join(f"new file, not in git: {name}\n" for name in new)
+    clean = "".join(char for char in text if char not in "\0" and not "\ud800" <= char <= "\udfff")
+    if len(clean) > MAX_DIFF_CHARS:
+        clean = clean[: MAX_DIFF_CHARS - len(_CUT)] + _CUT
+    return {"diff": clean} if clean else {}
+
+
+def _without_password(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    if not separator or "@" not in rest.partition("/")[0]:
+        return url
+    return f"{scheme}://{rest.partition('@')[2]}"
+
+
+def _run(folder: Path, *words: str) -> str:
+    """Why it failed, in a line; empty when it did not."""
+    try:
+        done = _start(folder, *words, seconds=_FETCH_SECONDS)
+    except FileNotFoundError:
+        return "git is not installed here"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{type(error).__name__}: {error}"
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return "" if done.returncode == 0 else (lines[-1][:300] if lines else f"git ended with {done.returncode}")
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What it prints; nothing when it is not there, takes long or fails. No program that a repository names is run."""
-    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *words]
+    """What it prints; nothing when it is not there, takes long or fails."""
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        done = _start(folder, *words, seconds=_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+
+
+def _start(folder: Path, *words: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Run git; no program that a repository names is run, and it asks nobody for a password."""
+    safe = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.ext.allow=never")
+    options = [word for setting in safe for word in ("-c", setting)]
+    command = ["git", "--no-optional-locks", *options, "-C", str(folder), *words]
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False, env=env)

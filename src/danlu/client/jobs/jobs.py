@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 from urllib.parse import quote
 
 from danlu.client.files.code import prepare, with_code
@@ -16,9 +16,13 @@ from danlu.client.jobs.job import Job
 from danlu.client.jobs.jobfile import read_job_file
 from danlu.client.pages import pages
 from danlu.errors import InvalidInput
+from danlu.spec.fields import JobFields
 from danlu.spec.job import JobSpec
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import FavouriteOut, JobOut, JobSummary, PlanJob, PlanOut, SelectedOut, SelectJobs, SubmitJob
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Spec = Union[JobSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 """A job, its values, or the path of a job file."""
@@ -34,14 +38,15 @@ class Jobs:
         *,
         folder: Optional[Path] = None,
         request_id: Optional[str] = None,
-        **fields: Any,
+        **fields: Unpack[JobFields],
     ) -> Job:
         """Submit a job: a job file, a JobSpec, a mapping, or fields as keywords (which win over those of `spec`).
 
             client.jobs.submit("job.yml", nodes=4)
             client.jobs.submit(name="mnist", command="python train.py", code="./src", nodes=2, launch="ddp")
 
-        A local code folder is uploaded by content first; `folder` is what a relative one is relative to.
+        A local code folder, or a git repository, is uploaded by content first; `folder` is what a relative one is
+        relative to.
         Raises InvalidSpec before anything is uploaded when a field cannot be used. A lost answer does
         not make a second job: the request carries an id of its own.
         """
@@ -51,7 +56,12 @@ class Jobs:
         return Job(self._http, self._http.post("/jobs", JobOut, body=body, is_repeatable=True))
 
     def plan(
-        self, spec: Optional[Spec] = None, *, folder: Optional[Path] = None, explain: bool = False, **fields: Any
+        self,
+        spec: Optional[Spec] = None,
+        *,
+        folder: Optional[Path] = None,
+        explain: bool = False,
+        **fields: Unpack[JobFields],
     ) -> PlanOut:
         """What every rank of such a job would see. Nothing is stored, started or uploaded.
 

@@ -11,6 +11,7 @@ from typing import List, Optional, Union  # noqa: UP035
 from danlu.client.http import Http, Query
 from danlu.client.jobs.jobs import path_part
 from danlu.client.pages import pages
+from danlu.client.tracking.run_list import ListedRun, RunList, points_of
 from danlu.wire.runs import (
     ChangeRun,
     EnvironmentOut,
@@ -23,7 +24,6 @@ from danlu.wire.runs import (
     PushMany,
     PushMetrics,
     RunOut,
-    RunSummary,
     SeriesPoints,
 )
 
@@ -58,14 +58,7 @@ class Run:
         self, series: str, *, max_points: int = 20_000, axis: str = "step", hidden: bool = False
     ) -> SeriesPoints:
         """The points of one series, such as "val/acc". With `hidden` also what a newer attempt superseded."""
-        query: Query = {"run": self.id, "series": series, "max_points": max_points, "axis": axis, "hidden": hidden}
-        found = self._http.get("/runs/points", PointsOut, query=query).items
-        if found:
-            return found[0]
-        type_, _, name = series.partition("/")
-        return SeriesPoints(
-            run=self.id, type=type_, name=name, num_points=0, step=[], epoch=[], time=[], value=[], hidden=[]
-        )
+        return points_of(self._http, self.id, series=series, max_points=max_points, axis=axis, hidden=hidden)
 
     def all_points(self, series: Sequence[str], max_points: int = 1000) -> list[SeriesPoints]:
         """Any number of series, many in one request."""
@@ -159,20 +152,33 @@ class Runs:
         folder: Optional[str] = None,
         job: Optional[str] = None,
         deleted: bool = False,
+        sort: Optional[str] = None,
         limit: Optional[int] = None,
-    ) -> Iterator[RunSummary]:
-        """Runs, newest first; page after page as they are read.
+    ) -> RunList:
+        """Runs, newest first, page after page as they are read; `len()` and an index read as far as they need.
 
-        client.runs.list("metrics.val.acc > 0.9 and hparams.lr < 0.01", folder="vision")
+            runs = client.runs.list("metrics.val.acc > 0.9 and hparams.lr < 0.01", folder="vision")
+            runs[0].points("val/acc"), runs.best("val/acc"), runs.to_pandas()
+
+        `sort` is a metric such as `val/acc`, `hparams.lr`, `name` or `created`, with `-` for the largest first; all
+        runs that match are read for it.
         """
         query: Query = {
             "filter": filter,
             "folder": folder,
             "job": job,
             "deleted": deleted,
-            "limit": min(limit, 1000) if limit is not None else None,
+            "limit": min(limit, 1000) if limit is not None and sort is None else None,
         }
-        return islice(pages(self._http, "/runs", RunSummary, query=query), limit)
+        found = self._listed(query)
+        if sort is None:
+            return RunList(islice(found, limit))
+        return RunList(found).sorted(sort)[:limit]
+
+    def _listed(self, query: Query) -> Iterator[ListedRun]:
+        for run in pages(self._http, "/runs", ListedRun, query=query):
+            run._http = self._http
+            yield run
 
     def points(
         self,

@@ -35,6 +35,7 @@ from danlu.node.task import (
     TASK,
     Task,
     TaskCache,
+    TaskElsewhere,
     TaskGate,
     TaskImage,
     TaskInput,
@@ -232,6 +233,7 @@ def _describe(
         log_copy=_log_copy(task, settings.kept),
         stop_file=str(paths.on_host(layout.stop_file)),
         inputs=tuple(TaskInput(fetch.source, str(paths.on_host(fetch.to)), fetch.is_own) for fetch in task.inputs),
+        elsewhere=_elsewhere(settings),
         outputs=tuple(TaskOutput(str(paths.on_host(send.path)), send.to, send.while_running) for send in task.outputs),
         runs=str(paths.on_host(layout.runs)),
         server_url=credentials.server_url,
@@ -245,6 +247,12 @@ def _describe(
         lease=TaskLease(str(settings.lease_file), settings.task_lease_seconds) if settings.task_lease_seconds else None,
         usage=_usage(plan, task, settings, can),
     )
+
+
+def _elsewhere(settings: EngineSettings) -> TaskElsewhere:
+    networks = tuple(filter(None, map(str.strip, settings.input_networks.split(","))))
+    certificates = settings.input_ca_file
+    return TaskElsewhere(networks, settings.max_input_bytes, "" if certificates is None else str(certificates))
 
 
 def _limits(task: TaskPlan, settings: EngineSettings) -> TaskLimits:

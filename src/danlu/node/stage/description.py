@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from danlu.node.supervise.records import TOKEN
 from danlu.node.supervise.stager_process import read_fetched
-from danlu.node.task import Task, TaskCache, TaskInput, TaskOutput, read_task
+from danlu.node.task import Task, TaskCache, TaskElsewhere, TaskInput, TaskOutput, read_task
 
 
 class Staging(NamedTuple):
@@ -17,6 +17,7 @@ class Staging(NamedTuple):
     token: str
     uid: Optional[int]
     inputs: tuple[TaskInput, ...]
+    elsewhere: TaskElsewhere
     outputs: tuple[TaskOutput, ...]
     runs: Optional[str]
     """The folder of the task's runs and artifacts."""
@@ -42,6 +43,7 @@ def read_staging(folder: str) -> Staging:
         token=token,
         uid=task.uid,
         inputs=tuple(one._replace(to=below(one.to)) for one in task.inputs),
+        elsewhere=task.elsewhere,
         outputs=tuple(one._replace(path=below(one.path)) for one in task.outputs),
         runs=below(task.runs) if task.runs else None,
         in_patience_seconds=task.in_patience_seconds,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
+from danlu.node.stage.elsewhere import S3, WEB, Elsewhere, NotFetched
 from danlu.node.task import TaskInput
 from danlu.transfer.api import Api, quote
 from danlu.transfer.artifact_download import fetch_files, fetch_manifest, make_folders
@@ -27,14 +28,24 @@ class InputMissing(Exception):
     """The store has no such thing, or it is not for this job."""
 
 
-def fetch_all(api: Api, inputs: Sequence[TaskInput], *, cache: Optional[NodeCache], say: Say) -> None:
+class Sources(NamedTuple):
+    """Where inputs come from."""
+
+    api: Api
+    cache: Optional[NodeCache]
+    elsewhere: Callable[[], Elsewhere]
+
+
+def fetch_all(sources: Sources, inputs: Sequence[TaskInput], *, say: Say) -> None:
     """Fetch every input. Raise InputMissing, Refused, ServerAway, Damaged or LocalProblem at the first that fails."""
     for item in inputs:
         make_folder(os.path.dirname(item.to) or ".")
         for number in range(1, MAX_TRIES + 1):
             try:
-                _fetch(api, item, cache=cache, say=say)
+                _fetch(sources, item, say=say)
                 break
+            except NotFetched as error:
+                raise InputMissing(str(error)) from error
             except Refused as refused:
                 if refused.status in (403, 404):
                     raise InputMissing(f"{item.source}: {refused.message}") from refused
@@ -45,7 +56,12 @@ def fetch_all(api: Api, inputs: Sequence[TaskInput], *, cache: Optional[NodeCach
                     raise
 
 
-def _fetch(api: Api, item: TaskInput, *, cache: Optional[NodeCache], say: Say) -> None:
+def _fetch(sources: Sources, item: TaskInput, *, say: Say) -> None:
+    api, cache = sources.api, sources.cache
+    if item.source.startswith((WEB, S3)):
+        num_files = sources.elsewhere().fetch(item.source, item.to)
+        say(f"{item.source.partition('#')[0].partition('?')[0]}: {num_files} files")
+        return
     if item.source.startswith("tree:"):
         digest = item.source[len("tree:") :]
         blobs = [_blob(found, item.to) for found in api.get(f"/trees/{digest}")["files"]]

@@ -21,7 +21,8 @@ sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.stage.artifacts import ArtifactsSender
 from danlu.node.stage.description import Staging, read_staging
-from danlu.node.stage.fetch import InputMissing, fetch_all
+from danlu.node.stage.elsewhere import S3, WEB, Elsewhere
+from danlu.node.stage.fetch import InputMissing, Sources, fetch_all
 from danlu.node.stage.runs import RunsSender
 from danlu.node.stage.send import Sender
 from danlu.node.supervise.stager_process import kept_in
@@ -36,11 +37,11 @@ PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
 """Pause between two looks at the outputs; longer when a look itself takes long."""
 
 
-def stage_in(task: Staging, cache: Optional[NodeCache]) -> tuple[str, str] | None:
+def stage_in(task: Staging, sources: Sources) -> tuple[str, str] | None:
     """Fetch all inputs. Return reason and sentence of a failure."""
     patience, began = task.in_patience_seconds, time.monotonic()
     try:
-        fetch_all(_api(task, patience), task.inputs, cache=cache, say=_say)
+        fetch_all(sources, task.inputs, say=_say)
         _say(f"inputs fetched in {time.monotonic() - began:.3f} s")
     except InputMissing as missing:
         return "input_missing", str(missing)
@@ -103,6 +104,26 @@ def _say(line: str) -> None:
         return  # a full disk takes the log, not the transfer
 
 
+def _open_sources(task: Staging) -> Sources:
+    """Open what the job's user may not: the cache, and the file of certificates."""
+    patience, made = task.in_patience_seconds, None
+    if any(one.source.startswith((WEB, S3)) for one in task.inputs):
+        made = Elsewhere(task.elsewhere, Retry(patience, say=_say), secrets=_read_secrets())
+
+    def elsewhere() -> Elsewhere:
+        assert made is not None  # an input asked for it
+        return made
+
+    return Sources(_api(task, patience), _open_cache(task.cache), elsewhere)
+
+
+def _read_secrets() -> dict[str, str]:
+    """Those that inputs name, from the shim."""
+    text = sys.stdin.buffer.read()
+    found: dict[str, str] = json.loads(text) if text else {}
+    return found
+
+
 def _open_cache(cache: Optional[TaskCache]) -> Optional[NodeCache]:
     """Open the folder before the job's user is taken on, who may not pass the folders above it."""
     if cache is None:
@@ -128,11 +149,11 @@ def main() -> int:
     direction, folder = sys.argv[1:]
     try:
         task = read_staging(folder)
-        cache = _open_cache(task.cache)
+        sources = _open_sources(task) if direction == "in" else None
         os.chdir(folder)
         os.umask(0o022)
         _become(task.uid)
-        failure = stage_in(task, cache) if direction == "in" else stage_out(task)
+        failure = stage_out(task) if sources is None else stage_in(task, sources)
     except Exception as error:  # whatever it is, what it means for the task is said
         _say(traceback.format_exc())
         code = "staging_failed" if direction == "in" else "upload_failed"

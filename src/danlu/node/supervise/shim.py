@@ -29,7 +29,7 @@ from danlu.node.supervise.log_copy import LogCopy
 from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
 from danlu.node.supervise.processes import end_descendants
 from danlu.node.supervise.records import CONTROL, EXIT, IMAGE, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
-from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched
+from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched, split_secrets
 from danlu.node.supervise.stop_file import leave_notice
 from danlu.node.supervise.verdict import Facts, judge
 from danlu.node.task import TaskImage, read_task
@@ -60,9 +60,7 @@ class Shim:
         self._net = net
         self._task = read_task(folder)
         # the password of a registry is for Danlu, not for the command
-        password = self._task.image.secret if self._task.image is not None else None
-        self._image_password = secrets.get(password, "") if password is not None else ""
-        own = {name: value for name, value in secrets.items() if name != password}
+        self._image_password, self._input_secrets, own = split_secrets(self._task, secrets)
         self._env = {**self._task.env, **own}
         self._records = Records(folder, num_reserved=5)
         self._boot_id = boot_id()
@@ -97,7 +95,7 @@ class Shim:
         if self._task.image is not None:
             self._fetch_image(self._task.image)
         if self._task.inputs and self._facts.staging is None and not self._is_to_end:
-            self._wait_for(StagerProcess.start(self._folder, "in", self._task))
+            self._wait_for(StagerProcess.start(self._folder, "in", self._task, secrets=self._input_secrets))
         self._groups = self._make_groups()
         if self._task.environment is not None:
             self._make_environment()

@@ -9,6 +9,7 @@ import resource
 import signal
 from collections.abc import Mapping, Sequence
 from typing import Callable, NoReturn, Optional
+from urllib.parse import parse_qsl
 
 from danlu.node.supervise import linux
 from danlu.node.supervise.below import parent_below
@@ -35,17 +36,21 @@ class StagerProcess:
         self._was_killed = False
 
     @classmethod
-    def start(cls, folder: str, direction: str, task: Task) -> StagerProcess:
-        """Start fetching (`in`) or uploading (`out`)."""
-        return cls._start(folder, direction, [*task.stager, direction, folder], max_memory_bytes=MAX_MEMORY_BYTES)
+    def start(
+        cls, folder: str, direction: str, task: Task, *, secrets: Optional[Mapping[str, str]] = None
+    ) -> StagerProcess:
+        """Start fetching (`in`, with the secrets that inputs name) or uploading (`out`)."""
+        words = [*task.stager, direction, folder]
+        process = cls._start(folder, direction, words, max_memory_bytes=MAX_MEMORY_BYTES)
+        if direction == "in":
+            process._tell(json.dumps(dict(secrets or {})))
+        return process
 
     @classmethod
     def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
         """Start fetching the task's image to this machine."""
         process = cls._start(folder, "image", [*image.fetch, folder])
-        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
-            os.write(process._orders, password.encode())
-        process.finish()
+        process._tell(password)
         return process
 
     @classmethod
@@ -54,9 +59,7 @@ class StagerProcess:
     ) -> StagerProcess:
         """Start making the task's environment; `enter` brings it to where the task's processes are."""
         process = cls._start(folder, "environment", [*environment.step, folder], enter=enter)
-        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
-            os.write(process._orders, json.dumps(dict(variables)).encode())
-        process.finish()
+        process._tell(json.dumps(dict(variables)))
         return process
 
     @classmethod
@@ -78,6 +81,12 @@ class StagerProcess:
         os.close(read_orders)
         os.close(write_answers)
         return cls(pid, folder, direction, orders=orders, answers=answers)
+
+    def _tell(self, text: str) -> None:
+        """All that it reads."""
+        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
+            os.write(self._orders, text.encode())
+        self.finish()
 
     def finish(self) -> None:
         """Tell an uploading stager that no more files will come. Its standard input ends."""
@@ -117,6 +126,20 @@ class StagerProcess:
 def kept_in(folder: str) -> str:
     """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
     return f"the files are kept in {folder}"
+
+
+def split_secrets(task: Task, secrets: Mapping[str, str]) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The password of the image, what inputs are fetched with, and the rest, which the command gets."""
+    password = task.image.secret if task.image is not None else ""
+    of_inputs = {
+        value
+        for item in task.inputs
+        if item.source.startswith("s3://")
+        for name, value in parse_qsl(item.source.partition("#")[2])
+        if name == "secret"
+    }
+    own = {name: value for name, value in secrets.items() if name != password and name not in of_inputs}
+    return secrets.get(password, ""), {name: secrets[name] for name in of_inputs if name in secrets}, own
 
 
 def note_fetched(folder: str, inputs: Sequence[TaskInput]) -> None:

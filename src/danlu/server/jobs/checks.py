@@ -55,8 +55,11 @@ def project_of(session: Session, who: UserIdentity, spec: JobSpec) -> int:
 
 def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_id: int) -> Access:
     """Refuse what the job may not use, before anything is stored."""
-    if spec.code is not None and spec.code.path is not None:
-        raise bad_spec("code.path", f"{spec.code.path!r} is a folder of the client; upload it and send code.tree")
+    if spec.code is not None and spec.code.is_local:
+        name, what = (
+            ("code.path", "a folder of the client") if spec.code.path else ("code.git", "fetched by the client")
+        )
+        raise bad_spec(name, f"{spec.code.path or spec.code.git!r} is {what}; upload it and send code.tree")
     output = output_folder(session, spec, project_id)
     inputs = find_inputs(session, who, spec, project_id=project_id)
     # without an output of its own the job writes to its project's bucket, which its members may
