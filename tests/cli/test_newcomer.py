@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Said
 
 from danlu.client import Client
+from danlu.errors import InvalidSpec
 from danlu.spec.job import JobSpec
 
 Danlu = Callable[..., Said]
@@ -186,5 +187,28 @@ class TestSubmit:
         (alone / "train.py").write_text("print('changed')")
         dirty = client.jobs.submit(name="dirty", command="ls -a", code=".")
         assert f"{head} on trunk, with changes" in danlu("show", dirty.id).out
+        patch = danlu("show", dirty.id, "--diff").out
+        assert "diff --git a/" in patch
+        assert "\n+" in patch
         assert dirty.wait().state == "succeeded"
         assert ".git" not in [line.text for line in dirty.logs()]
+
+    def test_code_comes_from_a_repository(self, client: Client, tmp_path: Path) -> None:
+        made = tmp_path / "made"
+        made.mkdir()
+        git = ["git", "-C", str(made), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run([*git, "init", "-q", "-b", "trunk"], check=True)
+        for text in ("first", "second"):
+            (made / "say.sh").write_text(f"echo {text}")
+            subprocess.run([*git, "add", "."], check=True)
+            subprocess.run([*git, "commit", "-q", "-m", text], check=True)
+            subprocess.run([*git, "tag", f"of-{text}"], check=True)
+        head = subprocess.run([*git, "rev-parse", "HEAD~1"], check=True, capture_output=True, text=True).stdout.strip()
+        for ref, told in ((None, "second"), ("of-first", "first"), (head, "first")):
+            code = {"git": f"file://{made}", **({"ref": ref} if ref else {})}
+            job = client.jobs.submit(name="from-git", command="sh say.sh; ls -A", code=code)
+            job.wait()
+            assert [line.text for line in job.logs()] == [told, "say.sh"]
+            assert job.details.spec["code"]["git"].endswith(f" of file://{made}")
+        with pytest.raises(InvalidSpec, match="cannot be fetched"):
+            client.jobs.submit(name="from-git", command="true", code={"git": f"file://{made}", "ref": "gone"})

@@ -120,10 +120,19 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ),
     # code, data, output
     ({"code": 5}, "code: expected a mapping such as {path: .}, got 5"),
-    ({"code": {}}, "code: expected one of path, store or tree, got none"),
-    ({"code": {"path": ".", "store": "main/a"}}, "code: expected one of path, store or tree, got path, store"),
+    ({"code": {}}, "code: expected one of path, git, store or tree, got none"),
+    ({"code": {"path": ".", "store": "main/a"}}, "code: expected one of path, git, store or tree, got path, store"),
     ({"code": {"tree": "abc"}}, "code: tree: expected 64 hexadecimal digits, got 'abc'"),
-    ({"code": {"folder": "."}}, "code.folder: unknown field of a job; expected one of git, path, store, tree"),
+    (
+        {"code": {"folder": "."}},
+        "code.folder: unknown field of a job; expected one of diff, git, path, ref, store, tree",
+    ),
+    ({"code": {"git": "train.git"}}, "code: git: expected an address such as https://example.com/team/train.git, got"),
+    (
+        {"code": {"path": ".", "ref": "main"}},
+        "code: ref: expected git beside it: it belongs to a repository, got 'main'",
+    ),
+    ({"code": {"git": "https://a/b", "ref": "--upload-pack=x"}}, "code: ref: expected a branch, tag or commit, got"),
     ({"code": {"store": "Main/a"}}, f"code.store: {NO_BUCKET} 'Main'"),
     (
         {"data": ["main/a"]},
@@ -138,7 +147,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"data": {"main/a": None}}, "data.main/a: expected text, got null"),
     (
         {"data": {"main/a": "x", "main/b": "x"}},
-        "data: 'x' is the target of two store paths",
+        "data: 'x' is the target of two inputs",
     ),
     ({"output": "s3://main/a"}, "output: expected a store path such as store://bucket/folder, got 's3://main/a'"),
     ({"output": "ab"}, f"output: {NO_BUCKET} 'ab'"),

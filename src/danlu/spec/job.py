@@ -340,7 +340,8 @@ class JobSpec(_Frozen):
         check_environment(self.requirements, self.python, code=self.code, image=self.image)
         if self.image_login is not None and self.image is None and self.framework is None:
             raise ValueError("image_login needs an image")
-        check_secrets(self.data, login=self.image_login and self.image_login.secret, secrets=self.secrets)
+        login = self.image_login.secret if self.image_login is not None else None
+        check_secrets(self.data, login=login, secrets=self.secrets)
         return self
 
     @field_validator("secrets")
