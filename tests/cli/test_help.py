@@ -118,7 +118,7 @@ class TestWrongCalls:
             (["logs", "a", "--rank", "x"], "expected ranks such as 0 or 0,2-3, got 'x'"),
             (["wait", "a", "--timeout", "soon"], "expected a duration such as 90s, 15m, 2h or 1d, got 'soon'"),
             (["run", "--env", "NOT_SET_HERE", "--", "true"], "'NOT_SET_HERE' is not set in your environment"),
-            (["run", "--data", "store://main/x", "--", "true"], "--data: expected NAME=VALUE, got 'store://main/x'"),
+            (["run", "--data", "store://main/x", "--", "true"], "--data: expected INPUT=PATH, got 'store://main/x'"),
             (["run", "-N", "0", "--", "true"], "Invalid value for '--nodes'"),
             (["store", "cp", "a", "b"], "expected one store://bucket/path and one local path"),
             (["store", "rm", "store://main/x/"], "is a folder; use -r to delete it"),

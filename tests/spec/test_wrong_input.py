@@ -127,12 +127,18 @@ SPECS: list[tuple[dict[str, Any], str]] = [
         {"code": {"folder": "."}},
         "code.folder: unknown field of a job; expected one of diff, git, path, ref, store, tree",
     ),
-    ({"code": {"git": "train.git"}}, "code: git: expected an address such as https://example.com/team/train.git, got"),
+    (
+        {"code": {"git": "train.git"}},
+        "code: git: expected an address such as https://example.com/team/train.git, got 'train.git'",
+    ),
     (
         {"code": {"path": ".", "ref": "main"}},
         "code: ref: expected git beside it: it belongs to a repository, got 'main'",
     ),
-    ({"code": {"git": "https://a/b", "ref": "--upload-pack=x"}}, "code: ref: expected a branch, tag or commit, got"),
+    (
+        {"code": {"git": "https://a/b", "ref": "--upload-pack=x"}},
+        "code: ref: expected a branch, tag or commit, got '--upload-pack=x'",
+    ),
     ({"code": {"store": "Main/a"}}, f"code.store: {NO_BUCKET} 'Main'"),
     (
         {"data": ["main/a"]},

@@ -163,7 +163,6 @@ def _with_synonyms(group: TyperGroup) -> TyperGroup:
 app = typer.Typer(
     name="danlu",
     cls=_Commands,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

@@ -8,6 +8,7 @@ from datetime import datetime
 
 _EPOCH_MS = 1_704_067_200_000  # 2024-01-01
 _PER_MS = 1_000_000
+ID_CHARS = len("train-") + 18
 _FIRST = 900_000
 """The first id of a millisecond is a random one below this; the rest is room for those that follow it."""
 

@@ -94,12 +94,13 @@ def rm(
     path: str = typer.Argument(..., help="store://bucket/path"),
     recursive: bool = typer.Option(False, "--recursive", "-r", help="Delete a folder with its content."),
 ) -> None:
-    """Delete an object, or with -r a folder.
+    """Delete an object, or with -r a folder or all that is in a bucket. The bucket itself stays: see `rb`.
 
     \b
     Examples:
       danlu store rm store://main/raw/data.tar
       danlu store rm -r store://main/images/
+      danlu store rm -r store://scratch
     """
     from danlu.client import Client
     from danlu.errors import NotFound

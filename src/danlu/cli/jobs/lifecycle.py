@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from danlu.wire.jobs import SelectedOut
 
 
-SEVERAL = "several jobs named "
+SEVERAL = "several jobs "
 """How the server begins to say that a name means more than one job."""
 
 
@@ -40,20 +41,30 @@ def stop(jobs: JobNames, as_json: AsJson = False) -> None:
     _report(outcome, verb="stopping", as_json=as_json, instead=over)
 
 
-def rm(jobs: JobNames, as_json: AsJson = False) -> None:
+def rm(
+    jobs: JobNames,
+    output: bool = typer.Option(False, "--output", help="Delete what they stored as output, too."),
+    as_json: AsJson = False,
+) -> None:
     """Delete ended jobs.
 
-    Their logs are deleted too; their output stays in the store.
+    Their logs are deleted too; their output stays in the store, unless --output is given.
 
     \b
     Examples:
       danlu rm train-12
+      danlu rm train-12 --output
       danlu rm $(danlu ps --state failed --json | jq -r '.[].id')
     """
     from danlu.client import Client
 
     with Client() as client:
-        _report(client.jobs.delete(jobs), verb="deleted", as_json=as_json)
+        outputs = _outputs(client, jobs) if output else {}
+        outcome = client.jobs.delete(jobs)
+        for job in outcome.done:
+            if job in outputs:
+                client.store.delete(outputs[job])
+        _report(outcome, verb="deleted", as_json=as_json)
 
 
 def pause(job: JobName, as_json: AsJson = False) -> None:
@@ -115,6 +126,18 @@ def _pausing(job: Job) -> str:
     if is_live(job.state):
         return f"pausing {job.id}: its processes have {show_duration(job.details.spec['grace'])} to end; {back}"
     return f"pausing {job.id}: it will not start; {back}"
+
+
+def _outputs(client: Client, jobs: list[str]) -> dict[str, str]:
+    """Id -> output folder of the jobs that are there."""
+    from danlu.errors import DanluError
+
+    found: dict[str, str] = {}
+    for name in jobs:
+        with contextlib.suppress(DanluError):  # why it cannot be deleted is told by the server
+            job = client.jobs.get(name)
+            found[job.id] = job.output
+    return found
 
 
 def _over(client: Client, ids: list[str]) -> dict[str, str]:

@@ -25,6 +25,7 @@ def logs(
     since: Optional[str] = typer.Option(None, help="Only lines since then, such as 10m or 2026-01-31T12:00."),
     tail: Optional[int] = typer.Option(None, "--tail", "-n", min=0, help="Only the last lines of each rank."),
     grep: Optional[str] = typer.Option(None, help="Only lines that match this regular expression."),
+    timestamps: bool = typer.Option(False, "--timestamps", "-t", help="Begin lines with when they were written, UTC."),
     raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line."),
 ) -> None:
@@ -32,8 +33,7 @@ def logs(
 
     With `*` and `?` in the name: the newest job whose id or name fits.
     With several ranks every line starts with its rank. An interrupted connection is resumed.
-    On a terminal, control characters other than colours are shown escaped; into a pipe or a file go the bytes
-    of the log.
+    On a terminal, control characters other than colours are shown escaped; a pipe or a file gets the bytes.
 
     \b
     Exit codes with -f: 0 succeeded, 100 failed, 101 not finished (detached), 103 stopped. 102: no such job.
@@ -42,11 +42,12 @@ def logs(
     Examples:
       danlu logs train-12
       danlu logs -f mnist --rank 0
-      danlu logs 'train-12*'
+      danlu logs 'train-12*' --timestamps
       danlu logs mnist --tail 100 --rank 0,2-3
       danlu logs mnist --since 10m --grep 'loss=nan'
     """
     from danlu.cli.jobs.follow import NOT_FINISHED, NOT_FOUND, exit_code, print_lines, say_detached, say_end
+    from danlu.cli.jobs.stamps import Stamps
     from danlu.client import Client
     from danlu.client.jobs.logs import log_query
     from danlu.errors import NotFound
@@ -60,6 +61,7 @@ def logs(
         batches = found.log_batches(
             log_query(follow=follow, rank=ranks, attempt=attempt, tail=tail, since=since, grep=grep)
         )
+        batches = Stamps(found).stamped(batches) if timestamps else batches
         try:
             if as_json:
                 _print_json_lines(batches)

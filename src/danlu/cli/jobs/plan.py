@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Optional
 
 import typer
 
+from danlu.cli.jobs.notes import that_matter
 from danlu.cli.jobs.plan_explained import explained_text
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo_block, echo_json, one_line
@@ -45,6 +46,8 @@ def plan(
     job_file = read_job_file(file, set_)
     with Client() as client, job_file.explained():
         found = client.jobs.plan(job_file.values, folder=job_file.folder, explain=explain)
+    if not explain and not as_json:
+        found = found.model_copy(update={"notes": that_matter(found.notes, job_file.values)})
     if rank is not None:
         tasks = [task for task in found.tasks if task.rank == rank]
         if not tasks:

@@ -24,6 +24,8 @@ def ps(
     watch: bool = typer.Option(False, "--watch", "-w", help="Update the list; Ctrl-C ends."),
     state: list[str] = typer.Option([], help="Only jobs in this state; repeatable."),
     name: Optional[str] = typer.Option(None, help="Only jobs of this name."),
+    owner: Optional[str] = typer.Option(None, "--owner", "-u", help="Only jobs of this user."),
+    project: Optional[str] = typer.Option(None, "--project", "-p", help="Only jobs of this project."),
     tag: list[str] = typer.Option([], metavar="NAME=VALUE", help="Only jobs with this tag; repeatable."),
     favourites: bool = typer.Option(False, "--favourites", help="Only your favourites, ended ones too."),
     limit: int = typer.Option(50, "--limit", "-n", min=1, help="Maximum number, newest first."),
@@ -39,6 +41,7 @@ def ps(
       danlu ps -a -n 200
       danlu ps --state failed --tag team=vision
       danlu ps --favourites
+      danlu ps --owner ada --project vision
       danlu ps -w
       danlu ps -a --json | jq -r '.[].id'
     """
@@ -47,9 +50,12 @@ def ps(
     tags, with_ended = pairs(tag, "--tag"), all_ or favourites
 
     def look(client: Client) -> list[JobSummary]:
+        wanted = _states(state)
+        of = {key: value for key, value in (("owner", owner), ("project", project)) if value is not None}
         found = client.jobs.list(
-            state=_states(state),
+            state=wanted,
             name=name,
+            of=of,
             tags=tags,
             favourites=favourites,
             all=with_ended or bool(state),

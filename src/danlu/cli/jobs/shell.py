@@ -54,7 +54,9 @@ def exec_(
     rank: int = Rank,
     raw: bool = typer.Option(False, "--raw", help="Print control characters as they are, also on a terminal."),
 ) -> None:
-    """Run a command in a running task. A job that does not run yet is waited for.
+    """Run a command in a running task.
+
+    A job that does not run yet is waited for.
 
     It runs beside the command of the task. Its output and errors are printed here, its input is this command's input,
     and its exit code is this command's. On a terminal, control characters other than colours are shown escaped.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import typer
 
+from danlu.cli.jobs.notes import that_matter
 from danlu.cli.options import AsJson, JobName
 from danlu.cli.terminal import echo_block, echo_json, one_line, paint
 
@@ -57,7 +58,7 @@ def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = No
     if happened:
         lines = (f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened)
         parts.append("\n".join(map(one_line, lines)))
-    parts += [one_line(f"note: {text}") for text in job.notes]
+    parts += [one_line(f"note: {text}") for text in that_matter(job.notes, job.spec)]
     parts.append(_why(job))
     if waits is not None:
         from danlu.cli.jobs.why import why_text

@@ -121,8 +121,13 @@ class Store:
         return self._about(parse(path)).size
 
     def delete(self, path: str) -> int:
-        """Delete an object, or everything below a path ending in `/`. Return how many there were."""
+        """Delete an object, or everything below a path ending in `/`. Return how many there were.
+
+        `store://bucket/` with the slash empties the bucket.
+        """
         where = parse(path)
+        if not where.key and path.endswith("/"):
+            return sum(self.delete(f"{where}{_key(entry)}") for entry in list(self.browse(path)))
         if where.key.endswith("/"):
             answer = self._http.delete(f"/buckets/{where.bucket}/objects", DeletedOut, query={"prefix": where.key})
         elif where.key:
@@ -167,6 +172,11 @@ def parse(path: str) -> StorePath:
         return parse_store_path(path)
     except ValueError as error:
         raise InvalidInput(str(error), fields={"path": path}) from error
+
+
+def _key(entry: Union[str, ObjectOut]) -> str:
+    """A folder with its slash, or an object."""
+    return entry if isinstance(entry, str) else entry.key
 
 
 def _plan_upload(local: Path, to: StorePath) -> list[Outgoing]:

@@ -82,6 +82,7 @@ class Jobs:
         *,
         state: Union[JobState, str, Iterable[Union[JobState, str]], None] = None,
         name: Optional[str] = None,
+        of: Optional[Mapping[str, str]] = None,
         tags: Optional[Mapping[str, str]] = None,
         favourites: bool = False,
         all: bool = True,
@@ -90,6 +91,7 @@ class Jobs:
         """Jobs, newest first; page after page as they are read. With `all=False` those that are not over.
 
         `tags` and `favourites` leave the others out: `client.jobs.list(tags={"team": "vision"}, favourites=True)`.
+        `of` names an owner, a project or both: `of={"owner": "ada", "project": "vision"}`.
         """
         states = (state,) if isinstance(state, str) else tuple(state or ())
         if not states and not all:
@@ -97,6 +99,7 @@ class Jobs:
         query = {
             "state": [str(one) for one in states],
             "name": name,
+            **_of(of or {}),
             "tag": [f"{key}={value}" for key, value in (tags or {}).items()],
             "favourites": favourites or None,
             "limit": min(limit, 1000) if limit is not None else None,
@@ -129,6 +132,14 @@ class Jobs:
 
 def _name(job: Union[str, Job]) -> str:
     return job.id if isinstance(job, Job) else job
+
+
+def _of(names: Mapping[str, str]) -> dict[str, str]:
+    """Raise InvalidInput for what jobs do not belong to."""
+    for name in names:
+        if name not in ("owner", "project"):
+            raise InvalidInput(f"of: expected owner or project, got {name!r}", fields={"of": name})
+    return dict(names)
 
 
 def _read(

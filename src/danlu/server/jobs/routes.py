@@ -18,6 +18,7 @@ from danlu.server.state import ServerState, State
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState
+from danlu.store.queries.jobs import JobFilter
 from danlu.wire.base import Page
 from danlu.wire.jobs import (
     EventOut,
@@ -75,20 +76,28 @@ def list_jobs(
     limit: Limit = 100,
     job_state: Annotated[Optional[list[JobState]], Query(alias="state")] = None,
     name: Annotated[Optional[str], Query(max_length=100)] = None,
+    owner: Annotated[Optional[str], Query(max_length=100)] = None,
+    project: Annotated[Optional[str], Query(max_length=100)] = None,
     tag: Annotated[Optional[list[str]], Query(description="key=value", max_length=20)] = None,
     favourites: Annotated[bool, Query(description="only your favourites")] = False,
 ) -> Page[JobSummary]:
     """Jobs of your projects, newest first."""
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
-    tags = [_tag(text) for text in tag or ()]
-    wanted = service.wanted(who, states=job_state or (), name=name, tags=tags, favourites=favourites)
-    return state.database.read(service.list_jobs, wanted, before=cursor, limit=limit, now=state.now())
+    wanted = JobFilter(
+        states=job_state or (),
+        name=name,
+        tags=[_tag(text) for text in tag or ()],
+        favourite_of=who.user_id if favourites else None,
+    )
+    with state.database.reading() as session:
+        found = service.among(session, who, wanted, owner=owner, project=project)
+        return service.list_jobs(session, found, before=cursor, limit=limit, now=state.now())
 
 
 @router.get("/{job}")
 def get(job: str, who: CurrentReader, state: State) -> JobOut:
-    """A job, by id or by name (the newest job of that name)."""
+    """A job, by id, by the beginning of an id that no other has, or by name (the newest job of that name)."""
     return state.database.read(service.get, state, who, job)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from danlu.launch.sources import with_sources
 from danlu.server import catalog
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
-from danlu.server.ids import new_job_id
+from danlu.server.ids import ID_CHARS, new_job_id
 from danlu.server.invalid import bad_field
 from danlu.server.jobs.access import access_notes, check_job_access
 from danlu.server.jobs.checks import Access, check_access, check_access_again, output_folder, project_of
@@ -27,7 +27,7 @@ from danlu.server.jobs.planning import check_network, try_plan
 from danlu.server.jobs.view import event_out, job_out, plan_out, rows_out, stored_spec
 from danlu.server.objects.located import Located
 from danlu.server.paging import cut, page_of
-from danlu.server.scope import visible_project_ids
+from danlu.server.scope import find_project, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
@@ -42,6 +42,9 @@ from danlu.wire.base import Page
 from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
 MAX_SHOWN = 5
+NO_USER = 0
+"""The id of nobody: ids begin with 1."""
+
 MAX_NAMES = 100
 """Of jobs that one request stops or deletes; ids are not limited by it."""
 
@@ -136,17 +139,20 @@ def plan(
     return plan_out(made, notes, explain(spec, made) if is_explained else None, terms), inputs.places
 
 
-def wanted(
-    who: UserIdentity,
-    *,
-    states: Sequence[JobState],
-    name: str | None,
-    tags: Sequence[tuple[str, str]],
-    favourites: bool = False,
+def among(
+    session: Session, who: UserIdentity, wanted: jobs.JobFilter, *, owner: str | None, project: str | None
 ) -> jobs.JobFilter:
-    """Which jobs are asked for, among those that one may see."""
-    of = who.user_id if favourites else None
-    return jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=tags, favourite_of=of)
+    """The jobs that are asked for, among those that one may see. Raise NotFound for an unknown project.
+
+    For an unknown user as well, to admins: others would learn which names there are.
+    """
+    of = visible_project_ids(who) if project is None else [find_project(session, who, project).id]
+    if owner is None:
+        return replace(wanted, project_ids=of)
+    user = people.user_by_name(session, owner)
+    if user is None and who.is_admin:
+        raise NotFound(f"no user {owner[:100]!r}")
+    return replace(wanted, project_ids=of, owner_id=NO_USER if user is None else user.id)
 
 
 def list_jobs(
@@ -167,13 +173,24 @@ def list_events(session: Session, who: UserIdentity, job: str, *, after: int, li
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
-    """The job of that id, or the newest of that name, among those that one may see."""
+    """The job of that id or of one that begins so, or the newest of that name, among those that one may see."""
     if is_job_id(name_or_id):
-        return _visible(who, name_or_id, jobs.get_job(session, name_or_id))
+        found = jobs.get_job(session, name_or_id)
+        return _by_prefix(session, who, name_or_id) if found is None else _visible(who, name_or_id, found)
     row = jobs.newest_by_name(session, name_or_id, visible_project_ids(who))
     if row is None:
         raise NotFound(f"no job named {name_or_id!r}; `danlu ps -a` lists them")
     return row
+
+
+def _by_prefix(session: Session, who: UserIdentity, prefix: str) -> JobRow:
+    """The only job whose id begins so. Raise NotFound, and Conflict for several."""
+    found = jobs.by_prefix(session, prefix, visible_project_ids(who), limit=MAX_SHOWN + 1)
+    if not found:
+        raise NotFound(f"no job {prefix!r}; `danlu ps -a` lists them")
+    if len(found) > 1:
+        raise Conflict(f"several jobs have ids that begin with {prefix!r}: {_ids(found)}; give more of it")
+    return found[0]
 
 
 def find_to_change(session: Session, who: UserIdentity, name_or_id: str, *, is_live_first: bool = False) -> JobRow:
@@ -310,8 +327,7 @@ def _only_open(session: Session, who: UserIdentity, name: str) -> JobRow | None:
     of_name = jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=())
     found = jobs.list_jobs(session, of_name, before=None, limit=MAX_SHOWN + 1)
     if len(found) > 1:
-        ids = ", ".join(row.id for row in found[:MAX_SHOWN]) + (", ..." if len(found) > MAX_SHOWN else "")
-        raise Conflict(f"several jobs named {name!r} have not ended: {ids}; give an id")
+        raise Conflict(f"several jobs named {name!r} have not ended: {_ids(found)}; give an id")
     return found[0] if found else None
 
 
@@ -327,19 +343,24 @@ def _changeable(who: UserIdentity, row: JobRow) -> JobRow:
     return row
 
 
+def _ids(rows: Sequence[JobRow]) -> str:
+    return ", ".join(row.id for row in rows[:MAX_SHOWN]) + (", ..." if len(rows) > MAX_SHOWN else "")
+
+
 def _select(
     session: Session, who: UserIdentity, wanted: Sequence[str], *, is_live_first: bool = False
 ) -> tuple[list[JobRow], dict[str, str]]:
     """The named jobs, each once, and why the others are not among them."""
-    ids = [name for name in wanted if is_job_id(name)]
-    if len(wanted) - len(ids) > MAX_NAMES:  # each is looked for by itself
-        raise bad_field("jobs", f"expected at most {MAX_NAMES} names, and ids; got {len(wanted) - len(ids)} names")
-    by_id = jobs.jobs_by_id(session, ids)
+    ids = {name for name in wanted if is_job_id(name) and len(name) == ID_CHARS}
+    num_names = sum(name not in ids for name in wanted)
+    if num_names > MAX_NAMES:  # each is looked for by itself
+        raise bad_field("jobs", f"expected at most {MAX_NAMES} names, and ids; got {num_names} names")
+    by_id = jobs.jobs_by_id(session, list(ids))
     rows: dict[str, JobRow] = {}
     refused: dict[str, str] = {}
     for name in wanted:
         try:
-            if is_job_id(name):
+            if name in ids:
                 row = _changeable(who, _visible(who, name, by_id.get(name)))
             else:
                 row = find_to_change(session, who, name, is_live_first=is_live_first)

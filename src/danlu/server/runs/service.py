@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from sqlalchemy.orm import Session
@@ -19,7 +20,7 @@ from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.run_filter import parse_filter, value_fields
-from danlu.spec.runs import RunState, is_run_id
+from danlu.spec.runs import RUN_ID_BEGINS, RunState, is_run_id
 from danlu.spec.sentences import suggestion
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
@@ -95,15 +96,27 @@ def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
-    """The run of that id, in the trash or not, or the newest of that name."""
+    """The run of that id, in the trash or not, or the newest of that name, or the only one whose id begins so."""
+    reader = rights.reader_of(who)
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
+    elif reader is None:
+        row = None
     else:
-        reader = rights.reader_of(who)
-        row = runs.by_name(session, name_or_id, visible_project_ids(reader)) if reader is not None else None
+        seen = visible_project_ids(reader)
+        row = runs.by_name(session, name_or_id, seen) or _by_prefix(session, name_or_id, seen)
     if row is None or not rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotFound(f"no run {name_or_id!r}; `danlu runs ls` lists them")
     return row
+
+
+def _by_prefix(session: Session, prefix: str, project_ids: Sequence[int] | None) -> RunRow | None:
+    if not RUN_ID_BEGINS.fullmatch(prefix):
+        return None
+    found = runs.by_prefix(session, prefix, project_ids, limit=2)
+    if len(found) > 1:
+        raise Conflict(f"several runs have ids that begin with {prefix!r}; give more of it")
+    return found[0] if found else None
 
 
 def list_series(session: Session, who: Identity, run: str) -> list[MetricOut]:

@@ -29,6 +29,7 @@ class JobFilter:
 
     states: Sequence[JobState] = ()
     name: str | None = None
+    owner_id: int | None = None
     tags: Sequence[tuple[str, str]] = ()
     favourite_of: int | None = None
     """Only favourites of this user."""
@@ -78,6 +79,14 @@ def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | Non
     return session.scalar(query)
 
 
+def by_prefix(session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int) -> Sequence[JobRow]:
+    """Jobs whose ids begin so, newest first."""
+    query = select(JobRow).where(JobRow.id.startswith(prefix, autoescape=True)).order_by(JobRow.id.desc()).limit(limit)
+    if project_ids is not None:
+        query = query.where(JobRow.project_id.in_(project_ids))
+    return session.scalars(query).all()
+
+
 def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | None:
     return session.scalar(select(JobRow).where(JobRow.owner_id == owner_id, JobRow.request_id == request_id))
 
@@ -95,6 +104,8 @@ def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit:
         query = query.where(JobRow.name == wanted.name)
     if wanted.favourite_of is not None:
         query = query.join(FavouriteRow).where(FavouriteRow.user_id == wanted.favourite_of)
+    if wanted.owner_id is not None:
+        query = query.where(JobRow.owner_id == wanted.owner_id)
     for key, value in wanted.tags:
         query = query.where(JobRow.spec["tags"][key].as_string() == value)
     return session.scalars(query).all()

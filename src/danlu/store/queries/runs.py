@@ -69,6 +69,14 @@ def by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> R
     return session.scalar(query.order_by(RunRow.number.desc()).limit(1))
 
 
+def by_prefix(session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int) -> Sequence[RunRow]:
+    """Runs whose ids begin so, newest first, in the trash or not."""
+    query = select(RunRow).where(RunRow.id.startswith(prefix, autoescape=True))
+    if project_ids is not None:
+        query = query.where(RunRow.project_id.in_(project_ids))
+    return session.scalars(query.order_by(RunRow.number.desc()).limit(limit)).all()
+
+
 def in_folder(session: Session, project_id: int, folder: str, name: str) -> Sequence[RunRow]:
     query = select(RunRow).where(
         RunRow.project_id == project_id, RunRow.folder == folder, RunRow.name == name, RunRow.deleted_at.is_(None)

@@ -59,6 +59,20 @@ export function WhatSection(props: { part: Part; projects: readonly string[]; co
           }}
         />
         <EnvironmentField part={props.part} />
+        {!form.image && (
+          <AreaField
+            label={texts.requirements}
+            isOptional
+            hint={texts.requirementsHint}
+            isCode
+            rows={Math.min(8, Math.max(1, form.requirements.split("\n").length))}
+            value={form.requirements}
+            wrong={wrong.requirements}
+            onChange={(event) => {
+              set({ requirements: event.target.value });
+            }}
+          />
+        )}
       </div>
     </section>
   );

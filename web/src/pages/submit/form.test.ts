@@ -37,6 +37,15 @@ test("a job that was submitted fills the form with itself", () => {
   expect(formOf(job)).toEqual(form);
 });
 
+test("packages are a file of the code or a list", () => {
+  const form = { ...EMPTY, name: "a", command: "b", requirements: "requirements.txt" };
+  expect(specOf(form).requirements).toBe("requirements.txt");
+  const listed = { ...form, requirements: " torch==2.8.0\n\nnumpy" };
+  expect(specOf(listed).requirements).toEqual(["torch==2.8.0", "numpy"]);
+  expect(formOfSpec(specOf(listed)).requirements).toBe("torch==2.8.0\nnumpy");
+  expect(wrongOf({ requirements: "expected a file" }).fields.requirements).toBe("expected a file");
+});
+
 test("endpoints go there and back", () => {
   const form = { ...EMPTY, name: "a", command: "b", ssh: true, jupyter: true, ports: "8080, 9090" };
   const spec = specOf(form);

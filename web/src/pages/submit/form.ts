@@ -39,6 +39,8 @@ export type Form = {
   ports: string;
   command: string;
   setup: string;
+  /** A file of the code folder, or packages, one a line. */
+  requirements: string;
   /** Empty: an image, or the node's own Python. */
   framework: string;
   image: string;
@@ -91,6 +93,7 @@ export const EMPTY: Form = {
   ports: "",
   command: "",
   setup: "",
+  requirements: "",
   framework: "",
   image: "",
   contract: "",
@@ -127,6 +130,7 @@ export function specOf(form: Form): Spec {
     output: form.output,
   };
   for (const [key, value] of Object.entries(texts)) if (value) spec[key] = value;
+  if (form.requirements.trim()) spec.requirements = requirementsOf(form.requirements);
   if (form.project) spec.project = form.project;
   if (form.code)
     spec.code = form.code.startsWith("store://") ? { store: form.code } : codeOf(form.code);
@@ -181,6 +185,9 @@ export function formOfSpec(spec: Spec): Form {
     ...endpointFields(spec.endpoints),
     command: commandText(spec.command),
     setup: text(spec.setup),
+    requirements: Array.isArray(spec.requirements)
+      ? spec.requirements.map(String).join("\n")
+      : text(spec.requirements),
     framework: text(spec.framework),
     image: text(spec.image),
     contract: text(spec.contract),
@@ -281,6 +288,7 @@ const FIELDS: readonly (readonly [prefix: string, field: keyof Form])[] = [
   ["project", "project"],
   ["command", "command"],
   ["setup", "setup"],
+  ["requirements", "requirements"],
   ["resources.device", "count"],
   ["resources.cpus", "cpus"],
   ["resources.memory", "memory"],
@@ -367,6 +375,14 @@ function jsonOrText(value: string): unknown {
   } catch {
     return value;
   }
+}
+
+/** One word that is a file is that file; lines are packages. */
+function requirementsOf(given: string): string | string[] {
+  const lines = given.split("\n").map((line) => line.trim());
+  const named = lines.filter(Boolean);
+  const [first = ""] = named;
+  return named.length === 1 && /\.(txt|in|toml|lock|ya?ml)$/.test(first) ? first : named;
 }
 
 function codeOf(given: string): Spec {

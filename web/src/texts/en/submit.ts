@@ -125,6 +125,8 @@ export const submit = {
   idleLimit: "Idle limit",
   idleLimitHint: "Ends when nobody has used it for so long, such as 2h.",
   durationHint: "Such as 2h or 1d.",
+  requirements: "Packages",
+  requirementsHint: "requirements.txt of the code, or packages such as torch==2.8.0, one a line.",
   setup: "Setup script",
   setupHint: "Runs before the command on every node.",
   contract: "Platform compatibility",

@@ -125,6 +125,8 @@ export const submit: Same<typeof en> = {
   idleLimit: "空闲上限",
   idleLimitHint: "无人使用达到此时长后结束，例如 2h。",
   durationHint: "例如 2h 或 1d。",
+  requirements: "依赖包",
+  requirementsHint: "代码中的 requirements.txt，或每行一个包，例如 torch==2.8.0。",
   setup: "准备脚本",
   setupHint: "在每个节点上先于命令运行。",
   contract: "平台兼容",
