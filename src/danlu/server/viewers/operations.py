@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 from danlu.auth.identity import UserIdentity
 from danlu.errors import NotFound, WrongState
 from danlu.server.jobs import operations
-from danlu.server.jobs.service import find, wanted
+from danlu.server.jobs.service import find
 from danlu.server.jobs.view import job_out
 from danlu.server.objects.located import readable
+from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.endpoints import TENSORBOARD
 from danlu.spec.job import JobAccess
@@ -53,7 +54,7 @@ def _look_up(session: Session, state: ServerState, who: UserIdentity, job: str) 
     row = find(session, who, job)
     if not is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; open its endpoint {TENSORBOARD} itself")
-    shown_by = wanted(who, states=_OPEN, name=None, tags=[(OF, row.id)])
+    shown_by = jobs.JobFilter(project_ids=visible_project_ids(who), states=_OPEN, tags=[(OF, row.id)])
     there = jobs.list_jobs(session, shown_by, before=None, limit=100)
     mine = next((one for one in there if one.owner_id == who.user_id), None)
     project = people.projects_by_id(session)[row.project_id]
