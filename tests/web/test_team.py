@@ -170,6 +170,7 @@ class TestPrices:
         expect(cost).to_contain_text(re.compile(r"¥[1-9].*/h"))
         expect(page.locator("main").get_by_text("Succeeded", exact=True).first).to_be_visible()
         admin.check("job-cost")
+        see_costs(admin)
         with console.client() as client:
             job = client.jobs.get("priced").details
             assert (job.spec["flavor"], str(job.price_per_hour), job.currency) == ("npu-910b-2", "7201.00", "CNY")
@@ -178,6 +179,19 @@ class TestPrices:
             client.frameworks.remove("torch-2.13")
         page = admin.go(f"/submit?from={job.id}")
         expect(page.locator(".wrong", has_text="npu-910b-2 is no longer available")).to_be_visible()
+
+
+def see_costs(admin: Tab) -> None:
+    """What the job cost is in the row of its project and user, and not in days before it."""
+    page = admin.go("/admin?tab=costs")
+    row = page.get_by_role("row", name=re.compile("default"))
+    expect(row).to_contain_text(re.compile(r"admin.*¥[1-9]"))
+    admin.check("costs")
+    page.get_by_label("One row for each").select_option("user")
+    expect(page.get_by_role("columnheader", name="Project")).to_have_count(0)
+    assert "by=user" in page.url
+    page.get_by_label("Until").fill("2020-01-01")
+    expect(page.get_by_text("No job with a price ran in this time.")).to_be_visible()
 
 
 def set_prices(admin: Tab) -> None:
