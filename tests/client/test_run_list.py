@@ -76,7 +76,7 @@ def test_the_best_run_and_its_points(client: Client, runs: RunList) -> None:
     best = client.runs.list(folder="listed").best("val/acc")
     assert (best.name, best.points("val/acc").value) == ("b", [0.9, 0.7])
     assert runs.best("val/acc", lowest=True).name == "a"
-    with pytest.raises(NotFound, match="none of 3 runs has the series 'val/f1', but: train/loss, val/acc"):
+    with pytest.raises(NotFound, match="none of 3 runs has the series 'val/f1'; they have: train/loss, val/acc"):
         runs.best("val/f1")
 
 

@@ -284,6 +284,7 @@ class JobFields(TypedDict, total=False):
     retry: Union[Mapping[str, Any], BaseModel]
     max_duration: Union[str, float]
     max_wait: Union[str, float]
+    idle_limit: Union[str, float, None]
     grace: Union[str, float]
     secrets: Mapping[str, Any]
 

@@ -50,12 +50,11 @@ def ps(
     tags, with_ended = pairs(tag, "--tag"), all_ or favourites
 
     def look(client: Client) -> list[JobSummary]:
-        wanted = _states(state)
-        of = {key: value for key, value in (("owner", owner), ("project", project)) if value is not None}
         found = client.jobs.list(
-            state=wanted,
+            state=_states(state),
             name=name,
-            of=of,
+            owner=owner,
+            project=project,
             tags=tags,
             favourites=favourites,
             all=with_ended or bool(state),

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 from urllib.parse import quote
 
 from danlu.client.files.code import prepare, with_code
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 Spec = Union[JobSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 """A job, its values, or the path of a job file."""
+
+
+class JobFilters(TypedDict, total=False):
+    """Which jobs to list; those that are left out do not matter."""
+
+    state: Union[JobState, str, Iterable[Union[JobState, str]], None]
+    name: Optional[str]
+    owner: Optional[str]
+    project: Optional[str]
+    tags: Optional[Mapping[str, str]]
+    favourites: bool
 
 
 class Jobs:
@@ -77,31 +88,25 @@ class Jobs:
             raise InvalidInput("the name of the job is empty; give an id or a name", fields={"job": job})
         return Job(self._http, self._http.get(f"/jobs/{path_part(job)}", JobOut))
 
-    def list(
-        self,
-        *,
-        state: Union[JobState, str, Iterable[Union[JobState, str]], None] = None,
-        name: Optional[str] = None,
-        of: Optional[Mapping[str, str]] = None,
-        tags: Optional[Mapping[str, str]] = None,
-        favourites: bool = False,
-        all: bool = True,
-        limit: Optional[int] = None,
-    ) -> Iterator[Job]:
+    def list(self, *, all: bool = True, limit: Optional[int] = None, **filters: Unpack[JobFilters]) -> Iterator[Job]:
         """Jobs, newest first; page after page as they are read. With `all=False` those that are not over.
 
-        `tags` and `favourites` leave the others out: `client.jobs.list(tags={"team": "vision"}, favourites=True)`.
-        `of` names an owner, a project or both: `of={"owner": "ada", "project": "vision"}`.
+        client.jobs.list(owner="ada", project="vision", tags={"team": "a"}, limit=10)
+        client.jobs.list(state=["failed", "stopped"], favourites=True)
         """
+        if unknown := sorted(set(filters) - set(JobFilters.__annotations__)):
+            raise TypeError(f"expected filters among {', '.join(JobFilters.__annotations__)}, got {unknown[0]!r}")
+        state = filters.get("state")
         states = (state,) if isinstance(state, str) else tuple(state or ())
         if not states and not all:
             states = tuple(one for one in JobState if not is_over(one))
         query = {
             "state": [str(one) for one in states],
-            "name": name,
-            **_of(of or {}),
-            "tag": [f"{key}={value}" for key, value in (tags or {}).items()],
-            "favourites": favourites or None,
+            "name": filters.get("name"),
+            "owner": filters.get("owner"),
+            "project": filters.get("project"),
+            "tag": [f"{key}={value}" for key, value in (filters.get("tags") or {}).items()],
+            "favourites": filters.get("favourites") or None,
             "limit": min(limit, 1000) if limit is not None else None,
         }
         rows = pages(self._http, "/jobs", JobSummary, query=query)
@@ -132,14 +137,6 @@ class Jobs:
 
 def _name(job: Union[str, Job]) -> str:
     return job.id if isinstance(job, Job) else job
-
-
-def _of(names: Mapping[str, str]) -> dict[str, str]:
-    """Raise InvalidInput for what jobs do not belong to."""
-    for name in names:
-        if name not in ("owner", "project"):
-            raise InvalidInput(f"of: expected owner or project, got {name!r}", fields={"of": name})
-    return dict(names)
 
 
 def _read(

@@ -18,7 +18,6 @@ from danlu.server.state import ServerState, State
 from danlu.spec.fields import is_job_id
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.states import JobState
-from danlu.store.queries.jobs import JobFilter
 from danlu.wire.base import Page
 from danlu.wire.jobs import (
     EventOut,
@@ -84,15 +83,15 @@ def list_jobs(
     """Jobs of your projects, newest first."""
     if cursor is not None and not is_job_id(cursor):
         raise bad_cursor(cursor)
-    wanted = JobFilter(
+    asked = service.Asked(
         states=job_state or (),
         name=name,
+        owner=owner,
+        project=project,
         tags=[_tag(text) for text in tag or ()],
-        favourite_of=who.user_id if favourites else None,
+        favourites=favourites,
     )
-    with state.database.reading() as session:
-        found = service.among(session, who, wanted, owner=owner, project=project)
-        return service.list_jobs(session, found, before=cursor, limit=limit, now=state.now())
+    return state.database.read(service.list_jobs, who, asked, before=cursor, limit=limit, now=state.now())
 
 
 @router.get("/{job}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -139,28 +139,42 @@ def plan(
     return plan_out(made, notes, explain(spec, made) if is_explained else None, terms), inputs.places
 
 
-def among(
-    session: Session, who: UserIdentity, wanted: jobs.JobFilter, *, owner: str | None, project: str | None
-) -> jobs.JobFilter:
-    """The jobs that are asked for, among those that one may see. Raise NotFound for an unknown project.
+@dataclass(frozen=True)
+class Asked:
+    """Which jobs are asked for."""
 
-    For an unknown user as well, to admins: others would learn which names there are.
-    """
-    of = visible_project_ids(who) if project is None else [find_project(session, who, project).id]
-    if owner is None:
-        return replace(wanted, project_ids=of)
-    user = people.user_by_name(session, owner)
-    if user is None and who.is_admin:
-        raise NotFound(f"no user {owner[:100]!r}")
-    return replace(wanted, project_ids=of, owner_id=NO_USER if user is None else user.id)
+    states: Sequence[JobState] = ()
+    name: str | None = None
+    owner: str | None = None
+    project: str | None = None
+    tags: Sequence[tuple[str, str]] = ()
+    favourites: bool = False
 
 
 def list_jobs(
-    session: Session, wanted: jobs.JobFilter, *, before: str | None, limit: int, now: datetime
+    session: Session, who: UserIdentity, asked: Asked, *, before: str | None, limit: int, now: datetime
 ) -> Page[JobSummary]:
-    """Newest first."""
+    """Newest first, among those that one may see. Raise NotFound for an unknown project."""
+    wanted = jobs.JobFilter(
+        project_ids=visible_project_ids(who)
+        if asked.project is None
+        else [find_project(session, who, asked.project).id],
+        states=asked.states,
+        name=asked.name,
+        owner_id=None if asked.owner is None else _owner_id(session, who, asked.owner),
+        tags=asked.tags,
+        favourite_of=who.user_id if asked.favourites else None,
+    )
     rows, after = cut(jobs.list_jobs(session, wanted, before=before, limit=limit + 1), limit, lambda row: row.id)
     return Page(items=rows_out(session, rows, now), next=after)
+
+
+def _owner_id(session: Session, who: UserIdentity, name: str) -> int:
+    """Only admins are told that there is no such user: others would learn which names there are."""
+    user = people.user_by_name(session, name)
+    if user is None and who.is_admin:
+        raise NotFound(f"no user {name!r}")
+    return NO_USER if user is None else user.id
 
 
 def get(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
