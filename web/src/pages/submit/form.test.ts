@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "@/api/client";
-import { EMPTY, formOf, formOfSpec, specOf, wrongOf } from "./form";
+import { EMPTY, formOf, formOfSpec, specOf } from "./form";
+import { wrongOf } from "./wrong";
 
 test("a filled form says what it means, and no more", () => {
   const form = {
