@@ -69,6 +69,7 @@ def test_a_search_lands_on_its_hit_and_a_line_has_an_address(job: Job, admin: Ta
     page.get_by_role("button", name="ValueError: the needle").click()
     expect(box.get_by_text("the needle")).to_be_in_viewport()
     page.get_by_label("Wrap lines").check()
+    admin.settle()
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
     admin.check("logs-wrapped")
 

@@ -103,12 +103,17 @@ def rm(
       danlu store rm -r store://scratch
     """
     from danlu.client import Client
+    from danlu.client.files.store import parse
     from danlu.errors import NotFound
 
     if path.endswith("/") and not recursive:
         raise typer.BadParameter(f"{path} is a folder; use -r to delete it")
+    where = parse(path)
     with Client() as client:
-        num_objects = client.store.delete(path.rstrip("/") + "/" if recursive else path)
+        if recursive and not where.key:
+            num_objects = client.store.empty(where.bucket)
+        else:
+            num_objects = client.store.delete(path.rstrip("/") + "/" if recursive else path)
     if num_objects == 0:
         raise NotFound(f"nothing is stored at {path}")
     echo(f"deleted {num_objects} object{'' if num_objects == 1 else 's'}")

@@ -17,7 +17,7 @@ def favourite(
 
     \b
     Examples:
-      danlu favourite train-12
+      danlu favourite mnist
       danlu favourite --remove train-12
       danlu ps --favourites
     """

@@ -121,13 +121,8 @@ class Store:
         return self._about(parse(path)).size
 
     def delete(self, path: str) -> int:
-        """Delete an object, or everything below a path ending in `/`. Return how many there were.
-
-        `store://bucket/` with the slash empties the bucket.
-        """
+        """Delete an object, or everything below a path ending in `/`. Return how many there were."""
         where = parse(path)
-        if not where.key and path.endswith("/"):
-            return sum(self.delete(f"{where}{_key(entry)}") for entry in list(self.browse(path)))
         if where.key.endswith("/"):
             answer = self._http.delete(f"/buckets/{where.bucket}/objects", DeletedOut, query={"prefix": where.key})
         elif where.key:
@@ -135,6 +130,11 @@ class Store:
         else:
             raise InvalidInput(f"{path!r} is a whole bucket; name a folder or an object in it", fields={"path": path})
         return answer.num_objects
+
+    def empty(self, bucket: str) -> int:
+        """Delete everything in a bucket. Return how many objects there were."""
+        where = StorePath(bucket, "")
+        return sum(self.delete(f"{where}{_key(entry)}") for entry in list(self.browse(str(where))))
 
     def buckets(self) -> Iterator[BucketOut]:
         return pages(self._http, "/buckets", BucketOut)

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from danlu.server.invalid import bad_spec
+from danlu.server.nodes.known import KnownNodes
 from danlu.spec.devices import CPU, DeviceRequest
 from danlu.spec.flavors import Flavor
 from danlu.spec.job import JobSpec
-from danlu.spec.nodes import NodeInfo
-from danlu.store.queries import catalog, nodes
+from danlu.store.queries import catalog
 
 USUAL = ("gpu", "npu")
 """Types that a job may wait for although no node has one now."""
 
 
-def understood(session: Session, spec: JobSpec) -> JobSpec:
+def understood(session: Session, spec: JobSpec, nodes: KnownNodes) -> JobSpec:
     """The job with `a100:2` as `gpu:a100:2`. Raise InvalidSpec for a type or model that nothing here has."""
     asked = {"resources": spec.resources}
     asked |= {f"roles.{name}.resources": role.resources for name, role in spec.roles.items()}
     if all(one.device.type == CPU for one in asked.values()):
         return spec
-    known = _known(session)
+    known = _known(session, nodes)
     changed = {place: _settle(f"{place}.device", one.device, known) for place, one in asked.items()}
     if all(device == asked[place].device for place, device in changed.items()):
         return spec
@@ -52,9 +52,8 @@ def _settle(place: str, device: DeviceRequest, known: Sequence[DeviceRequest]) -
     raise bad_spec(place, f"no node and no flavor has devices of the type {device.type!r}{shown}")
 
 
-def _known(session: Session) -> list[DeviceRequest]:
-    infos = [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session)]
-    found = {(device.type, device.model) for info in infos for device in info.devices}
+def _known(session: Session, nodes: KnownNodes) -> list[DeviceRequest]:
     flavors = catalog.listed(session, Flavor)
+    found = nodes.devices(session)
     found |= {(one.device.type, one.device.model) for one in flavors if one.device.type != CPU}
     return [DeviceRequest(type=kind, model=model) for kind, model in sorted(found, key=str)]

@@ -65,7 +65,7 @@ class Checked:
 
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
     """Refuse what cannot work, before anything is stored."""
-    spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
+    spec, terms = catalog.settled(session, understood(session, parse_job(values), state.nodes), state.settings.currency)
     project_id = project_of(session, who, spec)
     project = people.projects_by_id(session)[project_id]
     access = check_access(session, who, spec, project_id=project_id)
@@ -124,7 +124,7 @@ def plan(
 
     Also return the inputs in the store, where something has to be.
     """
-    spec, terms = catalog.settled(session, understood(session, parse_job(values)), state.settings.currency)
+    spec, terms = catalog.settled(session, understood(session, parse_job(values), state.nodes), state.settings.currency)
     project_id = project_of(session, who, spec)
     check_job_access(who, spec)
     check_network(spec, allows_host=state.settings.host_network)

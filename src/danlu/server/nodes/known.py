@@ -1,4 +1,4 @@
-"""The nodes that answer, as every submit looks at them: there may be thousands, and they rarely change."""
+"""The nodes, as every submit looks at them: there may be thousands, and they rarely change."""
 
 from __future__ import annotations
 
@@ -21,11 +21,20 @@ class KnownNodes:
         self._mark: nodes.Mark | None = None
         self._parsed: dict[str, tuple[dict[str, Any], NodeInfo]] = {}
         self._kinds: dict[object, list[NodeInfo]] = {}
+        self._answering: list[NodeInfo] = []
+        self._devices: set[tuple[str, str | None]] = set()
 
     def all(self, session: Session) -> list[NodeInfo]:
+        """Those that answer."""
         with self._lock:
             self._refresh(session)
-            return [info for _, info in self._parsed.values()]
+            return list(self._answering)
+
+    def devices(self, session: Session) -> set[tuple[str, str | None]]:
+        """Type and model of the devices of all nodes, also of those that do not answer now."""
+        with self._lock:
+            self._refresh(session)
+            return set(self._devices)
 
     def some(self, session: Session, num_tasks: int, *, drained: Container[str] = ()) -> list[NodeInfo]:
         """Enough of each kind for a job of so many tasks, in the order of all of them; those that are drained too."""
@@ -44,10 +53,15 @@ class KnownNodes:
         if mark == self._mark:
             return
         before, self._parsed, self._kinds, self._mark = self._parsed, {}, {}, mark
-        for name, told in nodes.reachable(session):
+        self._answering, self._devices = [], set()
+        for name, told, is_reachable in nodes.reports(session):
             known = before.get(name)
             info = known[1] if known is not None and known[0] == told else NodeInfo.model_validate(told)
             self._parsed[name] = told, info
+            self._devices.update((device.type, device.model) for device in info.devices)
+            if not is_reachable:
+                continue
+            self._answering.append(info)
             apart = (info.has_sandbox, info.has_own_network, info.joins_networks, info.image_tool, info.missing)
             self._kinds.setdefault((kind_of(info), apart), []).append(info)
 

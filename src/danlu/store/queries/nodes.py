@@ -31,10 +31,17 @@ def mark(session: Session) -> Mark:
     return Mark(*session.execute(counted.select_from(NodeRow)).one())
 
 
-def reachable(session: Session) -> list[tuple[str, dict[str, Any]]]:
-    """Name and last report of the nodes that answer."""
-    query = select(NodeRow.name, NodeRow.info).where(NodeRow.is_reachable).order_by(NodeRow.name)
-    return [(name, info) for name, info in session.execute(query)]
+class Report(NamedTuple):
+    """The last report of a node."""
+
+    name: str
+    info: dict[str, Any]
+    is_reachable: bool
+
+
+def reports(session: Session) -> list[Report]:
+    query = select(NodeRow.name, NodeRow.info, NodeRow.is_reachable).order_by(NodeRow.name)
+    return [Report(*row) for row in session.execute(query)]
 
 
 def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]], at: datetime) -> None:
