@@ -48,7 +48,9 @@ if "$python" -c "import danlu.node.event_files" 2>/dev/null; then
   setsid "$python" -m danlu.node.event_files "$DANLU_RUNS_DIR" "$mine" </dev/null >>"$log" 2>&1 &
 fi
 spec="runs:$mine,logs:$HOME/tensorboard/$DANLU_JOB_ID/logs,output:$root/output/summary,summary:$root/summary"
-setsid "$python" -m tensorboard.main --host=127.0.0.1 --port="$3" --logdir_spec="$spec" --load_fast=false \
+ready=${TENSORBOARD_READY_FILE:-/}
+setsid sh -c 'until [ -e "$0" ]; do sleep 0.2; done; exec "$@"' "$ready" \
+  "$python" -m tensorboard.main --host=127.0.0.1 --port="$3" --logdir_spec="$spec" --load_fast=false \
   --reload_interval=5 </dev/null >>"$log" 2>&1 &
 """
 

@@ -10,6 +10,9 @@ SSH, JUPYTER, TENSORBOARD = "ssh", "jupyter", "tensorboard"
 SERVICES = (JUPYTER, TENSORBOARD)
 """Programs that Danlu starts in the job when they are opened."""
 
+READY_FILE = "TENSORBOARD_READY_FILE"
+"""Variable of a job: TensorBoard starts when the file that it names is there."""
+
 JUPYTER_PORT, TENSORBOARD_PORT = 28888, 26006
 """Where they listen in the network of the job. Fixed: what keeps a second one from starting."""
 

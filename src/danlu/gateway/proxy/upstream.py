@@ -53,6 +53,7 @@ class Upstreams:
         """`connect` returns a connected socket; it is awaited."""
         self._connect = connect
         self._idle: dict[Target, list[Upstream]] = {}
+        self._is_closed = False
 
     async def take(self, admitted: Admitted, *, is_new: bool = False) -> Upstream:
         """A connection that was used before, if there is one and a used one will do. Raise DanluError."""
@@ -73,7 +74,7 @@ class Upstreams:
         """Keep it for the next request if the last one ended well, else close it."""
         kept = self._idle.setdefault(upstream.target, [])
         is_done = upstream.http.our_state is h11.DONE and upstream.http.their_state is h11.DONE
-        if not is_done or len(kept) >= MAX_IDLE or upstream.http.trailing_data[0]:
+        if self._is_closed or not is_done or len(kept) >= MAX_IDLE or upstream.http.trailing_data[0]:
             upstream.close()
             if not kept:
                 del self._idle[upstream.target]
@@ -96,6 +97,8 @@ class Upstreams:
                 del self._idle[target]
 
     def close(self) -> None:
+        """Keep nothing any more: requests that are under way close what they have."""
+        self._is_closed = True
         for idle in self._idle.values():
             for one in idle:
                 one.close()

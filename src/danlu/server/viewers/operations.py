@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,7 +15,7 @@ from danlu.server.jobs.view import job_out
 from danlu.server.objects.located import readable
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
-from danlu.spec.endpoints import TENSORBOARD
+from danlu.spec.endpoints import READY_FILE, TENSORBOARD
 from danlu.spec.job import JobAccess
 from danlu.spec.paths import parse_store_path
 from danlu.spec.states import JobState, is_over
@@ -34,11 +35,16 @@ mkdir -p "$mine/output"
 python3 -m danlu track export-tensorboard {job} "$mine"
 cd "${{DANLU_OUTPUT_DIR%/*}}/input/data/output" 2>/dev/null &&
   find . -name '*tfevents*' -exec cp --parents {{}} "$mine/output" \\;
+cd /
 [ ! -d "$HOME/tensorboard/{job}/logs" ] || cp -r "$HOME/tensorboard/{job}/logs" "$mine/logs"
+touch "${ready_file}"
 echo "open the endpoint tensorboard of this job"
 exec sleep {seconds}
 """
-"""TensorBoard itself starts when it is opened, as in every job, and reads this folder first of all."""
+"""TensorBoard itself starts when it is opened, as in every job, and reads this folder first of all.
+
+It waits for the file of READY_FILE: a page that is opened too early stays empty until it is loaded again.
+"""
 
 
 def view(state: ServerState, who: UserIdentity, job: str) -> JobOut:
@@ -77,9 +83,10 @@ def _spec(row: JobRow, project: str, *, has_output: bool) -> dict[str, Any]:
     return {
         "name": f"tensorboard-{row.name}"[:60],
         "project": project,
-        "command": _COMMAND.format(job=row.id, seconds=SECONDS),
+        "command": _COMMAND.format(job=row.id, seconds=SECONDS, ready_file=READY_FILE),
         "access": JobAccess.READ.value,
         "endpoints": [TENSORBOARD],
+        "env": {READY_FILE: f"/tmp/danlu-tensorboard-{secrets.token_hex(8)}"},  # without a sandbox others have /tmp too
         "idle_limit": IDLE_SECONDS,
         "tags": {OF: row.id},
         **({"data": {row.output: "/opt/ml/input/data/output"}} if has_output else {}),
