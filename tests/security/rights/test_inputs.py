@@ -52,12 +52,12 @@ def test_a_job_reads_what_it_names_and_nothing_else(sides: Sides, version: str, 
     assert [with_it("GET", path).status_code for path in paths] == [200, 200]
     assert with_it("GET", "/artifacts/named?ref=weights:latest").json()["id"] == version
     assert with_it("GET", "/artifacts/named?ref=weights:1").json()["id"] == version
-    assert with_it("GET", "/artifacts/named?ref=weights:2").status_code == 403
+    assert with_it("GET", "/artifacts/named?ref=weights:2").status_code == 404
     assert with_it("PATCH", f"/artifacts/versions/{version}", json={"aliases": ["mine"]}).status_code == 403
     assert with_it("DELETE", f"/artifacts/versions/{version}").status_code == 403
     for token in (without, of_eve):
         assert {token("GET", path).status_code for path in paths} == {404}
-        assert token("GET", "/artifacts/named?ref=weights:1").status_code == 403
+        assert token("GET", "/artifacts/named?ref=weights:1").status_code == 404
 
 
 def test_who_leaves_the_project_takes_the_input_from_their_jobs(sides: Sides, version: str, tokens: Tokens) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.server.tencent.conftest import Opened
 from tests.support.tencent import TencentSdk
+from tests.support.world import Api
 
 from danlu.auth.identity import Role
 from danlu.client import Client
@@ -21,6 +22,9 @@ def filled(opened: Opened) -> Opened:
         client.flavors.add("TI.GN10.2XLARGE40.POST", price_per_hour="18.4008", description="8C40G V100*1")
         client.frameworks.add("torch1.9-py3.8-cuda11.1-gpu", title="PYTORCH 1.9", launch=["ddp"])
         client.frameworks.add("torch1.9.0-py38-cu111", title="PYTORCH 1.9 serving", purpose="inference")
+    with Api(opened.url, opened.world.api_key()) as api:
+        for key in ("code/start.sh", "data/a.txt"):
+            assert api("PUT", f"/buckets/main/objects/{key}", content=b"true").status_code < 300
     return opened
 
 

@@ -98,7 +98,11 @@ def find_readable(session: Session, who: Identity, text: str, project: str | Non
         row = artifacts.get_version(session, version_id)
         if row is not None and is_visible(session, who, row) and _is_called(session, row, who=who, text=text):
             return row
-    return find_named(session, rights.check_acts(who, JobAccess.READ), text, project)
+    try:
+        owner = rights.check_acts(who, JobAccess.READ)
+    except NotAllowed as error:
+        raise NotFound(f"no artifact {text!r} among what this job reads and made; {error.message}") from error
+    return find_named(session, owner, text, project)
 
 
 def find_artifact(session: Session, who: UserIdentity, name: str, project: str | None) -> ArtifactRow:
