@@ -11,8 +11,6 @@ import pytest
 
 from danlu.testing.serving import RunningServer
 
-pytest.importorskip("jupyterlab")
-
 
 @pytest.mark.long
 def test_an_idle_notebook_ends(server: RunningServer, tmp_path: Path) -> None:

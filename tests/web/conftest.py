@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, StorageState
-from tests.conftest import end_server
 from tests.support.browser import Tab, running_browser
+from tests.support.console import PASSWORD, running_console
 
 from danlu.testing.serving import RunningServer
-
-PASSWORD = "correct horse"
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +23,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[RunningServer]:
     """A server that pretends to have 4 NPUs. Its admin signs in with PASSWORD."""
-    running = RunningServer(tmp_path_factory.mktemp("console") / "data", "--simulate", "npu:910b:4").start()
-    with running.client() as client:
-        client.set_password(PASSWORD)
-    yield running
-    end_server(running)
+    with running_console(tmp_path_factory.mktemp("console") / "data", "--simulate", "npu:910b:4") as running:
+        yield running
 
 
 @pytest.fixture

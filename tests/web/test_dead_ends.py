@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 from tests.support.browser import Tab
+from tests.support.console import PASSWORD
 from tests.support.journals import JournalMaker
 from tests.support.sent_runs import send_runs
-from tests.web.conftest import PASSWORD
 
 from danlu.testing.serving import RunningServer
 

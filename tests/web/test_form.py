@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 from tests.support.browser import Tab
-from tests.web.conftest import PASSWORD
+from tests.support.console import PASSWORD
 
 from danlu.testing.serving import RunningServer
 

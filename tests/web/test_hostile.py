@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.support.browser import Tab
+from tests.support.console import PASSWORD
 from tests.support.hostile import HostileTab, pages_of_names
-from tests.web.conftest import PASSWORD
 
 from danlu.testing.serving import RunningServer
 

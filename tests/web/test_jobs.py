@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 from tests.support.browser import Tab
-from tests.web.conftest import PASSWORD, new_link
+from tests.support.console import PASSWORD
+from tests.web.conftest import new_link
 
 from danlu.spec.states import JobState
 from danlu.testing.gates import HOLD

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 from tests.support.browser import Tab
-from tests.web.conftest import PASSWORD
+from tests.support.console import PASSWORD
 
 from danlu.testing.serving import RunningServer
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 from tests.support.browser import SHOTS, Tab
 
 from danlu.testing.serving import RunningServer
-
-pytest.importorskip("tensorboard")
 
 TRAIN = """
 from danlu import track

@@ -6,28 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser
-from tests.conftest import end_server
-from tests.support.browser import running_browser
+from tests.support.console import PASSWORD, running_console
 from tests.support.hostile import PAYLOADS, HostileTab, pages_of_names
 
 from danlu.testing.serving import RunningServer
 
-PASSWORD = "correct horse"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
 
 @pytest.fixture(scope="module")
 def scene(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningServer, dict[str, str]]]:
-    running = RunningServer(tmp_path_factory.mktemp("hostile") / "data", "--simulate", "npu:910b:4").start()
-    with running.client() as client:
-        client.set_password(PASSWORD)
-    yield running, pages_of_names(running, tmp_path_factory.mktemp("names"))
-    end_server(running)
+    with running_console(tmp_path_factory.mktemp("hostile") / "data", "--simulate", "npu:910b:4") as running:
+        yield running, pages_of_names(running, tmp_path_factory.mktemp("names"))
 
 
 @pytest.mark.long

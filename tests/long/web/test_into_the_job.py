@@ -13,19 +13,16 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.conftest import end_server
-from tests.support.browser import SHOTS, Tab, running_browser
+from tests.support.browser import SHOTS, Tab
+from tests.support.console import PASSWORD, running_console
 from tests.support.ssh import Ssh
 from tests.web.test_tensorboard import see_scalars
 
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import HANG_SECONDS
 
-pytest.importorskip("jupyterlab")
-pytest.importorskip("tensorboard")
 pytestmark = pytest.mark.long
 
-PASSWORD = "correct horse"
 TRAIN = """\
 import os, time
 from tensorboard.compat.proto.event_pb2 import Event
@@ -42,18 +39,9 @@ COMMAND = "cp -r $DANLU_CODE_DIR /tmp/resnet && cd /tmp/resnet && python3 train.
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[RunningServer]:
-    running = RunningServer(tmp_path_factory.mktemp("console") / "data", "--simulate", "npu:910b:2").start()
-    with running.client() as client:
-        client.set_password(PASSWORD)
-    yield running
-    end_server(running)
+    with running_console(tmp_path_factory.mktemp("console") / "data", "--simulate", "npu:910b:2") as running:
+        yield running
 
 
 def test_steps_9_to_15(console: RunningServer, browser: Browser, tmp_path: Path) -> None:

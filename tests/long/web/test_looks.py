@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from playwright.sync_api import Browser
 from tests.conftest import end_server
-from tests.support.browser import Tab, running_browser
+from tests.support.browser import Tab
 from tests.support.trained import pages_of_runs
 
 from danlu.testing.serving import RunningServer
@@ -18,12 +18,6 @@ LANGUAGES = {"en": "en-US", "zh": "zh-CN"}
 WIDTHS = (1280, 390)
 THEMES = ("light", "dark")
 ALL = list(product(LANGUAGES, WIDTHS, THEMES))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
