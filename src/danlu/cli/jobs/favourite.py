@@ -18,7 +18,7 @@ def favourite(
     \b
     Examples:
       danlu favourite mnist
-      danlu favourite --remove train-12
+      danlu favourite --remove mnist
       danlu ps --favourites
     """
     from danlu.client import Client
