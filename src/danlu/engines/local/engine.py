@@ -44,7 +44,7 @@ from danlu.node.environment.kept import list_kept
 from danlu.node.measure.usage_file import read_usage
 from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
-from danlu.node.task import Gang, Overlay, gang_to_json
+from danlu.node.task import Gang, Overlay
 from danlu.spec.devices import Device
 from danlu.spec.nodes import EnvironmentInfo
 

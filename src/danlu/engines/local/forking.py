@@ -1,4 +1,4 @@
-"""The engine's side of the process that starts attempts (`node/supervise/fork_server.py`)."""
+"""The engine's side of the process that starts attempts (`node/fork_server.py`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 from danlu.engines.local.scripts import NODE_SCRIPTS
@@ -25,6 +26,7 @@ class ForkServer:
         self._python = os.path.realpath(python)
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
+        self._end: Callable[[], object] = lambda: None
 
     def start(self, gang: Gang, start_lock: int) -> str:
         """Start the shims of a gang; return what went wrong, or nothing. Raise EngineUnavailable after START_SECONDS.
@@ -54,13 +56,14 @@ class ForkServer:
                 with contextlib.suppress(OSError):  # it died, and another takes its place
                     socket.send_fds(self._control, [b"."], files)
                     return
+            self._end()
             self._control = self._run()
             socket.send_fds(self._control, [b"."], files)
 
     def _run(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
-            script = str(NODE_SCRIPTS / "supervise/fork_server.py")
+            script = str(NODE_SCRIPTS / "fork_server.py")
             process = subprocess.Popen(
                 [self._python, "-I", "-S", script, str(theirs.fileno()), str(START_SECONDS)],
                 stdin=subprocess.DEVNULL,
@@ -71,7 +74,7 @@ class ForkServer:
                 env={"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
                 start_new_session=True,
             )
-        weakref.finalize(self, _end, ours, process)
+        self._end = weakref.finalize(self, _end, ours, process)
         return ours
 
 

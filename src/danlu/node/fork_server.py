@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
+sys.path.append(os.path.abspath(os.path.join(__file__, "../../..")))
 
 from danlu.node.stage import stager  # noqa: F401  loaded for the shims, which fork it
 from danlu.node.supervise import linux
