@@ -33,19 +33,20 @@ def serve(control: socket.socket, start_seconds: int) -> None:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
             return
+        start_lock, request = files
         for file in files:
             os.set_inheritable(file, False)
         if os.fork() == 0:
-            _answer(control, *files, start_seconds)
+            control.close()
+            signal.alarm(start_seconds)  # not inherited by what is forked from here
+            _answer(start_lock, request)
         for file in files:
             os.close(file)
 
 
-def _answer(control: socket.socket, start_lock: int, request: int, start_seconds: int) -> NoReturn:
+def _answer(start_lock: int, request: int) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.alarm(start_seconds)  # not inherited by what is forked from here
-        control.close()
         with socket.socket(fileno=request) as asked:
             asked.sendall(_start(_read(asked), (start_lock, request)).encode())
     finally:
