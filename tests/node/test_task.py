@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 from tests.support.tasks import make_task
 
+from danlu.engines.local.forking import ForkServer
 from danlu.node.codec import Malformed
-from danlu.node.supervise import gang as gang_script
 from danlu.node.supervise import orders
 from danlu.node.supervise.orders import Ended, Execute, Executed, NotStarted, Start, Started, Stop
 from danlu.node.task import (
@@ -124,19 +123,9 @@ class TestGang:
     @pytest.mark.parametrize("version", [VERSION + 1, VERSION - 1])
     def test_a_task_of_another_version_does_not_start_and_says_why(self, tmp_path: Path, version: int) -> None:
         (tmp_path / TASK).write_text(changed(version=version))
-        request = gang_to_json(Gang((str(tmp_path),), {}, (), ""))
-        lock = tmp_path / "start.lock"
-        with open(lock, "w") as file:
-            done = subprocess.run(
-                [sys.executable, "-I", "-S", gang_script.__file__, str(file.fileno())],
-                input=request,
-                pass_fds=[file.fileno()],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        assert done.returncode == 1
-        assert f"version: expected {VERSION}, got {version}" in done.stderr
+        with open(tmp_path / "start.lock", "w") as lock:
+            problem = ForkServer(Path(sys.executable)).start(Gang((str(tmp_path),), {}, (), ""), lock.fileno())
+        assert f"version: expected {VERSION}, got {version}" in problem
 
 
 class TestOrders:

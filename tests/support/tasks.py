@@ -10,7 +10,6 @@ _NEEDED: dict[str, Any] = {
     "name": "job-1-0",
     "wrap": (),
     "init": (),
-    "stager": (),
     "command": ("true",),
     "env": {},
     "workdir": "/",

@@ -18,6 +18,9 @@ from danlu.node.codec import Malformed, decode, encode, parse
 
 VERSION = 1
 TASK = "task.json"
+OK = "ok"
+"""What answers a gang that has been started."""
+
 _T = TypeVar("_T")
 
 
@@ -222,7 +225,6 @@ class Task(NamedTuple):
     """The words that make the sandbox, before those of init; none without a sandbox."""
 
     init: tuple[str, ...]
-    stager: tuple[str, ...]
     command: tuple[str, ...]
     env: Mapping[str, str]
     workdir: str
@@ -282,7 +284,7 @@ class Overlay(NamedTuple):
 
 
 class Gang(NamedTuple):
-    """What `gang.py` is asked to start, on its standard input: tasks that start together."""
+    """What the fork server is asked to start: tasks that start together."""
 
     folders: tuple[str, ...]
     """One per task; each holds a `task.json`."""

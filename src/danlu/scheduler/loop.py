@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 0.1
 """Pause between polls while something is starting or stopping."""
 
-GATHER_SECONDS = 0.01
+GATHER_SECONDS = 0.002
 """Once woken, the loop waits at least this long, to serve a burst of requests at once."""
 
 QUIET_SECONDS = 0.8

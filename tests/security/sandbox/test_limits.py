@@ -54,13 +54,12 @@ def _has_capability(number: int) -> bool:
     return bool(int(line.split()[1], 16) >> number & 1)
 
 
-def _processes_with(*words: str) -> list[Path]:
-    """Those that were started with all of these words, or with words that end so."""
+def _stagers(folder: str) -> list[Path]:
+    """Folders in /proc of the stagers of a task's folder, in which they work."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
-            given = path.read_text().split("\0")
-            if all(any(one.endswith(word) for one in given) for word in words):
+            if path.read_text().strip() == "danlu-stager" and os.readlink(path.parent / "cwd") == folder:
                 found.append(path.parent)
     return found
 
@@ -109,8 +108,8 @@ class TestMemory:
         """It reads what the job wrote, such as a record of 256 MiB with a line for every three bytes."""
         job = starter.start("echo x > $DANLU_OUTPUT_DIR/x; while :; do sleep 0.1; done", output="store://results/x/")
         folder = str(Path(starter.engine.nodes()[0].work_dir, job.plan.job_id, "1", "0"))
-        wait_until(lambda: _processes_with("stager.py", "out", folder))
-        (process, *_) = _processes_with("stager.py", "out", folder)
+        wait_until(lambda: _stagers(folder))
+        (process,) = _stagers(folder)
         (line,) = (line for line in (process / "limits").read_text().splitlines() if line.startswith("Max data size"))
         assert line.split()[3:5] == [str(MAX_MEMORY_BYTES)] * 2
         assert (process / "oom_score_adj").read_text().strip() == "500"

@@ -29,6 +29,7 @@ from danlu.engines.local.abilities import Abilities
 from danlu.engines.local.channel import LocalChannel
 from danlu.engines.local.connect import connect
 from danlu.engines.local.folders import GangFolder, TaskFolder
+from danlu.engines.local.forking import START_SECONDS, ForkServer
 from danlu.engines.local.forwarding import forwarder_command
 from danlu.engines.local.observe import Observer, read_log, read_marks
 from danlu.engines.local.prepare import check_task, prepare_task
@@ -43,11 +44,10 @@ from danlu.node.environment.kept import list_kept
 from danlu.node.measure.usage_file import read_usage
 from danlu.node.supervise.api_door import API_ADDRESS
 from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
-from danlu.node.task import Gang, Overlay, gang_to_json
+from danlu.node.task import Gang, Overlay
 from danlu.spec.devices import Device
 from danlu.spec.nodes import EnvironmentInfo
 
-START_SECONDS = 30.0
 MIN_TASKS, TASKS_PER_CORE = 16, 4
 
 
@@ -67,6 +67,7 @@ class LocalEngine(Engine):
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         empty(trash(self._work_dir))
         self._observer = Observer(self._work_dir)
+        self._forks = ForkServer(settings.python)
         found = _probe(settings)
         software = find_software(settings.python, settings.pythons)
         self._can = _abilities(settings, found, software)
@@ -178,26 +179,10 @@ class LocalEngine(Engine):
         )
 
     def _start_shims(self, gang: Gang, *, lock: int) -> None:
-        argv = [os.path.realpath(self.settings.python), "-I", "-S", str(NODE_SCRIPTS / "supervise/gang.py"), str(lock)]
-        # whoever starts the tasks keeps the lock, so that a server that dies now and comes back waits for it
-        try:
-            done = subprocess.run(
-                argv,
-                input=gang_to_json(gang).encode(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[lock],
-                cwd="/",
-                env={"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
-                timeout=START_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise EngineUnavailable(f"tasks did not start within {START_SECONDS:.0f} s") from error
-        if done.returncode != 0:
-            problem = done.stderr.decode(errors="replace").strip() or f"gang.py ended with {done.returncode}"
-            if os.strerror(errno.ENOSPC) in problem:
-                raise StorageFull(problem)
+        problem = self._forks.start(gang, lock)
+        if os.strerror(errno.ENOSPC) in problem:
+            raise StorageFull(problem)
+        if problem:
             raise EngineUnavailable(f"tasks could not be started: {problem}")
 
     def _undo(self, gang: GangFolder, ranks: Sequence[int]) -> None:

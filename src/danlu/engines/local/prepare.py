@@ -214,7 +214,6 @@ def _describe(
         name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
         wrap=() if view is None or can.machine is None else tuple(sandbox.wrap(can.machine, view)),
         init=(*python, str(NODE_SCRIPTS / "supervise/init.py")),
-        stager=(*python, str(NODE_SCRIPTS / "stage/stager.py")),
         command=task.command,
         spared=task.spared,
         env={

@@ -145,8 +145,8 @@ def _become(uid: int | None) -> None:
     os.setuid(uid)
 
 
-def main() -> int:
-    direction, folder = sys.argv[1:]
+def stage(direction: str, folder: str) -> int:
+    """Return the exit code of this process, which becomes the job's user."""
     try:
         task = read_staging(folder)
         sources = _open_sources(task) if direction == "in" else None
@@ -171,4 +171,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stage(*sys.argv[1:]))

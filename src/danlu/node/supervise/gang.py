@@ -1,31 +1,24 @@
-"""Starts the shims of an attempt's tasks on this machine, detached, and ends. Says nothing when all is well.
+"""Starts the shims of an attempt's tasks on this machine, detached. With addresses they get a network of their own.
 
-    python -I -S gang.py START_LOCK_FD < request
-
-The request is a `Gang` (`node/task.py`). With addresses the tasks get a network of their own. An incomplete request
-(its writer died) starts nothing. On failure one sentence goes to standard error and the exit code is 1; shims that
-have started by then are for the caller to stop.
+On failure the answer is one sentence; shims that have started by then are for the caller to stop.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
-
-sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.supervise import linux, network, overlay
 from danlu.node.supervise.api_door import open_api_door
 from danlu.node.supervise.records import SHIM_LOG
 from danlu.node.supervise.shim import AlreadyStarted, Shim
 from danlu.node.supervise.way_out import open_way_out
-from danlu.node.task import Gang, TaskUnreadable, gang_from_json
+from danlu.node.task import Gang, TaskUnreadable
 
 
-def start(gang: Gang, start_lock: int) -> str:
-    """Start all shims; return what went wrong, or nothing."""
+def start(gang: Gang, own: Sequence[int]) -> str:
+    """Start all shims; return what went wrong, or nothing. `own`: descriptors that they must not hold."""
     net = network.make_network(list(gang.addresses)) if gang.addresses else None
     if net is not None and gang.overlay is not None:
         overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
@@ -39,7 +32,8 @@ def start(gang: Gang, start_lock: int) -> str:
         child = os.fork()
         if child == 0:
             os.close(started)
-            os.close(start_lock)
+            for descriptor in own:
+                os.close(descriptor)
             _detach(folder, secrets=gang.secrets, net=net, report=report)
         os.waitpid(child, 0)
     os.close(report)
@@ -87,19 +81,3 @@ def _detach(folder: str, *, secrets: Mapping[str, str], net: network.Network | N
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def main() -> int:
-    start_lock = int(sys.argv[1])
-    os.set_inheritable(start_lock, False)
-    try:
-        problem = start(gang_from_json(sys.stdin.read()), start_lock)
-    except (OSError, TaskUnreadable) as error:
-        problem = str(error)
-    if problem:
-        print(problem, file=sys.stderr)
-    return 1 if problem else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

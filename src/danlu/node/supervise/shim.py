@@ -95,7 +95,7 @@ class Shim:
         if self._task.image is not None:
             self._fetch_image(self._task.image)
         if self._task.inputs and self._facts.staging is None and not self._is_to_end:
-            self._wait_for(StagerProcess.start(self._folder, "in", self._task, secrets=self._input_secrets))
+            self._wait_for(StagerProcess.start(self._folder, "in", secrets=self._input_secrets))
         self._groups = self._make_groups()
         if self._task.environment is not None:
             self._make_environment()
@@ -253,7 +253,7 @@ class Shim:
             return
         self._look_for_output_at = time.monotonic() + OUT_LOOK_SECONDS
         if self._has_output(while_running=True):
-            self._out = StagerProcess.start(self._folder, "out", self._task)
+            self._out = StagerProcess.start(self._folder, "out")
 
     def _has_output(self, *, while_running: bool) -> bool:
         """Whether there is something to upload, at its end or while it runs."""
@@ -269,7 +269,7 @@ class Shim:
             self._out.result(self._ended[self._out.pid])
             self._out = None  # it ended before its time; another one decides
         if self._out is None:
-            self._out = StagerProcess.start(self._folder, "out", self._task)
+            self._out = StagerProcess.start(self._folder, "out")
         self._out.finish()
         while not self._has_ended(self._out.pid):
             self._wait(until=self._stop_at)

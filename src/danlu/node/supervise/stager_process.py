@@ -36,12 +36,9 @@ class StagerProcess:
         self._was_killed = False
 
     @classmethod
-    def start(
-        cls, folder: str, direction: str, task: Task, *, secrets: Optional[Mapping[str, str]] = None
-    ) -> StagerProcess:
+    def start(cls, folder: str, direction: str, *, secrets: Optional[Mapping[str, str]] = None) -> StagerProcess:
         """Start fetching (`in`, with the secrets that inputs name) or uploading (`out`)."""
-        words = [*task.stager, direction, folder]
-        process = cls._start(folder, direction, words, max_memory_bytes=MAX_MEMORY_BYTES)
+        process = cls._start(folder, direction, _stage(direction, folder), max_memory_bytes=MAX_MEMORY_BYTES)
         if direction == "in":
             process._tell(json.dumps(dict(secrets or {})))
         return process
@@ -49,7 +46,7 @@ class StagerProcess:
     @classmethod
     def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
         """Start fetching the task's image to this machine."""
-        process = cls._start(folder, "image", [*image.fetch, folder])
+        process = cls._start(folder, "image", _execute([*image.fetch, folder]))
         process._tell(password)
         return process
 
@@ -58,7 +55,7 @@ class StagerProcess:
         cls, folder: str, environment: TaskEnvironment, *, variables: Mapping[str, str], enter: Callable[[], None]
     ) -> StagerProcess:
         """Start making the task's environment; `enter` brings it to where the task's processes are."""
-        process = cls._start(folder, "environment", [*environment.step, folder], enter=enter)
+        process = cls._start(folder, "environment", _execute([*environment.step, folder]), enter=enter)
         process._tell(json.dumps(dict(variables)))
         return process
 
@@ -67,7 +64,7 @@ class StagerProcess:
         cls,
         folder: str,
         direction: str,
-        argv: list[str],
+        work: Callable[[], int],
         *,
         max_memory_bytes: int = 0,
         enter: Optional[Callable[[], None]] = None,
@@ -77,7 +74,7 @@ class StagerProcess:
         pid = os.fork()
         if pid == 0:
             pipes = (read_orders, write_answers)
-            _become_stager(argv, folder=folder, pipes=pipes, max_memory_bytes=max_memory_bytes, enter=enter)
+            _become_stager(work, folder=folder, pipes=pipes, max_memory_bytes=max_memory_bytes, enter=enter)
         os.close(read_orders)
         os.close(write_answers)
         return cls(pid, folder, direction, orders=orders, answers=answers)
@@ -201,17 +198,34 @@ def _has_files(waiting: list[int]) -> bool:
     return False
 
 
+def _stage(direction: str, folder: str) -> Callable[[], int]:
+    """The stager is forked, not executed: the fork server has loaded it."""
+
+    def work() -> int:
+        from danlu.node.stage import stager
+
+        return stager.stage(direction, folder)
+
+    return work
+
+
+def _execute(argv: list[str]) -> Callable[[], int]:
+    return lambda: os.execve(argv[0], argv, {"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")})
+
+
 def _become_stager(
-    argv: list[str],
+    work: Callable[[], int],
     *,
     folder: str,
     pipes: tuple[int, int],
     max_memory_bytes: int,
     enter: Optional[Callable[[], None]],
 ) -> NoReturn:
-    """`max_memory_bytes`: 0 for any amount. `pipes`: its standard input and output."""
+    """Do the work and end with its code. `max_memory_bytes`: 0 for any amount. `pipes`: standard input and output."""
+    code = 1
     try:
         os.setsid()
+        linux.name_process("danlu-stager")
         linux.be_ended_first()
         if max_memory_bytes:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -220,6 +234,7 @@ def _become_stager(
         linux.die_with_parent(signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
         log = os.open(os.path.join(folder, STAGER_LOG), flags, 0o600)
         os.dup2(pipes[0], 0)
@@ -227,7 +242,17 @@ def _become_stager(
         os.dup2(log, 2)
         if enter is not None:
             enter()
-        os.execve(argv[0], argv, {"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")})
-    except OSError:
-        pass
-    os._exit(1)
+        _close_the_rest()
+        code = work()
+    except OSError as error:
+        os.write(2, f"{error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def _close_the_rest() -> None:
+    """Close what is the shim's. Its objects are never freed here: this process ends without returning to them."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the one that lists them
+            if int(name) > 2:
+                os.close(int(name))

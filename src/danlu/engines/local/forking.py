@@ -1,0 +1,84 @@
+"""The engine's side of the process that starts attempts (`node/fork_server.py`)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+from danlu.engines.local.scripts import NODE_SCRIPTS
+from danlu.errors import EngineUnavailable
+from danlu.node.task import OK, Gang, gang_to_json
+
+START_SECONDS = 30
+END_SECONDS = 5.0
+
+
+class ForkServer:
+    """Started with the first attempt, and again when it has died. Ends with this object."""
+
+    def __init__(self, python: Path) -> None:
+        self._python = os.path.realpath(python)
+        self._lock = threading.Lock()
+        self._control: socket.socket | None = None
+        self._end: Callable[[], object] = lambda: None
+
+    def start(self, gang: Gang, start_lock: int) -> str:
+        """Start the shims of a gang; return what went wrong, or nothing. Raise EngineUnavailable after START_SECONDS.
+
+        The lock is held by whoever starts the tasks, so that a server that dies now and comes back waits for it.
+        """
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                self._send([start_lock, theirs.fileno()])
+            ours.settimeout(START_SECONDS + END_SECONDS)
+            try:
+                ours.sendall(gang_to_json(gang).encode())
+                ours.shutdown(socket.SHUT_WR)
+                answer = b"".join(iter(lambda: ours.recv(1 << 16), b"")).decode(errors="replace").strip()
+            except TimeoutError as error:
+                raise EngineUnavailable(f"tasks did not start within {START_SECONDS} s") from error
+            except ConnectionError:
+                answer = ""
+        if not answer:
+            raise EngineUnavailable("the process that starts tasks ended before they had started")
+        return "" if answer == OK else answer
+
+    def _send(self, files: list[int]) -> None:
+        with self._lock:
+            if self._control is not None:
+                with contextlib.suppress(OSError):  # it died, and another takes its place
+                    socket.send_fds(self._control, [b"."], files)
+                    return
+            self._end()
+            self._control = self._run()
+            socket.send_fds(self._control, [b"."], files)
+
+    def _run(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            script = str(NODE_SCRIPTS / "fork_server.py")
+            process = subprocess.Popen(
+                [self._python, "-I", "-S", script, str(theirs.fileno()), str(START_SECONDS)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+                env={"LANG": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
+                start_new_session=True,
+            )
+        self._end = weakref.finalize(self, _end, ours, process)
+        return ours
+
+
+def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    control.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(END_SECONDS)
