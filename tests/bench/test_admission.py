@@ -8,6 +8,7 @@ import pytest
 
 from danlu.bench.admission import (
     MAX_PAST,
+    Baseline,
     Judged,
     Standing,
     baseline_of,
@@ -47,7 +48,7 @@ def make_report(values: dict[str, float], *, cpus: dict[str, int] | None = None)
 
 def past_of(*newest_first: float, better: Better = Better.HIGHER) -> dict[str, float]:
     past = [make_report({"n0": value}) for value in newest_first]
-    return baseline_of(past, better=better, tolerance=0.1)
+    return {node: one.value for node, one in baseline_of(past, better=better, tolerance=0.1).items()}
 
 
 def below(judged: list[Judged]) -> list[str]:
@@ -98,8 +99,16 @@ def test_only_runs_that_passed_and_measured_the_same_are_a_past() -> None:
     assert list(comparable(SUITE.model_copy(update={"cpus": 8.0}), [*others, same])) == [same]
 
 
+def test_a_change_within_what_is_usual_says_nothing() -> None:
+    past = [make_report({"n0": value}) for value in (9.0, 8.0, 10.0, 8.0, 10.0, 9.0, 8.0, 10.0)]
+    baseline = baseline_of(past, better=Better.HIGHER, tolerance=0.3)
+    assert baseline["n0"] == Baseline(10.0, 0.2)
+    judged = [judge({"n0": value}, baseline, measure=Measure(), tolerance=0.1)[0] for value in (8.5, 7.5)]
+    assert [one.standing for one in judged] == [Standing.OK, Standing.BELOW]
+
+
 def test_what_all_lost_is_no_fault_of_a_node() -> None:
-    baseline = dict.fromkeys(NODES, 10.0)
+    baseline = dict.fromkeys(NODES, Baseline(10.0))
     slower = judge(dict.fromkeys(NODES, 8.0), baseline, measure=Measure(), tolerance=0.1)
     assert [one.standing for one in slower] == [Standing.SHARED] * 4
     one_more = judge({**dict.fromkeys(NODES, 8.5), "n2": 6.8}, baseline, measure=Measure(), tolerance=0.1)
@@ -107,7 +116,7 @@ def test_what_all_lost_is_no_fault_of_a_node() -> None:
 
 
 def test_what_the_others_gained_is_no_fault_either() -> None:
-    judged = judge({"n0": 20.0, "n1": 9.5}, {"n0": 10.0, "n1": 10.0}, measure=Measure(), tolerance=0.1)
+    judged = judge({"n0": 20.0, "n1": 9.5}, dict.fromkeys(NODES, Baseline(10.0)), measure=Measure(), tolerance=0.1)
     assert below(judged) == []
 
 
@@ -138,7 +147,7 @@ def test_each_node_gets_one_task() -> None:
 
 def test_low_is_good_where_the_suite_says_so() -> None:
     measure = Measure(better=Better.LOWER)
-    judged = judge({"n0": 12.0, "n1": 8.0}, {"n0": 10.0, "n1": 10.0}, measure=measure, tolerance=0.1)
+    judged = judge({"n0": 12.0, "n1": 8.0}, dict.fromkeys(NODES, Baseline(10.0)), measure=measure, tolerance=0.1)
     assert below(judged) == ["n0"]
 
 

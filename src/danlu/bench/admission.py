@@ -36,6 +36,18 @@ class Standing(Word):
     SHARED = "below, as the others are"
     UNKNOWN = "no baseline"
 
+    @property
+    def is_bad(self) -> bool:
+        return self in (Standing.BELOW, Standing.SHARED)
+
+
+class Baseline(NamedTuple):
+    value: float
+    """What a node has when nothing disturbs it."""
+
+    spread: float = 0.0
+    """By which part of that its runs vary: the distance of the quartiles. A smaller change says nothing."""
+
 
 class Judged(NamedTuple):
     node: str
@@ -95,7 +107,7 @@ def comparable(suite: Suite, past: Iterable[Report]) -> Iterator[Report]:
             yield report
 
 
-def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, float]:
+def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, Baseline]:
     """Node -> the better quartile of what it had. `past`: newest first.
 
     Runs in which it was below what it had before are not part of its past: being slow does not become normal by being
@@ -107,9 +119,9 @@ def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> 
         kept[node] = values[:MIN_PAST]
         for value in values[MIN_PAST:]:
             worse = worse_by(value, statistics.median(kept[node]), better=better)
-            if worse is None or worse <= tolerance:
+            if worse is None or worse <= max(tolerance, _baseline(kept[node], better).spread):
                 kept[node] = [*kept[node][1 - MAX_PAST :], value]
-    return {node: _better_quartile(values, better) for node, values in kept.items()}
+    return {node: _baseline(values, better) for node, values in kept.items()}
 
 
 def peers_of(report: Report) -> dict[str, set[str]]:
@@ -122,7 +134,7 @@ def peers_of(report: Report) -> dict[str, set[str]]:
 
 def judge(
     values: Mapping[str, float],
-    baseline: Mapping[str, float],
+    baseline: Mapping[str, Baseline],
     *,
     measure: Measure,
     tolerance: float,
@@ -136,19 +148,22 @@ def judge(
     worse = {
         node: change
         for node, reference in references.items()
-        if reference is not None and (change := worse_by(values[node], reference, better=measure.better)) is not None
+        if reference is not None
+        and (change := worse_by(values[node], reference.value, better=measure.better)) is not None
     }
     judged = []
     for node, value in sorted(values.items()):
-        if node not in worse:
+        reference = references[node]
+        if reference is None or node not in worse:
             judged.append(Judged(node, value, None, 0.0, Standing.UNKNOWN))
             continue
+        allowed = max(tolerance, reference.spread)
         standing = Standing.OK
-        if worse[node] > tolerance:
+        if worse[node] > allowed:
             others = [change for other, change in worse.items() if other != node]
-            is_own = not others or _beyond(worse[node], statistics.median(others)) > tolerance
+            is_own = not others or _beyond(worse[node], statistics.median(others)) > allowed
             standing = Standing.BELOW if is_own else Standing.SHARED
-        judged.append(Judged(node, value, references[node], worse[node], standing))
+        judged.append(Judged(node, value, reference.value, worse[node], standing))
     return judged
 
 
@@ -160,20 +175,21 @@ def _by_node(values: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
     return found
 
 
-def _better_quartile(values: Sequence[float], better: Better) -> float:
+def _baseline(values: Sequence[float], better: Better) -> Baseline:
     if len(values) == 1:
-        return values[0]
+        return Baseline(values[0])
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return high if better is Better.HIGHER else low
+    value = high if better is Better.HIGHER else low
+    return Baseline(value, (high - low) / abs(value) if value else 0.0)
 
 
 def _reference(
-    node: str, values: Mapping[str, float], baseline: Mapping[str, float], peers: Optional[Mapping[str, set[str]]]
-) -> Optional[float]:
+    node: str, values: Mapping[str, float], baseline: Mapping[str, Baseline], peers: Optional[Mapping[str, set[str]]]
+) -> Optional[Baseline]:
     if node in baseline:
         return baseline[node]
     alike = [value for other, value in values.items() if peers is None or other in peers.get(node, {node})]
-    return statistics.median(alike) if len(alike) >= MIN_PEERS else None
+    return Baseline(statistics.median(alike)) if len(alike) >= MIN_PEERS else None
 
 
 def _beyond(worse: float, common: float) -> float:

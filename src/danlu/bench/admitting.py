@@ -7,6 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 from danlu.bench import runs
 from danlu.bench.admission import (
+    Baseline,
     Judged,
     baseline_of,
     best_of,
@@ -21,7 +22,7 @@ from danlu.bench.suite import Mode, Suite
 from danlu.client import Client
 from danlu.errors import InvalidInput, NotFound
 
-MAX_LOOKED_AT = 100
+MAX_LOOKED_AT = 50
 """Past runs that are read to find those that measured the same."""
 
 
@@ -35,21 +36,21 @@ class Admission(NamedTuple):
     """Of a run that did not pass: nothing is judged then."""
 
 
-def admit(
-    client: Client,
-    suite: Suite,
-    *,
-    baseline: Optional[str] = None,
-    nodes: Optional[int] = None,
-    repeat: int,
-    tolerance: float,
-    say: Callable[[str], None],
-) -> Admission:
-    """Measure every node alone, those below their baseline once more, and judge them. It drains nothing.
+class Rules(NamedTuple):
+    repeat: int = 3
+    """Runs; as many again when a node is below its baseline."""
 
-    `baseline`: a run to compare with, else those so far. `nodes`: how many, else all that are open.
-    """
-    expected = _expected(client, suite, baseline, tolerance=tolerance)
+    tolerance: float = 0.1
+    nodes: Optional[int] = None
+    """How many; all that are open when left out."""
+
+    baseline: Optional[str] = None
+    """Run to compare with; those so far when left out."""
+
+
+def admit(client: Client, suite: Suite, *, rules: Rules, say: Callable[[str], None]) -> Admission:
+    """Measure every node alone, and all once more if one is below its baseline, and judge them. It drains nothing."""
+    expected = _expected(client, suite, rules=rules)
     there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
     if not there:
         raise NotFound("no node is open: nothing can be measured")
@@ -57,16 +58,16 @@ def admit(
     reports: list[Report] = []
     judged: list[Judged] = []
     for _ in range(2):
-        for number in range(repeat):
-            run = runs.start(client, alone, mode=Mode.SINGLE_SERVER, nodes=[nodes or len(there)])
-            say(f"{number + 1} of {repeat}: {run.id}")
+        for number in range(rules.repeat):
+            run = runs.start(client, alone, mode=Mode.SINGLE_SERVER, nodes=[rules.nodes or len(there)])
+            say(f"{number + 1} of {rules.repeat}: {run.id}")
             runs.wait(run)
             reports.append(runs.make_report(client, run))
             if reports[-1].verdict is not Verdict.PASSED:
                 return Admission([], reports, [], reports[-1].problems)
-        judged = _judged(reports, expected, tolerance=tolerance)
+        judged = _judged(reports, expected, tolerance=rules.tolerance)
         suspects = [one.node for one in judged if one.is_below]
-        if not suspects or len(reports) > repeat:
+        if not suspects or len(reports) > rules.repeat:
             break
         say(f"below the baseline: {', '.join(suspects)}; measuring once more")
     seen = {one.node for one in judged}
@@ -81,20 +82,21 @@ def drain(client: Client, found: Admission) -> list[str]:
     return [one.node for one in below]
 
 
-def _expected(client: Client, suite: Suite, run: Optional[str], *, tolerance: float) -> dict[str, float]:
-    """What nodes had in a run that was named, else in runs so far that measured the same."""
+def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseline]:
+    """What nodes had in the run that was named, else in runs so far that measured the same."""
     better = suite.measures[suite.main_measure].better
-    if run is not None:
-        named = runs.make_report(client, runs.find(client, run))
-        if named.verdict is not Verdict.PASSED:
-            told = f"expected a run that passed, got {named.run}: {named.verdict}"
-            raise InvalidInput(told, fields={"baseline": told})
-        return baseline_of([named], better=better, tolerance=tolerance)
-    past = (runs.make_report(client, one) for one in runs.history(client, suite.name, limit=MAX_LOOKED_AT))
-    return baseline_of(comparable(suite, past), better=better, tolerance=tolerance)
+    if rules.baseline is None:
+        looked_at = runs.history(client, suite.name, limit=MAX_LOOKED_AT)
+        past = comparable(suite, (runs.make_report(client, one) for one in looked_at))
+        return baseline_of(past, better=better, tolerance=rules.tolerance)
+    named = runs.make_report(client, runs.find(client, rules.baseline))
+    if named.verdict is not Verdict.PASSED:
+        told = f"expected a run that passed, got {named.run}: {named.verdict}"
+        raise InvalidInput(told, fields={"baseline": told})
+    return baseline_of([named], better=better, tolerance=rules.tolerance)
 
 
-def _judged(reports: Sequence[Report], expected: dict[str, float], *, tolerance: float) -> list[Judged]:
+def _judged(reports: Sequence[Report], expected: dict[str, Baseline], *, tolerance: float) -> list[Judged]:
     suite = reports[0].suite
     measure = suite.measures[suite.main_measure]
     values = best_of(map(node_values, reports), measure.better)

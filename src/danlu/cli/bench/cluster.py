@@ -49,9 +49,8 @@ def admit(
 
     chosen = read_suite(find_suite(suite), set_)
     with Client() as client:
-        found = admitting.admit(
-            client, chosen, baseline=baseline, nodes=nodes, repeat=repeat, tolerance=tolerance, say=echo_err
-        )
+        rules = admitting.Rules(repeat, tolerance, nodes, baseline)
+        found = admitting.admit(client, chosen, rules=rules, say=echo_err)
         drained = [] if dry_run else admitting.drain(client, found)
     if as_json:
         told = {one.node: {"is_below": one.is_below, "is_drained": one.node in drained} for one in found.judged}
@@ -62,7 +61,7 @@ def admit(
         echo_err(problem)
     for name in found.missed:
         echo_err(f"{name} was not measured")
-    if found.problems or any(one.worse > tolerance for one in found.judged):
+    if found.problems or any(one.standing.is_bad for one in found.judged):
         raise typer.Exit(FAILED)
 
 
