@@ -1,10 +1,13 @@
-"""How much `danlu bench` differs between runs on one machine, and whether a slowed node is named.
+"""How much `danlu bench` differs between runs on one machine, and whether `danlu bench admit` names a slowed node.
 
     python benchmarks/bench_noise.py [--quick]
 
-Two "nodes" are two tasks on this machine. A slowed one loses 20 % of its CPU time: its processes are stopped for a
-fifth of every 50 ms. Named means that `danlu bench admit` finds it below the baseline: the best of three runs,
-tolerance 10 %. The last line is JSON.
+Suites run as two tasks on this machine. Judged are the two nodes of another server, both on this machine, a core each
+where it has two. A slowed node loses 20 % of its CPU time: its ranks are stopped for a fifth of every 50 ms. Healthy
+and slowed runs alternate, so that what changes on the machine meanwhile changes both. Every one is judged as `admit`
+does it, by the runs so far: those of slowed nodes among them.
+
+`--quick` has smaller suites and one pair of runs of each, and as many runs of `admit`. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -21,118 +24,121 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from danlu.bench import runs
-from danlu.bench.admission import best_of, judge
-from danlu.bench.report import Report
+from danlu.bench.admission import Judged
+from danlu.bench.admitting import Rules, admit
 from danlu.bench.suite import Mode, find_suite, read_suite
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
+from danlu.testing.several_nodes import server_with_nodes
 
 SUITES = ("allreduce", "matmul", "memory", "storage", "dataload", "resnet-like", "transformer-like")
+SMALL = {
+    "allreduce": ["sizes=[4096, 1048576]"],
+    "matmul": ["size=512", "steps=200"],
+    "memory": ["megabytes=64"],
+    "storage": ["megabytes=32", "files=100"],
+    "dataload": ["samples=128"],
+    "resnet-like": ["steps=15", "warmup=3"],
+    "transformer-like": ["steps=20", "warmup=3"],
+}
+NUM_NODES, NUM_HEALTHY, NUM_SLOWED = 2, 20, 10
 PERIOD_SECONDS, SLOWED = 0.05, 0.2
 MARK = f"NOISE-{uuid.uuid4().hex}"
 """In the environment of our own ranks: nothing else is ever stopped."""
 
-REPEAT = 3
+ADMITTED = [f"env.NOISE={MARK}", "parameters.size=512", "parameters.steps=400"]
+"""About a second: many periods of a slowed node."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="fewer runs: shows that it works, and no more")
+    parser.add_argument("--quick", action="store_true", help="smaller suites, and one pair of runs of each")
     quick = parser.parse_args().quick
-    num_pairs, num_slow, num_healthy = (1, 1, 1) if quick else (5, 10, 20)
     with tempfile.TemporaryDirectory(prefix="bench-noise-") as folder:
-        server = RunningServer(Path(folder) / "data").start()
-        try:
-            with server.client() as client:
-                noise = {name: _noise(client, name, num_pairs, quick=quick) for name in SUITES}
-                expected = _baseline(client, quick=quick)
-                named = sum(_is_named(client, expected, slow=1, quick=quick) == [1] for _ in range(num_slow))
-                drained = sum(bool(_is_named(client, expected, slow=None, quick=quick)) for _ in range(num_healthy))
-        finally:
-            server.stop()
-    for name, value in noise.items():
-        print(f"{name:18} two runs differ by {100 * value:5.1f} % (median of {num_pairs})")
-    print(f"slowed by {100 * SLOWED:.0f} %: named in {named} of {num_slow}")
-    print(f"healthy: drained in {drained} of {num_healthy}")
-    print(json.dumps({"noise": noise, "named": named, "of": num_slow, "drained": drained, "healthy": num_healthy}))
+        with _serving(RunningServer(Path(folder) / "one" / "data")) as client:
+            figures = [_noise(client, name, 1 if quick else 5, quick=quick) for name in SUITES]
+        with _serving(server_with_nodes(Path(folder), NUM_NODES)) as client:
+            figures += _named(client)
+    print(json.dumps({"bench": "bench_noise", "figures": figures}))
     return 0
 
 
-def _settings(name: str, *, quick: bool) -> list[str]:
-    small = {
-        "allreduce": ["sizes=[4096, 1048576]", "steps=3"],
-        "matmul": ["size=256", "steps=5"],
-        "memory": ["megabytes=16", "steps=5"],
-        "storage": ["megabytes=8", "files=20", "steps=1"],
-        "dataload": ["samples=32", "batch_size=16", "steps=3"],
-        "resnet-like": ["steps=3", "warmup=1"],
-        "transformer-like": ["steps=3", "warmup=1"],
-    }
-    return [f"parameters.{one}" for one in small[name]] + ["criteria={}"] if quick else []
+@contextmanager
+def _serving(server: RunningServer) -> Iterator[Client]:
+    server.data_dir.parent.mkdir(exist_ok=True)
+    server.start()
+    try:
+        with server.client() as client:
+            yield client
+    finally:
+        server.stop()
 
 
-def _run(client: Client, name: str, *, mode: Mode, nodes: int, quick: bool, more: tuple[str, ...] = ()) -> Report:
-    run = runs.start(
-        client, read_suite(find_suite(name), [*_settings(name, quick=quick), *more]), mode=mode, nodes=[nodes]
-    )
-    runs.wait(run)
-    report = runs.make_report(client, run)
-    assert report.main is not None, report.problems
-    return report
-
-
-def _noise(client: Client, name: str, num_pairs: int, *, quick: bool) -> float:
+def _noise(client: Client, name: str, num_pairs: int, *, quick: bool) -> dict[str, Any]:
     """By how much two runs after each other differ: the median of pairs."""
+    suite = read_suite(find_suite(name), [f"parameters.{one}" for one in SMALL[name]] if quick else [])
     found = []
     for _ in range(num_pairs):
         values = []
         for _ in range(2):
-            main = _run(client, name, mode=Mode.NORMAL, nodes=2, quick=quick).main
-            assert main is not None
-            values.append(main.value)
+            run = runs.start(client, suite, mode=Mode.NORMAL, nodes=[NUM_NODES])
+            runs.wait(run)
+            report = runs.make_report(client, run)
+            assert report.main is not None, report.problems
+            values.append(report.main.value)
         found.append(abs(values[0] - values[1]) / statistics.fmean(values))
-    return statistics.median(found)
+    return _figure(f"two_runs_differ_{name}", statistics.median(found), None, None, is_upper=True)
 
 
-def _servers(report: Report) -> dict[str, float]:
-    """The two tasks stand for two nodes: both are on this machine."""
-    assert report.main is not None
-    return {str(one.server): one.value for one in report.main.servers}
+def _named(client: Client) -> list[dict[str, Any]]:
+    """Healthy ones that were named, slowed ones that were named alone, and how much slower those were."""
+    nodes = [node.name for node in client.nodes()]
+    _admitted(client)  # what was so far
+    num_drained, num_named, slower = 0, 0, []
+    for number in range(NUM_HEALTHY):
+        num_drained += len(_below(_admitted(client)))
+        if number % (NUM_HEALTHY // NUM_SLOWED) == 0:
+            slow = nodes[number // 2 % len(nodes)]
+            with _slowed(slow):
+                judged = _admitted(client)
+            below = _below(judged)
+            num_named += slow in below
+            num_drained += len([node for node in below if node != slow])
+            slower += [one.worse for one in judged if one.node == slow]
+        print(f"{number + 1} of {NUM_HEALTHY}: {num_named} slowed named, {num_drained} healthy drained", flush=True)
+    return [
+        _figure(f"slowed_named_of_{NUM_SLOWED}", num_named, NUM_SLOWED - 1, NUM_SLOWED),
+        _figure(f"healthy_drained_in_{NUM_HEALTHY}", num_drained, 0, 0, is_upper=True),
+        _figure("slowed_node_is_worse_by", statistics.median(slower), None, None),
+    ]
 
 
-def _baseline(client: Client, *, quick: bool) -> dict[str, float]:
-    found = [_servers(_measure(client, quick=quick)) for _ in range(1 if quick else 5)]
-    return {server: statistics.median(one[server] for one in found) for server in found[0]}
+def _admitted(client: Client) -> list[Judged]:
+    suite = read_suite(find_suite("matmul"), ADMITTED)
+    found = admit(client, suite, rules=Rules(), say=_quiet)
+    assert not found.problems, found.problems
+    print(
+        "  ".join(f"{one.node} {one.value:.4g} ({-one.worse:+.1%}) {one.standing}" for one in found.judged), flush=True
+    )
+    return found.judged
 
 
-def _measure(client: Client, *, quick: bool) -> Report:
-    size = ("parameters.size=512", "parameters.steps=200") if quick else ("parameters.steps=200",)
-    more = (f"env.NOISE={MARK}", *size)  # long beside the period of a slowed node
-    return _run(client, "matmul", mode=Mode.SINGLE_SERVER, nodes=2, quick=quick, more=more)
+def _quiet(_line: str) -> None:
+    """What is told meanwhile is not printed."""
 
 
-def _is_named(client: Client, expected: dict[str, float], *, slow: int | None, quick: bool) -> list[int]:
-    """Servers that are below the baseline, as `danlu bench admit` judges."""
-    reports = []
-    for _ in range(REPEAT):
-        with _slowed(slow):
-            reports.append(_measure(client, quick=quick))
-    suite = reports[0].suite
-    measure = suite.measures[suite.main_measure]
-    judged = judge(best_of(map(_servers, reports), measure.better), expected, measure=measure, tolerance=0.1)
-    return [int(one.node) for one in judged if one.is_below]
+def _below(judged: list[Judged]) -> list[str]:
+    return [one.node for one in judged if one.is_below]
 
 
 @contextmanager
-def _slowed(server: int | None) -> Iterator[None]:
-    """Stop the ranks of one task for a fifth of the time."""
-    if server is None:
-        yield
-        return
+def _slowed(node: str) -> Iterator[None]:
+    """Stop the ranks of one node for a fifth of the time."""
     ended = threading.Event()
-    thread = threading.Thread(target=_slow, args=(server, ended))
+    thread = threading.Thread(target=_slow, args=(node, ended))
     thread.start()
     try:
         yield
@@ -141,27 +147,28 @@ def _slowed(server: int | None) -> Iterator[None]:
         thread.join()
 
 
-def _slow(server: int, ended: threading.Event) -> None:
+def _slow(node: str, ended: threading.Event) -> None:
     pids: list[int] = []
     ticks = 0
     while not ended.wait(PERIOD_SECONDS * (1 - SLOWED)):
         if ticks % 10 == 0:
-            pids = list(_ranks_of(server))
+            pids = list(_ranks_on(node))
         ticks += 1
         _signal(pids, signal.SIGSTOP)
         ended.wait(PERIOD_SECONDS * SLOWED)
         _signal(pids, signal.SIGCONT)
 
 
-def _ranks_of(server: int) -> Iterator[int]:
-    """Our own processes that are ranks of this task, by their environment."""
+def _ranks_on(node: str) -> Iterator[int]:
+    """Our own processes that are ranks on this node, by their environment."""
+    wanted = {f"DANLU_NODE={node}".encode(), f"NOISE={MARK}".encode()}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 variables = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if {b"DANLU_BENCH_RANK=%d" % server, f"NOISE={MARK}".encode()} <= set(variables):
+            if wanted <= set(variables) and any(one.startswith(b"DANLU_BENCH_RANK=") for one in variables):
                 yield int(entry.name)
 
 
@@ -171,6 +178,13 @@ def _signal(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
         except OSError:
             continue
+
+
+def _figure(
+    name: str, value: float, gate: float | None, goal: float | None, *, is_upper: bool = False
+) -> dict[str, Any]:
+    print(f"{name:<36} {value:>8.3f}   gate {gate}   goal {goal}", flush=True)
+    return {"name": name, "value": round(value, 4), "gate": gate, "goal": goal, "is_upper": is_upper}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "server": {"scheduler", "gateway", "wire", "launch", "auth", "store", "spec", "errors", "journal", "content"},
     "client": {"wire", "spec", "errors", "content", "transfer", "inside"},
     "track": {"client", "wire", "spec", "errors", "journal", "content", "transfer", "inside"},
-    "bench": {"track", "client", "wire", "spec", "errors"},
+    "bench": {"track", "client", "wire", "spec", "errors", "transfer"},
     "cli": {"bench", "track", "client", "wire", "spec", "errors", "content"},
     "testing": {"client", "wire", "engines", "launch", "node", "store", "spec", "errors", "content"},
     "__init__": {"client", "spec", "errors", "preemption", "inside"},

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from danlu.bench.charts import BOTTOM, HEIGHT
 from danlu.bench.html import to_html
 from danlu.bench.markdown import to_markdown
 from danlu.bench.report import JobFacts, Report, Verdict, compare, report_job, report_run
@@ -135,6 +136,16 @@ def test_scaling_efficiency() -> None:
     report = report_run("bench-1", suite, jobs=jobs)
     assert [(one.nodes, one.value, one.efficiency) for one in report.scaling] == [(1, 10.0, 1.0), (2, 18.0, 0.9)]
     assert "90.0 %" in to_markdown(report)
+    curve = to_html(report).partition("<h2>Scaling</h2>")[2]
+    measured, ideal = (_heights(curve, kind) for kind in ("line", "ideal"))
+    assert measured[0] == ideal[0]
+    assert measured[1] / ideal[1] == pytest.approx(0.9, abs=0.01)
+
+
+def _heights(svg: str, kind: str) -> list[float]:
+    """How high the points of a line are above the axis."""
+    places = svg.partition(f'<polyline class="{kind}" points="')[2].partition('"')[0].split()
+    return [HEIGHT - BOTTOM - float(place.split(",")[1]) for place in places]
 
 
 def test_comparison_marks_what_is_worse() -> None:

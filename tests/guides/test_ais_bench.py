@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import moxing as mox
+from danlu.bench import tester
 from danlu.client import Client
 from danlu.testing.serving import RunningServer
 from modelarts.estimator import JOB_STATE, Estimator
@@ -43,8 +44,10 @@ def package(client: Client, tmp_path: Path) -> Path:
 def stubs(server: RunningServer, package: Path) -> Stubs:
     env = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key}
 
-    def call(action: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*STUBS, action], cwd=package, env=env, capture_output=True, text=True, check=False)
+    def call(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*STUBS, *words], cwd=package, env={**env, **more}, capture_output=True, text=True, check=False
+        )
 
     return call
 
@@ -89,11 +92,18 @@ class TestGuide:
         assert "report >> throughput_list:[30.0, 70.0] average:50.0" in done.stdout
         assert "export SINGLESERVER_MODE=True" in (package / "code" / "code" / "ma-pre-start.sh").read_text()
 
-    def test_the_second_modelarts(self, package: Path, stubs: Stubs) -> None:
+    def test_the_second_modelarts_and_a_tester(
+        self, client: Client, server: RunningServer, package: Path, stubs: Stubs
+    ) -> None:
+        """The last step: what came of it is reported to the Tester, which is a Danlu server as well."""
+        rename_job(package, "aisbench-reported")
         configure(package, "MODELARTS_VERSION=V2")
-        done = stubs("test")
+        done = stubs("test", DANLU_TESTER_URL=server.url, DANLU_TESTER_KEY=server.api_key)
         assert done.returncode == 0, done.stdout + done.stderr
         assert results_of(package) == {"throughput_ratio": 100.0, "accuracy": 0.76}
+        (entry,) = tester.board(client, "aisbench-reported", bucket="main")
+        assert (entry.value, entry.unit, entry.nodes, entry.num_ranks) == (100.0, "samples/s", 2, 4)
+        assert f"reported to the Tester: store://main/bench-results/aisbench-reported/{entry.run}.json" in done.stdout
 
     def test_a_rank_that_fails_fails_the_test(self, package: Path, stubs: Stubs) -> None:
         with (package / "code" / "code" / "ma-pre-start.sh").open("a") as file:
@@ -101,6 +111,16 @@ class TestGuide:
         done = stubs("test")
         assert done.returncode == 2
         assert "task failed, status JOBSTAT_FAILED" in done.stdout
+
+    def test_a_training_that_takes_too_long_is_stopped(self, client: Client, package: Path, stubs: Stubs) -> None:
+        rename_job(package, "aisbench-endless")
+        train = package / "code" / "code" / "train.py"
+        train.write_text(train.read_text() + "import signal\nsignal.pause()\n")
+        done = stubs("test", "--timeout", "1s")
+        assert done.returncode == 2
+        assert "it was stopped after 1 s" in done.stderr
+        (job,) = client.jobs.list(tags={"modelarts-job": "aisbench-endless"})
+        assert str(job.state) == "stopped"
 
     def test_a_configuration_that_cannot_be_used(self, package: Path, stubs: Stubs) -> None:
         configure(package, "MODELARTS_VERSION=V9")

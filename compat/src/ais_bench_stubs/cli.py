@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ from pathlib import Path
 from typing import Any, NoReturn, Optional
 
 from ais_bench_stubs.config import InvalidConfig, read_stubs
+from ais_bench_stubs.record import keep, record, report
 from ais_bench_stubs.results import MissingResult, Result
 from ais_bench_stubs.training import Training, TrainingFailed
 from danlu.errors import DanluError
+from danlu.spec.units import parse_duration
 
 OK, INIT_FAILED, TRAIN_FAILED, RESULT_FAILED = 0, 1, 2, 4
 INTERRUPTED = 130
@@ -24,11 +25,16 @@ def main(argv: Optional[Sequence[str]] = None) -> NoReturn:
     parser = argparse.ArgumentParser(prog="ais-bench-stubs", description="AIS-Bench's stubs on Danlu")
     parser.add_argument("action", choices=["test", "stop"], help="run the configured training, or stop it")
     parser.add_argument("--folder", type=Path, default=Path(), help="the unpacked package; default: this folder")
+    parser.add_argument("--timeout", default="7d", help="stop the training after this time; default: 7d")
     told = parser.parse_args(argv)
-    sys.exit(run(told.action, told.folder))
+    try:
+        limit_seconds = parse_duration(told.timeout)
+    except ValueError as error:
+        parser.error(f"--timeout: {error}")
+    sys.exit(run(told.action, told.folder, limit_seconds=limit_seconds))
 
 
-def run(action: str, folder: Path) -> int:
+def run(action: str, folder: Path, *, limit_seconds: float) -> int:
     try:
         training = Training(read_stubs(folder), _say)
         if action == "stop":
@@ -37,14 +43,18 @@ def run(action: str, folder: Path) -> int:
     except (InvalidConfig, DanluError) as error:
         return _fail(str(error), INIT_FAILED)
     signal.signal(signal.SIGTERM, _interrupt)
-    return _test(training, folder)
+    try:
+        return _test(training, folder, limit_seconds=limit_seconds)
+    except TimeoutError as error:
+        training.stop()
+        return _fail(f"{error}; it was stopped after {limit_seconds:g} s", TRAIN_FAILED)
 
 
-def _test(training: Training, folder: Path) -> int:
+def _test(training: Training, folder: Path, *, limit_seconds: float) -> int:
     began = datetime.now()
     try:
         training.start()
-        training.follow()
+        training.follow(limit_seconds=limit_seconds)
         found = training.result()
     except KeyboardInterrupt:
         training.stop()
@@ -57,34 +67,21 @@ def _test(training: Training, folder: Path) -> int:
         return _fail(error.message, TRAIN_FAILED)
     for line in found.lines:
         _say(line)
-    _write_record(folder, found, began)
+    told = record(found, began, datetime.now())
+    keep(folder, found, told)
+    return _report(training, found, told)
+
+
+def _report(training: Training, found: Result, told: dict[str, Any]) -> int:
+    """To the Tester, until it takes the record."""
+    assert training.job is not None
+    try:
+        place = report(told, found, job=training.job, suite=training.name, who=training.who)
+    except DanluError as error:
+        return _fail(f"the Tester did not take the record: {error.message}", RESULT_FAILED)
+    if place is not None:
+        _say(f"reported to the Tester: {place}")
     return OK
-
-
-def record(found: Result, began: datetime, ended: datetime) -> dict[str, Any]:
-    """The record that a Tester takes."""
-    times = {"start_time": f"{began:%Y-%m-%d %H:%M:%S}", "end_time": f"{ended:%Y-%m-%d %H:%M:%S}"}
-    return {
-        "train_result_info": {
-            "accuracy": str(found.accuracy),
-            "throughput_ratio": str(found.throughput),
-            "average_power": 0,
-            "max_power": 0,
-            "energy_consumption": 0,
-            "efficientcy": 0,
-            "resource_util_ratio": 0,
-            **{f"{part}_{name}": value for part in ("proc", "total") for name, value in times.items()},
-        }
-    }
-
-
-def _write_record(folder: Path, found: Result, began: datetime) -> None:
-    target = folder / "result"
-    target.mkdir(exist_ok=True)
-    text = json.dumps(record(found, began, datetime.now()), indent=1)
-    (target / "result.json").write_text(text + "\n", encoding="utf-8")
-    numbers = {"throughput_ratio": found.throughput, "accuracy": found.accuracy}
-    (target / "result.log").write_text(json.dumps(numbers) + "\n", encoding="utf-8")
 
 
 def _fail(message: str, code: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 PYTHON_CONFIG, SHELL_CONFIG = "modelarts_config.py", "config.sh"
 FOLDERS = ("code/config", "config")
+SHELL_LIMIT_SECONDS = 60.0
 
 
 class Stubs(NamedTuple):
@@ -90,7 +91,13 @@ def read_shell(path: Path) -> dict[str, str]:
         return {}
     script = 'set -a; . "$0" >/dev/null && env -0'
     # nothing of one's own shell: what is not in the file is off
-    done = subprocess.run(["env", "-i", "bash", "-c", script, str(path.resolve())], capture_output=True, check=False)
+    words = ["env", "-i", "bash", "-c", script, str(path.resolve())]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=SHELL_LIMIT_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InvalidConfig(f"{path}: it did not end within {SHELL_LIMIT_SECONDS:.0f} s") from error
     if done.returncode != 0:
         raise InvalidConfig(f"{path}: bash cannot read it: {done.stderr.decode(errors='replace').strip()}")
     rows = (row.partition("=") for row in done.stdout.decode(errors="replace").split("\0"))

@@ -17,6 +17,7 @@ class MissingResult(Exception):
 class Result(NamedTuple):
     throughput: float
     accuracy: float
+    num_ranks: int
     lines: list[str]
     """As AIS-Bench prints them."""
 
@@ -27,7 +28,7 @@ def normal(read: Read, *, num_ranks: int) -> Result:
     accuracy = _number(read, "accuracy.json", "rank 0")
     lines = [f"rankid:{rank} read throughput:{value}" for rank, value in enumerate(values)]
     lines += [f"report result total_throughput : {sum(values)}", f"report result accuracy:{accuracy}"]
-    return Result(sum(values), accuracy, lines)
+    return Result(sum(values), accuracy, num_ranks, lines)
 
 
 def single_servers(read: Read, *, num_servers: int, per_server: int) -> Result:
@@ -42,7 +43,7 @@ def single_servers(read: Read, *, num_servers: int, per_server: int) -> Result:
         accuracies.append(_accuracy(read, server))
     lines.append(f"report >> throughput_list:{sums} average:{mean(sums)}")
     lines.append(f"report >> accuracy_list:{accuracies} average:{mean(accuracies)}")
-    return Result(mean(sums), mean(accuracies), lines)
+    return Result(mean(sums), mean(accuracies), num_servers * per_server, lines)
 
 
 def _of_server(read: Read, server: int, per_server: int) -> Iterator[float]:

@@ -25,6 +25,7 @@ from modelarts.train_params import InputData, OutputData, TrainingFiles
 
 PRE_START = "ma-pre-start.sh"
 _CARDS = re.compile(r"modelarts\.kat1\.([1248]?)xlarge")
+STOP_LIMIT_SECONDS = 600.0
 Say = Callable[[str], None]
 
 
@@ -53,6 +54,14 @@ class Training:
         self.job: Optional[Job] = None
         self._output = ""
 
+    @property
+    def name(self) -> str:
+        """Of the job, as configured."""
+        return str(self._config["job_name"])
+
+    def who(self) -> str:
+        return self._danlu.me().name
+
     def start(self) -> None:
         """Upload the code and start the job. Raise TrainingFailed with the reason when it is refused."""
         set_single_server(self._stubs.code / PRE_START, is_on=self._stubs.is_single_server)
@@ -63,11 +72,11 @@ class Training:
         except DanluError as error:
             raise TrainingFailed(f"failed to run job on modelarts, msg {error.message}") from error
 
-    def follow(self) -> None:
-        """Until the job is over; its state is told when it changes. Logs are kept in `log/`."""
+    def follow(self, *, limit_seconds: float) -> None:
+        """Until the job is over; its state is told when it changes. Logs are kept in `log/`. Raise TimeoutError."""
         assert self.job is not None
         told = ""
-        for _ in self.job.watch():
+        for _ in self.job.watch(time.monotonic() + limit_seconds):
             state = self._state(self.job)
             line = f"waiting for task, {state}, total time: {duration_ms(self.job) // 1000}(s)"
             if state != told and not self.job.is_over:
@@ -99,7 +108,7 @@ class Training:
             self._say(f"jobname:{name} jobid:{job.id} jobstatus:{JOB_STATE[STATUS[job.state]]} no need stop")
             return
         self._danlu.jobs.stop([job])
-        job.wait()
+        job.wait(STOP_LIMIT_SECONDS)
         self._say(f"jobname:{name} jobid:{job.id} jobstatus:{JOB_STATE[STATUS[job.state]]} stop status:True")
         self._say(f"job stop status: {PHASES[job.state]}")
 

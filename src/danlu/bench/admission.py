@@ -1,24 +1,52 @@
-"""Which nodes are as fast as they should be; those that are not are drained, with the reason.
+"""Which nodes are as fast as they should be. Pure; `admitting` measures them and drains those that are not.
 
-A node counts with the best of several runs: noise makes a node slower and never faster, and a node that is slow is
-slow every time. What it should be is its own past, else that of its peers.
+A node counts with the best of several runs, and its past with the better runs of it: noise makes a node slower and
+never faster. What it should be is its own past, else what its peers with the same hardware have now. A change that the
+other nodes share is not the node's, and drains nothing.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from danlu.bench.aggregate import worse_by
 from danlu.bench.markdown import number, signed
 from danlu.bench.report import Report, Verdict
-from danlu.bench.suite import Better, Measure, Suite
-from danlu.client import Client
+from danlu.bench.suite import Better, Measure, Mode, Suite
+from danlu.spec.states import Word
 from danlu.spec.units import parse_device
 
 MIN_PEERS = 3
 """Fewer nodes say nothing about each other."""
+
+MIN_PAST, MAX_PAST = 3, 10
+"""Values of a node that make its baseline: so many count whatever they are; the newest ones."""
+
+_COMPARED = {"name", "work", "command", "data", "device", "image", "framework", "env", "parameters"}
+"""Fields of a suite that say what is measured."""
+
+_HARDWARE = ("machine", "cpu", "cpus", "device_type", "device")
+
+
+class Standing(Word):
+    OK = "ok"
+    BELOW = "below"
+    SHARED = "below, as the others are"
+    UNKNOWN = "no baseline"
+
+    @property
+    def is_bad(self) -> bool:
+        return self in (Standing.BELOW, Standing.SHARED)
+
+
+class Baseline(NamedTuple):
+    value: float
+    """What a node has when nothing disturbs it."""
+
+    spread: float = 0.0
+    """By which part of that its runs vary: the distance of the quartiles. A smaller change says nothing."""
 
 
 class Judged(NamedTuple):
@@ -28,17 +56,24 @@ class Judged(NamedTuple):
     """None: it has no past, and too few peers."""
 
     worse: float
-    is_below: bool
+    """By which part of the baseline; negative when it is better."""
 
-    def sentence(self, report: Report) -> str:
+    standing: Standing
+
+    @property
+    def is_below(self) -> bool:
+        return self.standing is Standing.BELOW
+
+    def sentence(self, reports: Sequence[Report]) -> str:
         """The reason that people read who wait for the node."""
-        name = report.suite.main_measure
-        unit = report.suite.measures[name].unit
+        last = reports[-1]
+        name = last.suite.main_measure
+        unit = last.suite.measures[name].unit
         assert self.baseline is not None
         change = (self.value - self.baseline) / abs(self.baseline)
         return (
-            f"bench {report.suite.name}: {name} {number(self.value)} {unit}, baseline {number(self.baseline)} {unit} "
-            f"({signed(change)}), {report.run}"
+            f"bench {last.suite.name}: {name} {number(self.value)} {unit}, baseline {number(self.baseline)} {unit} "
+            f"({signed(change)}), best of {len(reports)}, {last.run}"
         )
 
 
@@ -60,39 +95,103 @@ def node_values(report: Report) -> dict[str, float]:
 
 def best_of(values: Iterable[Mapping[str, float]], better: Better) -> dict[str, float]:
     choose = max if better is Better.HIGHER else min
-    found: dict[str, float] = {}
-    for one in values:
-        for node, value in one.items():
-            found[node] = choose(found[node], value) if node in found else value
-    return found
+    return {node: choose(some) for node, some in _by_node(values).items()}
 
 
-def baseline_of(past: Iterable[Report]) -> dict[str, float]:
-    """Node -> the median of what it had in runs that passed."""
-    by_node: dict[str, list[float]] = {}
+def comparable(suite: Suite, past: Iterable[Report]) -> Iterator[Report]:
+    """Past runs that passed and measured the same, every node for itself."""
+    wanted = suite.model_dump(include=_COMPARED)
     for report in past:
-        if report.verdict is Verdict.PASSED:
-            for node, value in node_values(report).items():
-                by_node.setdefault(node, []).append(value)
-    return {node: statistics.median(values) for node, values in by_node.items()}
+        is_alone = report.mode is Mode.SINGLE_SERVER or report.jobs[-1].job.nodes == 1
+        if report.verdict is Verdict.PASSED and is_alone and report.suite.model_dump(include=_COMPARED) == wanted:
+            yield report
+
+
+def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, Baseline]:
+    """Node -> the better quartile of what it had. `past`: newest first.
+
+    Runs in which it was below what it had before are not part of its past: being slow does not become normal by being
+    measured often.
+    """
+    oldest_first = reversed([node_values(report) for report in past])
+    kept: dict[str, list[float]] = {}
+    for node, values in _by_node(oldest_first).items():
+        kept[node] = values[:MIN_PAST]
+        for value in values[MIN_PAST:]:
+            worse = worse_by(value, statistics.median(kept[node]), better=better)
+            if worse is None or worse <= max(tolerance, _baseline(kept[node], better).spread):
+                kept[node] = [*kept[node][1 - MAX_PAST :], value]
+    return {node: _baseline(values, better) for node, values in kept.items()}
+
+
+def peers_of(report: Report) -> dict[str, set[str]]:
+    """Node -> the nodes with the same hardware, itself among them."""
+    kinds = {
+        one.node: tuple(str(one.facts.get(name)) for name in _HARDWARE) for job in report.jobs for one in job.servers
+    }
+    return {node: {other for other, its in kinds.items() if its == kind} for node, kind in kinds.items()}
 
 
 def judge(
-    values: Mapping[str, float], baseline: Mapping[str, float], *, measure: Measure, tolerance: float
+    values: Mapping[str, float],
+    baseline: Mapping[str, Baseline],
+    *,
+    measure: Measure,
+    tolerance: float,
+    peers: Optional[Mapping[str, set[str]]] = None,
 ) -> list[Judged]:
-    """Every node against its baseline; one that has none against the median of all, where there are enough."""
-    peers = statistics.median(values.values()) if len(values) >= MIN_PEERS else None
+    """Every node against its baseline; one that has none against the median of its peers, where there are enough.
+
+    `peers`: nodes with the same hardware; all are when left out.
+    """
+    references = {node: _reference(node, values, baseline, peers) for node in values}
+    worse = {
+        node: change
+        for node, reference in references.items()
+        if reference is not None
+        and (change := worse_by(values[node], reference.value, better=measure.better)) is not None
+    }
     judged = []
     for node, value in sorted(values.items()):
-        reference = baseline.get(node, peers)
-        worse = None if reference is None else worse_by(value, reference, better=measure.better)
-        judged.append(Judged(node, value, reference, worse or 0.0, worse is not None and worse > tolerance))
+        reference = references[node]
+        if reference is None or node not in worse:
+            judged.append(Judged(node, value, None, 0.0, Standing.UNKNOWN))
+            continue
+        allowed = max(tolerance, reference.spread)
+        standing = Standing.OK
+        if worse[node] > allowed:
+            others = [change for other, change in worse.items() if other != node]
+            is_own = not others or _beyond(worse[node], statistics.median(others)) > allowed
+            standing = Standing.BELOW if is_own else Standing.SHARED
+        judged.append(Judged(node, value, reference.value, worse[node], standing))
     return judged
 
 
-def drain(client: Client, judged: Sequence[Judged], *, report: Report) -> list[str]:
-    """Drain what is below its baseline, and return the names. For admins."""
-    below = [one for one in judged if one.is_below]
-    for one in below:
-        client.drain_node(one.node, one.sentence(report))
-    return [one.node for one in below]
+def _by_node(values: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for one in values:
+        for node, value in one.items():
+            found.setdefault(node, []).append(value)
+    return found
+
+
+def _baseline(values: Sequence[float], better: Better) -> Baseline:
+    if len(values) == 1:
+        return Baseline(values[0])
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    value = high if better is Better.HIGHER else low
+    return Baseline(value, (high - low) / abs(value) if value else 0.0)
+
+
+def _reference(
+    node: str, values: Mapping[str, float], baseline: Mapping[str, Baseline], peers: Optional[Mapping[str, set[str]]]
+) -> Optional[Baseline]:
+    if node in baseline:
+        return baseline[node]
+    alike = [value for other, value in values.items() if peers is None or other in peers.get(node, {node})]
+    return Baseline(statistics.median(alike)) if len(alike) >= MIN_PEERS else None
+
+
+def _beyond(worse: float, common: float) -> float:
+    """By how much a node is worse than the others became: only of what they lost, not of what they gained."""
+    return worse - max(0.0, common)

@@ -36,20 +36,31 @@ def bar_chart(bars: Sequence[Bar], *, title: str, unit: str) -> str:
     return _svg(title, [*_scale(top, unit), *parts])
 
 
-def line_chart(points: Sequence[Sequence[float]], *, title: str, unit: str, is_log: bool = False) -> str:
-    """Points (x, y); on a logarithmic x where sizes double."""
+def line_chart(
+    points: Sequence[Sequence[float]], *, title: str, unit: str, is_log: bool = False, ideal: Sequence[float] = ()
+) -> str:
+    """Points (x, y); on a logarithmic x where sizes double. `ideal`: what y would be at best, as a dashed line."""
     xs = [math.log2(max(point[0], 1e-12)) if is_log else point[0] for point in points]
-    top = _nice(max((point[1] for point in points), default=1.0))
+    top = _nice(max((*(point[1] for point in points), *ideal), default=1.0))
     low, high = min(xs, default=0.0), max(xs, default=1.0)
     wide = (WIDTH - LEFT - RIGHT - 40) / ((high - low) or 1.0)
-    places = [(LEFT + 20 + (x - low) * wide, HEIGHT - BOTTOM - _height(point[1], top)) for x, point in zip(xs, points)]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    parts = [f'<polyline class="line" points="{path}"/>']
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return LEFT + 20 + (x - low) * wide, HEIGHT - BOTTOM - _height(y, top)
+
+    places = [place(x, point[1]) for x, point in zip(xs, points)]
+    parts = [_line("ideal", [place(x, y) for x, y in zip(xs, ideal)])] if ideal else []
+    parts.append(_line("line", places))
     for (x, y), point in zip(places, points):
         told = escape(f"{point[0]:g}: {point[1]:.6g} {unit}")
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{told}</title></circle>')
         parts.append(_text(x, HEIGHT - BOTTOM + 16, f"{point[0]:.4g}", "middle"))
     return _svg(title, [*_scale(top, unit), *parts])
+
+
+def _line(kind: str, places: Sequence[tuple[float, float]]) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<polyline class="{kind}" points="{path}"/>'
 
 
 def _scale(top: float, unit: str) -> list[str]:

@@ -19,6 +19,7 @@ table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabula
 th,td{border-bottom:1px solid var(--line);padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top}
 svg{width:100%;max-width:40rem;display:block;margin:.5rem 0 1.5rem}
 svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line)}.bar{fill:var(--bar)}.marked{fill:var(--mark)}
+.ideal{fill:none;stroke:var(--soft);stroke-dasharray:4 4}
 .line{fill:none;stroke:var(--bar);stroke-width:2}.dot{fill:var(--bar)}
 .verdict{font-weight:600}.failed,.stopped,.worse{color:var(--mark)}.soft{color:var(--soft)}
 """
@@ -95,7 +96,9 @@ def _scaling(report: Report) -> str:
     unit = main.unit if main is not None else ""
     rows = [(str(one.nodes), f"{number(one.value)} {unit}", percent(one.efficiency)) for one in report.scaling]
     points = [[float(one.nodes), one.value] for one in report.scaling]
-    chart = line_chart(points, title="scaling", unit=unit)
+    first = report.scaling[0]
+    ideal = [first.value * one.nodes / first.nodes for one in report.scaling]
+    chart = line_chart(points, title="scaling; dashed: without loss", unit=unit, ideal=ideal)
     return f"<h2>Scaling</h2>{chart}{_table(('nodes', report.suite.main_measure, 'efficiency'), rows)}"
 
 

@@ -19,6 +19,7 @@ from danlu.bench.suite import Better
 from danlu.client import Client
 from danlu.client.posting import post_json
 from danlu.errors import InvalidInput, RequestTimeout, TooManyRequests, Unavailable
+from danlu.transfer.retrying import Backoff
 
 T = TypeVar("T")
 FOLDER = "bench-results"
@@ -116,15 +117,15 @@ def board(tester: Client, suite: str, *, bucket: str) -> list[Entry]:
 
 
 def _until_taken(send: Callable[[], T], *, limit_seconds: float, pause: Callable[[float], None]) -> T:
-    until, wait = time.monotonic() + limit_seconds, FIRST_PAUSE_SECONDS
+    backoff = Backoff(limit_seconds, first_seconds=FIRST_PAUSE_SECONDS, longest_seconds=LONGEST_PAUSE_SECONDS)
     while True:
         try:
             return send()
         except (Unavailable, TooManyRequests, RequestTimeout):
-            if time.monotonic() + wait > until:
+            seconds = backoff.failed()
+            if seconds is None:
                 raise
-        pause(wait)
-        wait = min(2 * wait, LONGEST_PAUSE_SECONDS)
+        pause(seconds)
 
 
 class _Record(BaseModel):

@@ -102,7 +102,8 @@ def turn_off() -> None:
 
 def fork(words: list[str], env: dict[str, str], *, output: str) -> Forked | None:
     """Start a server; None where it has to be started anew, because its environment changes what is loaded."""
-    if "preloaded" not in _state or "LD_PRELOAD" in env:
+    is_other = env.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
+    if "preloaded" not in _state or "LD_PRELOAD" in env or is_other:
         return None
     preloaded = _state["preloaded"] = _state["preloaded"] or Preloaded()
     return preloaded.fork({"words": words, "env": env, "output": output, "folder": os.getcwd()})

@@ -14,9 +14,6 @@ from danlu.cli.terminal import echo, echo_block, echo_err, echo_json
 
 if TYPE_CHECKING:
     from danlu.bench.admission import Judged
-    from danlu.bench.report import Report
-    from danlu.bench.suite import Suite
-    from danlu.client import Client
 
 KEY_VARIABLE = "DANLU_TESTER_KEY"
 Bucket = Annotated[str, typer.Option(help="Bucket of the collecting server.")]
@@ -26,7 +23,9 @@ Bucket = Annotated[str, typer.Option(help="Bucket of the collecting server.")]
 def admit(
     suite: SuiteName,
     nodes: Annotated[Optional[int], typer.Option(help="Nodes to measure; default: all that are open.")] = None,
-    repeat: int = typer.Option(3, min=1, help="Runs; the best of each node counts."),
+    repeat: int = typer.Option(
+        3, min=1, help="Runs; the best of each node counts. As many again where a node is below."
+    ),
     tolerance: float = typer.Option(0.1, min=0.0, max=1.0, help="How far below its baseline a node may be."),
     baseline: Annotated[Optional[str], typer.Option(help="Run to compare with; default: the runs so far.")] = None,
     dry_run: bool = typer.Option(False, "--dry-run", help="Drain nothing."),
@@ -35,7 +34,8 @@ def admit(
 ) -> None:
     """Measure nodes and drain those below their baseline. For admins.
 
-    Every node works alone. Exits with 100 when a node is below its baseline, or a run failed.
+    Every node works alone. One that is below is measured once more before it is drained; where the others are below
+    as well, nothing is drained. Exits with 100 when a node is below its baseline, or a run failed.
 
     \b
     Examples:
@@ -43,31 +43,25 @@ def admit(
       danlu bench admit matmul --set device=npu:8 --repeat 5 --dry-run
       danlu bench admit memory --baseline bench-5d7c1f2a9b04 --tolerance 0.15
     """
-    from danlu.bench import admission, runs
+    from danlu.bench import admitting
     from danlu.bench.suite import find_suite, read_suite
     from danlu.client import Client
 
     chosen = read_suite(find_suite(suite), set_)
-    measure = chosen.measures[chosen.main_measure]
     with Client() as client:
-        past = (
-            [runs.find(client, baseline)] if baseline is not None else list(runs.history(client, chosen.name, limit=10))
-        )
-        expected = admission.baseline_of(runs.make_report(client, one) for one in past)
-        there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
-        alone = admission.one_per_node(chosen, [node.cpus for node in there])
-        reports = _repeat(client, alone, nodes=nodes or len(there), times=repeat)
-        values = admission.best_of(map(admission.node_values, reports), measure.better)
-        judged = admission.judge(values, expected, measure=measure, tolerance=tolerance)
-        drained = [] if dry_run else admission.drain(client, judged, report=reports[-1])
-        missed = sorted({node.name for node in client.nodes() if node.is_reachable} - set(values))
+        rules = admitting.Rules(repeat, tolerance, nodes, baseline)
+        found = admitting.admit(client, chosen, rules=rules, say=echo_err)
+        drained = [] if dry_run else admitting.drain(client, found)
     if as_json:
-        echo_json([{**one._asdict(), "is_drained": one.node in drained} for one in judged])
+        told = {one.node: {"is_below": one.is_below, "is_drained": one.node in drained} for one in found.judged}
+        echo_json([{**one._asdict(), **told[one.node]} for one in found.judged])
     else:
-        _show(judged, drained)
-    for name in missed:
+        _show(found.judged, drained)
+    for problem in found.problems:
+        echo_err(problem)
+    for name in found.missed:
         echo_err(f"{name} was not measured")
-    if any(one.is_below for one in judged):
+    if found.problems or any(one.standing.is_bad for one in found.judged):
         raise typer.Exit(FAILED)
 
 
@@ -163,25 +157,6 @@ def board(
     echo_block(table(("PLACE", "RESULT", "NODES", "RANKS", "BY", "RUN"), rows))
 
 
-def _repeat(client: Client, suite: Suite, *, nodes: int, times: int) -> list[Report]:
-    """Runs one after the other: two at a time would slow each other down."""
-    from danlu.bench import runs
-    from danlu.bench.report import Verdict
-    from danlu.bench.suite import Mode
-
-    reports = []
-    for number in range(times):
-        run = runs.start(client, suite, mode=Mode.SINGLE_SERVER, nodes=[nodes])
-        echo_err(f"{number + 1} of {times}: {run.id}")
-        runs.wait(run)
-        reports.append(runs.make_report(client, run))
-        if reports[-1].verdict is not Verdict.PASSED:
-            for problem in reports[-1].problems:
-                echo_err(problem)
-            raise typer.Exit(FAILED)
-    return reports
-
-
 def _show(judged: list[Judged], drained: list[str]) -> None:
     from danlu.bench.markdown import number, signed
     from danlu.cli.output import table
@@ -192,7 +167,7 @@ def _show(judged: list[Judged], drained: list[str]) -> None:
             number(one.value),
             "-" if one.baseline is None else number(one.baseline),
             "-" if one.baseline is None else signed(-one.worse),
-            "drained" if one.node in drained else "below" if one.is_below else "ok" if one.baseline else "no baseline",
+            "drained" if one.node in drained else str(one.standing),
         )
         for one in judged
     ]

@@ -1,0 +1,103 @@
+"""Measuring nodes to judge them: runs one after the other, since two at a time would slow each other down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable, NamedTuple, Optional
+
+from danlu.bench import runs
+from danlu.bench.admission import (
+    Baseline,
+    Judged,
+    baseline_of,
+    best_of,
+    comparable,
+    judge,
+    node_values,
+    one_per_node,
+    peers_of,
+)
+from danlu.bench.report import Report, Verdict
+from danlu.bench.suite import Mode, Suite
+from danlu.client import Client
+from danlu.errors import InvalidInput, NotFound
+
+MAX_LOOKED_AT = 50
+"""Past runs that are read to find those that measured the same."""
+
+
+class Admission(NamedTuple):
+    judged: list[Judged]
+    reports: list[Report]
+    missed: list[str]
+    """Nodes that answer, and that no task was on."""
+
+    problems: list[str]
+    """Of a run that did not pass: nothing is judged then."""
+
+
+class Rules(NamedTuple):
+    repeat: int = 3
+    """Runs; as many again when a node is below its baseline."""
+
+    tolerance: float = 0.1
+    nodes: Optional[int] = None
+    """How many; all that are open when left out."""
+
+    baseline: Optional[str] = None
+    """Run to compare with; those so far when left out."""
+
+
+def admit(client: Client, suite: Suite, *, rules: Rules, say: Callable[[str], None]) -> Admission:
+    """Measure every node alone, and all once more if one is below its baseline, and judge them. It drains nothing."""
+    expected = _expected(client, suite, rules=rules)
+    there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
+    if not there:
+        raise NotFound("no node is open: nothing can be measured")
+    alone = one_per_node(suite, [node.cpus for node in there])
+    reports: list[Report] = []
+    judged: list[Judged] = []
+    for _ in range(2):
+        for number in range(rules.repeat):
+            run = runs.start(client, alone, mode=Mode.SINGLE_SERVER, nodes=[rules.nodes or len(there)])
+            say(f"{number + 1} of {rules.repeat}: {run.id}")
+            runs.wait(run)
+            reports.append(runs.make_report(client, run))
+            if reports[-1].verdict is not Verdict.PASSED:
+                return Admission([], reports, [], reports[-1].problems)
+        judged = _judged(reports, expected, tolerance=rules.tolerance)
+        suspects = [one.node for one in judged if one.is_below]
+        if not suspects or len(reports) > rules.repeat:
+            break
+        say(f"below the baseline: {', '.join(suspects)}; measuring once more")
+    seen = {one.node for one in judged}
+    return Admission(judged, reports, [node.name for node in there if node.name not in seen], [])
+
+
+def drain(client: Client, found: Admission) -> list[str]:
+    """Drain what is below its baseline, and return the names. For admins."""
+    below = [one for one in found.judged if one.is_below]
+    for one in below:
+        client.drain_node(one.node, one.sentence(found.reports))
+    return [one.node for one in below]
+
+
+def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseline]:
+    """What nodes had in the run that was named, else in runs so far that measured the same."""
+    better = suite.measures[suite.main_measure].better
+    if rules.baseline is None:
+        looked_at = runs.history(client, suite.name, limit=MAX_LOOKED_AT)
+        past = comparable(suite, (runs.make_report(client, one) for one in looked_at))
+        return baseline_of(past, better=better, tolerance=rules.tolerance)
+    named = runs.make_report(client, runs.find(client, rules.baseline))
+    if named.verdict is not Verdict.PASSED:
+        told = f"expected a run that passed, got {named.run}: {named.verdict}"
+        raise InvalidInput(told, fields={"baseline": told})
+    return baseline_of([named], better=better, tolerance=rules.tolerance)
+
+
+def _judged(reports: Sequence[Report], expected: dict[str, Baseline], *, tolerance: float) -> list[Judged]:
+    suite = reports[0].suite
+    measure = suite.measures[suite.main_measure]
+    values = best_of(map(node_values, reports), measure.better)
+    return judge(values, expected, measure=measure, tolerance=tolerance, peers=peers_of(reports[-1]))
