@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from danlu.node.image.tool import ImageProblem, _registries
 from danlu.node.stage import image as image_script
-from danlu.node.stage.image import ImageProblem, _registries
 from danlu.node.supervise.records import IMAGE
 from danlu.node.task import TaskImage
 
@@ -89,7 +89,7 @@ def test_an_image_that_cannot_be_unpacked_leaves_nothing(registry: Path) -> None
     with pytest.raises(ImageProblem, match="cannot be unpacked") as failed:
         fetch(registry, "first")
     assert failed.value.reason == "image_failed"
-    assert [path.name for path in (registry.parent / "cache").iterdir() if path.suffix != ".lock"] == []
+    assert [path.name for path in (registry.parent / "cache").iterdir() if path.suffix not in (".lock", ".use")] == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ import pytest
 
 from danlu.engines.local import LocalEngine
 from danlu.errors import InvalidSpec
+from danlu.node.image.tool import ImageProblem
+from danlu.node.image.unpack import TooLarge, copy
 from danlu.node.stage import image as image_script
 from danlu.node.task import TaskImage
 from danlu.spec.job import parse_job
@@ -178,7 +180,7 @@ class TestUnpacking:
                 add(made, "hard", data=b"overwritten")
             else:
                 add(made, name, data=b"evil")
-        with contextlib.suppress(image_script.ImageProblem):  # refused, or unpacked in its own folder
+        with contextlib.suppress(ImageProblem):  # refused, or unpacked in its own folder
             self.unpack(tmp_path, archive)
         assert [path.name for path in victim.iterdir()] == ["kept"]
         assert (victim / "kept").read_text() == "of the machine"
@@ -214,8 +216,8 @@ class TestUnpacking:
     def test_one_that_has_no_end_does_not_fill_the_disk(self) -> None:
         with open("/dev/zero", "rb") as endless, open(os.devnull, "wb") as target:
             files = endless.fileno(), target.fileno()
-            with pytest.raises(image_script.TooLarge, match="more than 4 MiB"):
-                image_script.copy(*files, max_bytes=4 << 20)
+            with pytest.raises(TooLarge, match="more than 4 MiB"):
+                copy(*files, max_bytes=4 << 20)
 
     def test_one_that_needs_a_password_is_not_found_before_it_is_marked(self, tmp_path: Path) -> None:
         """Eve asks for Ada's image in the moment in which the machine has it already."""
@@ -237,7 +239,7 @@ class TestUnpacking:
             try:
                 image_script.fetch(str(tmp_path / person), image, "word")
                 got[person] = "the image"
-            except image_script.ImageProblem as problem:
+            except ImageProblem as problem:
                 got[person] = problem.reason
 
         ada, eve = (threading.Thread(target=fetch, args=who) for who in (("ada", "ada"), ("eve", "")))
@@ -256,7 +258,7 @@ class TestUnpacking:
         try:
             os.write(silent, b"some")
             with pytest.raises(TimeoutError, match="nothing more of its files came"):
-                image_script.copy(source, written, max_bytes=100, stall_seconds=0.1)
+                copy(source, written, max_bytes=100, stall_seconds=0.1)
             assert os.read(target, 100) == b"some"
         finally:
             for file in (source, silent, target, written):

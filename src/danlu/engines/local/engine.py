@@ -290,8 +290,9 @@ def _abilities(settings: EngineSettings, found: dict[str, Any], software: Softwa
         has_own_uid=has_own_uid,
         overlay_problem=found["overlay_problem"],
         cgroups=found["cgroups"],
-        image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
+        image_tool=found["image_tool"] if has_sandbox and (has_own_uid or os.geteuid() != 0) else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
+        image_options=tuple(found["image_options"]),
         filters_calls=has_sandbox and settings.seccomp and not found["filter_problem"],
         devices=frozenset(f"{device['type']}:{device['id']}" for device in found["devices"]),
     )

@@ -26,6 +26,7 @@ from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.launch.targets import check_targets, is_below
+from danlu.node.image.tool import PASSED_ON
 from danlu.node.probe import memory_bytes
 from danlu.node.supervise import image_root
 from danlu.node.supervise.api_door import API_URL
@@ -104,7 +105,9 @@ def prepare_task(
         _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
-    _write_names(plan, task, folder, uid=uid, home=paths.home)
+    # an image knows nobody of this machine
+    known = os.geteuid() if uid is None and task.image is not None else uid
+    _write_names(plan, task, folder, uid=known, home=paths.home)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
     os.mkfifo(folder.path / CONTROL, 0o600)
@@ -290,7 +293,7 @@ def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
 def _view(
     task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
 ) -> sandbox.View:
-    names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
+    names = ("hosts", *(("passwd", "group") if can.has_own_uid or task.image is not None else ()))
     # in an image it is a file of its own, whatever the machine's is a link to
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
@@ -326,7 +329,10 @@ def _image(
         username=task.image.username,
         secret=task.image.secret,
         tool=can.image_tool,
+        tool_options=can.image_options,
+        tool_env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         cache=str(settings.work_dir.absolute() / ".images"),
+        max_bytes=settings.image_bytes,
         fetch=(*script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
         folders=sandbox.IMAGE_FOLDERS,
