@@ -20,7 +20,7 @@ from danlu.errors import InvalidSpec
 from danlu.node.image.tool import ImageProblem
 from danlu.node.image.unpack import TooLarge, copy
 from danlu.node.stage import image as image_script
-from danlu.node.task import TaskImage
+from danlu.node.task import TaskElsewhere, TaskImage
 from danlu.spec.job import parse_job
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
@@ -165,7 +165,7 @@ class TestUnpacking:
         (folder / "etc").mkdir(parents=True)
         (folder / "etc" / "passwd").write_text("danlu:x:7:7::/home/danlu:/bin/sh\n")
         image = TaskImage(name="x", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/")
-        image_script.fetch(str(folder), image, "")
+        image_script.fetch(str(folder), image, "", allowed=TaskElsewhere())
         return tmp_path / "cache" / "abc" / "rootfs"
 
     @pytest.mark.parametrize("name", ["../../out", "/out", "a/../../../out", "link/out", "hard"])
@@ -237,7 +237,7 @@ class TestUnpacking:
                 name="team/secret", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/", username=username
             )
             try:
-                image_script.fetch(str(tmp_path / person), image, "word")
+                image_script.fetch(str(tmp_path / person), image, "word", allowed=TaskElsewhere())
                 got[person] = "the image"
             except ImageProblem as problem:
                 got[person] = problem.reason

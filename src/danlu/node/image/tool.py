@@ -10,9 +10,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from danlu.node.image.unpack import NotUnpacked, room_bytes, unpack
+
+BUILT_IN = "danlu"
+"""What stands in the place of their path where neither works: we fetch images ourselves (`registry.py`)."""
 
 ANSWER_SECONDS, PULL_SECONDS = 300.0, 6 * 3600.0
 PASSED_ON = (
@@ -62,18 +65,15 @@ class Tool:
         problem = f"{self._name} cannot be fetched: {last[:500]}"
         raise ImageProblem("image_missing" if is_users else "image_failed", problem)
 
-    def config(self) -> dict[str, str]:
-        """The variables that the image sets."""
-        config = json.loads(self._must("image", "inspect", "--format", "{{json .Config}}", self._name)) or {}
-        return dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)
-
-    def unpack(self, root: str) -> None:
-        """Write all files of the image below a folder."""
+    def unpack(self, root: str) -> dict[str, str]:
+        """Write all files of the image below a folder. Return the variables that it sets."""
+        config = json.loads(self._must("image", "inspect", "--format", "{{json .Config}}", self._name))
         container = self._must("create", self._name, "/never-started").strip().splitlines()[-1]
         try:
             self._export(container, root)
         finally:
             self._run("rm", "--force", container)
+        return variables_of(config)
 
     def _export(self, container: str, root: str) -> None:
         words = [*self._program, "export", container]
@@ -122,6 +122,12 @@ class Tool:
                 f"{os.path.basename(self._program[0])} did not answer within {seconds:.0f} s: {words[0]} {self._name}"
             )
             raise ImageProblem("image_failed", told) from error
+
+
+def variables_of(config: Any) -> dict[str, str]:
+    """The variables that an image sets, as its description has them."""
+    found = config.get("Env") if isinstance(config, dict) else None
+    return dict(line.split("=", 1) for line in found or () if isinstance(line, str) and "=" in line)
 
 
 def storage_options(program: str) -> list[str]:

@@ -2,8 +2,8 @@
 
     python -I -S image.py FOLDER        the password of the registry, if there is one, on standard input
 
-docker or podman fetch the image and know how its layers lie over each other; the task itself is run by the same
-sandbox as any other (docs/decisions/0047). A failure is one JSON object on standard output, as the stager has it.
+podman or docker fetch the image, or we do; the task itself is run by the same sandbox as any other
+(docs/decisions/0047, 0260). A failure is one JSON object on standard output, as the stager has it.
 """
 
 from __future__ import annotations
@@ -17,42 +17,55 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
+from typing import Optional, Protocol
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.image import cache
-from danlu.node.image.tool import ImageProblem, Tool
+from danlu.node.image.registry import Registry
+from danlu.node.image.tool import BUILT_IN, ImageProblem, Tool
 from danlu.node.image.unpack import NotUnpacked, TooLarge
 from danlu.node.supervise.below import parent_below
 from danlu.node.supervise.image_root import put_image
 from danlu.node.supervise.records import IMAGE
-from danlu.node.task import TaskImage, TaskUnreadable, read_task
+from danlu.node.task import TaskElsewhere, TaskImage, TaskUnreadable, read_task
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LIBRARIES = "LD_LIBRARY_PATH"
 MAX_NAMES_BYTES = 1 << 20
 
 
-def fetch(folder: str, image: TaskImage, password: str) -> None:
+class Source(Protocol):
+    """Where images of a name come from."""
+
+    def find(self) -> Optional[str]: ...
+
+    def pull(self) -> None: ...
+
+    def unpack(self, root: str) -> dict[str, str]: ...
+
+
+def fetch(folder: str, image: TaskImage, password: str, *, allowed: TaskElsewhere) -> None:
     """Have the image's files in the cache, and say in the task's folder where they are."""
-    tool = Tool(
-        (image.tool, *image.tool_options),
-        image.name,
-        env=image.tool_env,
-        username=image.username,
-        password=password,
-    )
+    source = _source(image, password, allowed)
     os.makedirs(image.cache, mode=0o700, exist_ok=True)
-    number = _find(tool, image)
+    number = _find(source, image)
     unpacked = os.path.join(image.cache, number)
     with cache.in_use(unpacked):
         with _alone(f"{unpacked}.lock"):
             if not os.path.isdir(unpacked):
-                _unpack(tool, unpacked, name=image.name)
+                _unpack(source, unpacked, name=image.name)
             cache.note_use(unpacked)
         _tell(folder, image, unpacked)
         if image.max_bytes:
             cache.clean(image.cache, image.max_bytes)
+
+
+def _source(image: TaskImage, password: str, allowed: TaskElsewhere) -> Source:
+    login = {"username": image.username, "password": password}
+    if image.tool == BUILT_IN:
+        return Registry(image.name, cache=image.cache, allowed=allowed, **login)
+    return Tool((image.tool, *image.tool_options), image.name, env=image.tool_env, **login)
 
 
 def _tell(folder: str, image: TaskImage, unpacked: str) -> None:
@@ -68,7 +81,7 @@ def _tell(folder: str, image: TaskImage, unpacked: str) -> None:
         json.dump({"id": os.path.basename(unpacked), "env": env}, file)
 
 
-def _find(tool: Tool, image: TaskImage) -> str:
+def _find(source: Source, image: TaskImage) -> str:
     """The id of the image, fetched if this machine has not got it or somebody showed a password for it.
 
     One at a time for each name: between the end of a fetch with a password and the mark that says so, nobody else may
@@ -76,11 +89,11 @@ def _find(tool: Tool, image: TaskImage) -> str:
     """
     name = hashlib.sha256(image.name.encode()).hexdigest()
     with _alone(os.path.join(image.cache, f"{name}.name.lock")):
-        number = tool.find()
+        number = source.find()
         if number is not None and not cache.is_private(image.cache, number):
             return number
-        tool.pull()
-        number = tool.find()
+        source.pull()
+        number = source.find()
         if number is None:
             raise ImageProblem("image_missing", f"{image.name} was fetched, but is missing")
         if image.username:
@@ -88,16 +101,16 @@ def _find(tool: Tool, image: TaskImage) -> str:
         return number
 
 
-def _unpack(tool: Tool, target: str, *, name: str) -> None:
+def _unpack(source: Source, target: str, *, name: str) -> None:
     """Unpack the image to a folder that is there whole or not at all. Nobody else may do so meanwhile."""
     fresh = f"{target}.new"
     shutil.rmtree(fresh, ignore_errors=True)  # of somebody who was killed
     root = os.path.join(fresh, cache.ROOT)
     os.makedirs(root, mode=0o755)
     try:
-        tool.unpack(root)
+        env = source.unpack(root)
         with open(os.path.join(fresh, cache.CONFIG), "w") as file:
-            json.dump({"env": tool.config()}, file)
+            json.dump({"env": env}, file)
         os.rename(fresh, target)
     except (NotUnpacked, TooLarge, TimeoutError) as error:
         is_full = isinstance(error, TooLarge) or "No space left" in str(error)
@@ -142,10 +155,10 @@ def main() -> int:
     (folder,) = sys.argv[1:]
     password = sys.stdin.read()
     try:
-        image = read_task(folder).image
-        if image is None:
+        task = read_task(folder)
+        if task.image is None:
             raise TaskUnreadable("image: expected an object, got null")
-        fetch(folder, image, password)
+        fetch(folder, task.image, password, allowed=task.elsewhere)
     except TaskUnreadable as error:
         print(json.dumps({"reason": "image_failed", "message": str(error)}), flush=True)
         return 1
