@@ -99,6 +99,9 @@ class TaskImage(NamedTuple):
     libraries: tuple[str, ...] = ()
     """Folders in the task with libraries of the machine's drivers."""
 
+    variables: Mapping[str, str] = {}
+    """What those drivers want to be set."""
+
 
 class TaskEnvironment(NamedTuple):
     """Packages that are installed once on the node. Nothing is told here that only root may know."""

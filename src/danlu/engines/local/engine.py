@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,6 +70,7 @@ class LocalEngine(Engine):
         self._observer = Observer(self._work_dir)
         found = _probe(settings)
         software = find_software(settings.python, settings.pythons)
+        software = software if settings.uv else replace(software, uv="")
         self._can = _abilities(settings, found, software)
         self._node = _node_info(settings, found, self._can, software)
 

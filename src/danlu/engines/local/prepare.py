@@ -10,6 +10,7 @@ from pathlib import Path
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
 from danlu.engines.local.abilities import Abilities
+from danlu.engines.local.drivers import Drivers, find_drivers
 from danlu.engines.local.environments import (
     USER,
     base_environment,
@@ -211,7 +212,7 @@ def _describe(
     has_sandbox = can.machine is not None
     if not plan.has_own_network:
         can = replace(can, has_own_network=False, way_out="")
-    view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
+    view = _view(task, folder=folder, paths=paths, settings=settings, can=can) if has_sandbox else None
     python = script_runner(settings)
     return Task(
         name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
@@ -291,7 +292,7 @@ def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
 
 
 def _view(
-    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
+    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, settings: EngineSettings, can: Abilities
 ) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid or task.image is not None else ()))
     # in an image it is a file of its own, whatever the machine's is a link to
@@ -302,7 +303,7 @@ def _view(
         writable=(
             (str(folder.ml), task.root),
             *(((str(folder.home), paths.home),) if not paths.is_home_kept else ()),
-            *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
+            *((str(kept_folder(settings.kept, mount)), mount.to) for mount in task.mounts),
             *((str(source), target) for target, source in paths.mounts.items()),
         ),
         readable=(
@@ -314,7 +315,15 @@ def _view(
         device_ids=task.device_ids,
         changes_uid=can.has_own_uid,
         image_root="" if task.image is None else str(folder.path / image_root.ROOT),
+        drivers=_drivers(task, settings),
     )
+
+
+def _drivers(task: TaskPlan, settings: EngineSettings) -> Drivers:
+    """Without an image a task sees the machine's own files."""
+    if task.image is None:
+        return Drivers()
+    return find_drivers(task.device_type, task.device_ids, cdi_dirs=settings.cdi_dirs)
 
 
 def _image(
@@ -333,6 +342,8 @@ def _image(
         tool_env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         cache=str(settings.work_dir.absolute() / ".images"),
         max_bytes=settings.image_bytes,
+        libraries=view.drivers.libraries,
+        variables=view.drivers.env,
         fetch=(*script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
         folders=sandbox.IMAGE_FOLDERS,

@@ -72,7 +72,7 @@ def _tell(folder: str, image: TaskImage, unpacked: str) -> None:
     """Say in the task's folder where its image is, and what it sets."""
     root = os.path.join(unpacked, cache.ROOT)
     with open(os.path.join(unpacked, cache.CONFIG)) as file:
-        env = {"PATH": PATH, **json.load(file)["env"]}
+        env = {"PATH": PATH, **json.load(file)["env"], **image.variables}
     if image.libraries:
         env[LIBRARIES] = ":".join(filter(None, (env.get(LIBRARIES), *image.libraries)))
     put_image(folder, root)
