@@ -80,15 +80,18 @@ def try_images(folder: Path, tool: str) -> dict[str, Any]:
     found: dict[str, Any] = {"has_sandbox": node.has_sandbox, "problem": node.image_problem, "tool": node.image_tool}
     if not node.image_tool or node.image_tool != tool:
         return found
-    links = {f"bin/{name}": "busybox" for name in APPLETS}
     with running_registry(certificate) as registry:
-        archive = layer(busybox_files(), links=links)
-        name = registry.add_image("danlu/busybox:1", [archive], env=["FLAVOUR=busybox", "PATH=/bin"])
-        if tool == "podman":
-            name = "localhost/danlu-not-root:1"
+
+        def offer(name: str, links: dict[str, str]) -> str:
+            archive = layer(busybox_files(), links={**{f"bin/{one}": "busybox" for one in APPLETS}, **links})
+            if tool == "danlu":
+                return registry.add_image(name, [archive], env=["FLAVOUR=busybox", "PATH=/bin"])
             (folder / "image.tar.gz").write_bytes(archive)
             words = ["podman", *engine._can.image_options, "import", "-c", "ENV FLAVOUR=busybox", "-c", "ENV PATH=/bin"]
-            subprocess.run([*words, folder / "image.tar.gz", name], check=True, capture_output=True)
+            subprocess.run([*words, folder / "image.tar.gz", f"localhost/{name}"], check=True, capture_output=True)
+            return f"localhost/{name}"
+
+        name = offer("danlu/busybox:1", {})
         starter = Starter(engine)
         (folder / "secret").write_text("of the machine")
         for word, command in (("look", LOOK), ("locked", LOCKED.replace("$DOOR", str(folder)))):
@@ -105,14 +108,12 @@ def try_images(folder: Path, tool: str) -> dict[str, Any]:
         job = starter.start_plan(devices)
         job.wait()
         found["drivers"] = job.log()
-        if tool == "danlu":
-            victim = folder / "victim"
-            victim.mkdir()
-            tops = ("opt", "home", "tmp", "run", "var", "proc", "dev", "srv")
-            doors = {**links, **{top: f"{'/oldroot' if top < 'p' else ''}{victim}" for top in tops}}
-            hostile = [layer(busybox_files(), links=doors), layer({"srv/out": b"evil", "../out": b"evil"})]
-            job = starter.start("cat /etc/motd; touch /tmp/x ~/y", image=registry.add_image("evil/x:1", hostile))
-            found["hostile"] = [job.wait()[0].reason, job.log(), sorted(os.listdir(victim))]
+        victim = folder / "victim"
+        victim.mkdir()
+        tops = ("opt", "home", "tmp", "run", "var", "proc", "dev", "srv")
+        doors = {top: f"{'/oldroot' if top < 'p' else ''}{victim}" for top in tops}
+        job = starter.start("cat /etc/motd; touch /tmp/x ~/y", image=offer("evil/busybox:1", doors))
+        found["hostile"] = [job.wait()[0].reason, job.log(), sorted(os.listdir(victim))]
         starter.clean_up()
     modes = [path.lstat() for path in (folder / "work" / ".images").rglob("*")]
     found["owners"] = sorted({mode.st_uid for mode in modes})
@@ -197,10 +198,7 @@ def test_files_of_the_driver_are_laid_over_it(found: dict[str, Any]) -> None:
 
 
 def test_links_of_an_image_lead_nowhere(found: dict[str, Any]) -> None:
-    if found["tool"] != "danlu":
-        pytest.skip("podman makes its archive itself; tests/security/sandbox/test_hostile_images.py has its own")
-    reason, log, left = found["hostile"]
-    assert (reason, log, left) in [("", "this is the image\n", []), ("image_failed", "", [])]
+    assert found["hostile"] == ["", "this is the image\n", []]
 
 
 def test_all_files_belong_to_who_runs_the_server(found: dict[str, Any]) -> None:
