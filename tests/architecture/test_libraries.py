@@ -30,7 +30,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "torch": ("bench/inside/work/",),
     "typer": ("cli/",),
     "uvicorn": ("server/main.py", "server/protocol.py"),
-    "yaml": ("client/", "cli/", "server/examples/"),
+    "yaml": ("client/", "cli/", "server/examples/", "engines/local/drivers.py"),
 }
 """Library -> where it may be named."""
 

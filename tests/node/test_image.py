@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from danlu.node.image.tool import ImageProblem, _registries
 from danlu.node.stage import image as image_script
-from danlu.node.stage.image import ImageProblem, _registries
 from danlu.node.supervise.records import IMAGE
-from danlu.node.task import TaskImage
+from danlu.node.task import TaskElsewhere, TaskImage
 
 PODMAN = """#!/bin/bash
 # has the image once it was pulled with the right password, or when it is public
@@ -57,7 +57,7 @@ def fetch(registry: Path, name: str, *, username: str = "", password: str = "") 
         fetch=(),
         root="",
     )
-    image_script.fetch(str(folder), image, password)
+    image_script.fetch(str(folder), image, password, allowed=TaskElsewhere())
     found: dict[str, Any] = json.loads((folder / IMAGE).read_text())
     return {**found, "root": (folder / "image").resolve(), "passwd": (folder / "etc" / "passwd").read_text()}
 
@@ -89,7 +89,7 @@ def test_an_image_that_cannot_be_unpacked_leaves_nothing(registry: Path) -> None
     with pytest.raises(ImageProblem, match="cannot be unpacked") as failed:
         fetch(registry, "first")
     assert failed.value.reason == "image_failed"
-    assert [path.name for path in (registry.parent / "cache").iterdir() if path.suffix != ".lock"] == []
+    assert [path.name for path in (registry.parent / "cache").iterdir() if path.suffix not in (".lock", ".use")] == []
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,17 @@ class EngineOptions(BaseModel):
     """Most bytes of environments (`requirements` of jobs) that this machine keeps; the least recently used are removed
     first, and none that a job uses. 0: any amount."""
 
+    image_bytes: int = Field(default=100 << 30, ge=0)
+    """Most bytes of unpacked images that this machine keeps; the least recently used are removed first, and none that a
+    job uses. 0: any amount."""
+
+    cdi_dirs: tuple[Path, ...] = (Path("/etc/cdi"), Path("/var/run/cdi"))
+    """Folders of CDI files, as NVIDIA's and Huawei's container toolkits write them: they name the files of device
+    drivers that jobs with an image are given."""
+
+    uv: bool = True
+    """Install `requirements` of jobs with uv where it is found. Off: with pip."""
+
     pythons: tuple[Path, ...] = ()
     """Interpreters that jobs can ask for (`python: '3.12'`), besides those in the server's PATH. Their folders are
     visible in jobs. Names end with the version, as in /opt/python/bin/python3.12."""

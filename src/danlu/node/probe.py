@@ -16,6 +16,7 @@ from typing import Any
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from danlu.node.devices import find_devices
+from danlu.node.image.tool import BUILT_IN, storage_options
 from danlu.node.supervise import cgroup, image_root, network, overlay
 from danlu.node.supervise.seccomp import build_filter
 from danlu.node.supervise.way_out import PROGRAM, open_way_out
@@ -103,21 +104,16 @@ def _try_way_out() -> str:
     return ""
 
 
-def _try_images() -> dict[str, str]:
-    """Which program can fetch images, or why jobs with one cannot run here."""
-    if os.geteuid() != 0:
-        return {"image_tool": "", "image_problem": "the server is not root, and only root can lay out an image"}
-    tools = [path for path in map(shutil.which, ("podman", "docker")) if path is not None]
-    # docker may be a client without a server
-    working = [path for path in tools if not _try([path, "images", "--quiet"], None)]
-    if not working:
-        told = "neither docker nor podman is installed" if not tools else f"{' and '.join(tools)} do not work here"
-        return {"image_tool": "", "image_problem": told}
+def _try_images() -> dict[str, Any]:
+    """Which program can fetch images and what it is told, or why jobs with one cannot run here."""
     with tempfile.TemporaryDirectory() as folder:
         problem = image_root.why_not(folder)
     if problem is not None:
-        return {"image_tool": "", "image_problem": f"overlays cannot be mounted: {problem}"}
-    return {"image_tool": working[0], "image_problem": ""}
+        return {"image_tool": "", "image_options": [], "image_problem": f"overlays cannot be mounted: {problem}"}
+    tools = [path for path in map(shutil.which, ("podman", "docker")) if path is not None]
+    # docker may be a client without a server
+    tool = next((path for path in tools if not _try([path, "images", "--quiet"], None)), BUILT_IN)
+    return {"image_tool": tool, "image_options": storage_options(tool), "image_problem": ""}
 
 
 def _try(argv: list[str], net: network.Network | None) -> str:

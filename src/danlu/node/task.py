@@ -90,6 +90,21 @@ class TaskImage(NamedTuple):
     secret: str = ""
     """Name of the secret that is the password."""
 
+    tool_options: tuple[str, ...] = ()
+    """What the program is always told."""
+
+    tool_env: Mapping[str, str] = {}
+    """Variables by which it finds its own files, and a proxy."""
+
+    max_bytes: int = 0
+    """How much all unpacked images of the node may take; the oldest go first. 0: any amount."""
+
+    libraries: tuple[str, ...] = ()
+    """Folders in the task with libraries of the machine's drivers."""
+
+    variables: Mapping[str, str] = {}
+    """What those drivers want to be set."""
+
 
 class TaskEnvironment(NamedTuple):
     """Packages that are installed once on the node. Nothing is told here that only root may know."""

@@ -17,8 +17,10 @@ import pytest
 
 from danlu.engines.local import LocalEngine
 from danlu.errors import InvalidSpec
+from danlu.node.image.tool import ImageProblem
+from danlu.node.image.unpack import TooLarge, copy
 from danlu.node.stage import image as image_script
-from danlu.node.task import TaskImage
+from danlu.node.task import TaskElsewhere, TaskImage
 from danlu.spec.job import parse_job
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
@@ -163,7 +165,7 @@ class TestUnpacking:
         (folder / "etc").mkdir(parents=True)
         (folder / "etc" / "passwd").write_text("danlu:x:7:7::/home/danlu:/bin/sh\n")
         image = TaskImage(name="x", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/")
-        image_script.fetch(str(folder), image, "")
+        image_script.fetch(str(folder), image, "", allowed=TaskElsewhere())
         return tmp_path / "cache" / "abc" / "rootfs"
 
     @pytest.mark.parametrize("name", ["../../out", "/out", "a/../../../out", "link/out", "hard"])
@@ -178,7 +180,7 @@ class TestUnpacking:
                 add(made, "hard", data=b"overwritten")
             else:
                 add(made, name, data=b"evil")
-        with contextlib.suppress(image_script.ImageProblem):  # refused, or unpacked in its own folder
+        with contextlib.suppress(ImageProblem):  # refused, or unpacked in its own folder
             self.unpack(tmp_path, archive)
         assert [path.name for path in victim.iterdir()] == ["kept"]
         assert (victim / "kept").read_text() == "of the machine"
@@ -214,8 +216,8 @@ class TestUnpacking:
     def test_one_that_has_no_end_does_not_fill_the_disk(self) -> None:
         with open("/dev/zero", "rb") as endless, open(os.devnull, "wb") as target:
             files = endless.fileno(), target.fileno()
-            with pytest.raises(image_script.TooLarge, match="more than 4 MiB"):
-                image_script.copy(*files, max_bytes=4 << 20)
+            with pytest.raises(TooLarge, match="more than 4 MiB"):
+                copy(*files, max_bytes=4 << 20)
 
     def test_one_that_needs_a_password_is_not_found_before_it_is_marked(self, tmp_path: Path) -> None:
         """Eve asks for Ada's image in the moment in which the machine has it already."""
@@ -235,9 +237,9 @@ class TestUnpacking:
                 name="team/secret", tool=str(tool), cache=str(tmp_path / "cache"), fetch=(), root="/", username=username
             )
             try:
-                image_script.fetch(str(tmp_path / person), image, "word")
+                image_script.fetch(str(tmp_path / person), image, "word", allowed=TaskElsewhere())
                 got[person] = "the image"
-            except image_script.ImageProblem as problem:
+            except ImageProblem as problem:
                 got[person] = problem.reason
 
         ada, eve = (threading.Thread(target=fetch, args=who) for who in (("ada", "ada"), ("eve", "")))
@@ -256,7 +258,7 @@ class TestUnpacking:
         try:
             os.write(silent, b"some")
             with pytest.raises(TimeoutError, match="nothing more of its files came"):
-                image_script.copy(source, written, max_bytes=100, stall_seconds=0.1)
+                copy(source, written, max_bytes=100, stall_seconds=0.1)
             assert os.read(target, 100) == b"some"
         finally:
             for file in (source, silent, target, written):

@@ -29,6 +29,9 @@ class Abilities:
     """The program that fetches images; empty when jobs with one cannot run."""
 
     image_problem: str
+    image_options: tuple[str, ...] = ()
+    """What that program is always told."""
+
     filters_calls: bool = True
     """Whether system calls that jobs have no use for can be refused."""
 

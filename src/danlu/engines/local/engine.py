@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -70,6 +71,7 @@ class LocalEngine(Engine):
         self._forks = ForkServer(settings.python)
         found = _probe(settings)
         software = find_software(settings.python, settings.pythons)
+        software = software if settings.uv else replace(software, uv="")
         self._can = _abilities(settings, found, software)
         self._node = _node_info(settings, found, self._can, software)
 
@@ -275,8 +277,9 @@ def _abilities(settings: EngineSettings, found: dict[str, Any], software: Softwa
         has_own_uid=has_own_uid,
         overlay_problem=found["overlay_problem"],
         cgroups=found["cgroups"],
-        image_tool=found["image_tool"] if has_sandbox and has_own_uid else "",
+        image_tool=found["image_tool"] if has_sandbox and (has_own_uid or os.geteuid() != 0) else "",
         image_problem=found["image_problem"] or "there is no sandbox to run them in",
+        image_options=tuple(found["image_options"]),
         filters_calls=has_sandbox and settings.seccomp and not found["filter_problem"],
         devices=frozenset(f"{device['type']}:{device['id']}" for device in found["devices"]),
     )

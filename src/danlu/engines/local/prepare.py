@@ -10,6 +10,7 @@ from pathlib import Path
 from danlu.engines.base import Credentials
 from danlu.engines.local import sandbox
 from danlu.engines.local.abilities import Abilities
+from danlu.engines.local.drivers import Drivers, find_drivers
 from danlu.engines.local.environments import (
     USER,
     base_environment,
@@ -26,6 +27,7 @@ from danlu.errors import InvalidSpec, Unsupported
 from danlu.launch import Mount, Plan, TaskPlan
 from danlu.launch.layout import Layout
 from danlu.launch.targets import check_targets, is_below
+from danlu.node.image.tool import PASSED_ON
 from danlu.node.probe import memory_bytes
 from danlu.node.supervise import image_root
 from danlu.node.supervise.api_door import API_URL
@@ -104,7 +106,9 @@ def prepare_task(
         _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
-    _write_names(plan, task, folder, uid=uid, home=paths.home)
+    # an image knows nobody of this machine
+    known = os.geteuid() if uid is None and task.image is not None else uid
+    _write_names(plan, task, folder, uid=known, home=paths.home)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     (folder.path / LOG).touch(mode=0o600)
     os.mkfifo(folder.path / CONTROL, 0o600)
@@ -208,7 +212,7 @@ def _describe(
     has_sandbox = can.machine is not None
     if not plan.has_own_network:
         can = replace(can, has_own_network=False, way_out="")
-    view = _view(task, folder=folder, paths=paths, kept=settings.kept, can=can) if has_sandbox else None
+    view = _view(task, folder=folder, paths=paths, settings=settings, can=can) if has_sandbox else None
     python = script_runner(settings)
     return Task(
         name=f"{plan.job_id}-{plan.attempt}-{task.rank}",
@@ -287,9 +291,9 @@ def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
 
 
 def _view(
-    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, kept: Mapping[str, Path], can: Abilities
+    task: TaskPlan, *, folder: TaskFolder, paths: _Paths, settings: EngineSettings, can: Abilities
 ) -> sandbox.View:
-    names = ("hosts", *(("passwd", "group") if can.has_own_uid else ()))
+    names = ("hosts", *(("passwd", "group") if can.has_own_uid or task.image is not None else ()))
     # in an image it is a file of its own, whatever the machine's is a link to
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
@@ -298,7 +302,7 @@ def _view(
         writable=(
             (str(folder.ml), task.root),
             *(((str(folder.home), paths.home),) if not paths.is_home_kept else ()),
-            *((str(kept_folder(kept, mount)), mount.to) for mount in task.mounts),
+            *((str(kept_folder(settings.kept, mount)), mount.to) for mount in task.mounts),
             *((str(source), target) for target, source in paths.mounts.items()),
         ),
         readable=(
@@ -310,7 +314,15 @@ def _view(
         device_ids=task.device_ids,
         changes_uid=can.has_own_uid,
         image_root="" if task.image is None else str(folder.path / image_root.ROOT),
+        drivers=_drivers(task, settings),
     )
+
+
+def _drivers(task: TaskPlan, settings: EngineSettings) -> Drivers:
+    """Without an image a task sees the machine's own files."""
+    if task.image is None:
+        return Drivers()
+    return find_drivers(task.device_type, task.device_ids, cdi_dirs=settings.cdi_dirs)
 
 
 def _image(
@@ -325,7 +337,12 @@ def _image(
         username=task.image.username,
         secret=task.image.secret,
         tool=can.image_tool,
+        tool_options=can.image_options,
+        tool_env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         cache=str(settings.work_dir.absolute() / ".images"),
+        max_bytes=settings.image_bytes,
+        libraries=view.drivers.libraries,
+        variables=view.drivers.env,
         fetch=(*script_runner(settings), str(NODE_SCRIPTS / "stage/image.py")),
         root=sandbox.IMAGE_ROOT,
         folders=sandbox.IMAGE_FOLDERS,

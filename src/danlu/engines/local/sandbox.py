@@ -16,9 +16,10 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from danlu.engines.local.drivers import Drivers
 from danlu.errors import Unsupported
 from danlu.launch.targets import ONLY_BELOW, is_below
 
@@ -51,14 +52,6 @@ DEVICE_FILES = {
     ),
     "npu": ("/dev/davinci{id}", ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")),
 }
-DRIVER_FILES = (
-    "/usr/local/Ascend/driver",
-    "/usr/local/dcmi",
-    "/usr/local/bin/npu-smi",
-    "/etc/ascend_install.info",
-    "/etc/hccn.conf",
-)
-"""What belongs to the machine's driver and is looked for in an image at the same path."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +85,9 @@ class View:
     """Where the files of the task's image are on the machine; empty without an image. They are laid out at IMAGE_ROOT,
     and init makes that its root."""
 
+    drivers: Drivers = field(default_factory=Drivers)
+    """What the image is given of the machine's drivers."""
+
 
 @dataclass(frozen=True)
 class _Step:
@@ -122,8 +118,7 @@ def wrap(machine: Machine, view: View) -> list[str]:
 
 def laid_over_image(view: View) -> dict[str, str]:
     """Return path in the task -> what is laid there, for everything that an image's root has to have a place for."""
-    drivers = {path: path for path in DRIVER_FILES if os.path.exists(path)}
-    return {**drivers, **{target: source for source, target in (*view.writable, *view.readable)}}
+    return {**view.drivers.files, **{target: source for source, target in (*view.writable, *view.readable)}}
 
 
 def is_seen(machine: Machine, path: str) -> bool:
@@ -219,9 +214,8 @@ def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
         yield _Step(path, ("--ro-bind", path, path))
     for source, target in view.readable:
         yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
-    for path in DRIVER_FILES if root else ():
-        if os.path.exists(path):
-            yield _Step(f"{root}{path}", ("--ro-bind", path, f"{root}{path}"))
+    for target, source in view.drivers.files.items() if root else ():
+        yield _Step(f"{root}{target}", ("--ro-bind", source, f"{root}{target}"))
     for path in machine.shown:
         yield _Step(path, ("--ro-bind", path, path))
     for path in _still_hidden(machine, view):
@@ -322,5 +316,6 @@ def _devices(view: View) -> Iterable[str]:
         return
     each, common = DEVICE_FILES[view.device_type]
     root = IMAGE_ROOT if view.image_root else ""
-    for path in (*(each.format(id=number) for number in view.device_ids), *common):
+    own = (*(each.format(id=number) for number in view.device_ids), *common, *view.drivers.devices)
+    for path in dict.fromkeys(own):
         yield from ("--dev-bind-try", path, f"{root}{path}")

@@ -111,13 +111,17 @@ def clean(folder: str, max_bytes: int) -> list[Kept]:
 
 
 def remove(path: str) -> bool:
-    """Remove an environment, unless a task uses it."""
+    """Remove what is kept at this path, unless a task uses it. It is not there in part at any time."""
+    gone = f"{path}.gone"
     descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{path}{RECORD}")
-        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(gone, ignore_errors=True)  # of somebody who was killed
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, gone)
+        shutil.rmtree(gone, ignore_errors=True)
     except BlockingIOError:
         return False
     finally:

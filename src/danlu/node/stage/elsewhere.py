@@ -49,7 +49,11 @@ class Source(NamedTuple):
 class Elsewhere:
     """Fetches from addresses that others chose."""
 
-    def __init__(self, allowed: TaskElsewhere, retry: Retry, *, secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self, allowed: TaskElsewhere, retry: Retry, *, secrets: Mapping[str, str], signs_each: bool = False
+    ) -> None:
+        """`signs_each`: requests that prove who asks follow redirects too; `sign` is asked about each address."""
+        self._signs_each = signs_each
         self._networks = parse_networks(",".join(allowed.networks))
         self._max_bytes = allowed.max_bytes
         self._tls = ssl.create_default_context()
@@ -93,7 +97,7 @@ class Elsewhere:
             with self.opened(url, {}, sign=sign) as answer:
                 data = answer.read(MAX_LIST_BYTES + 1)
             if len(data) > MAX_LIST_BYTES:
-                raise NotFetched(f"{_shown(url)}: the list of objects is larger than {MAX_LIST_BYTES} bytes")
+                raise NotFetched(f"{_shown(url)}: the answer is larger than {MAX_LIST_BYTES} bytes")
             return data
 
         return self._patiently(url, attempt)
@@ -116,7 +120,7 @@ class Elsewhere:
                 if answer.status in (200, 206):
                     yield answer
                     return
-                url = _next(url, answer, is_signed=sign is not None)
+                url = _next(url, answer, may_follow=sign is None or self._signs_each)
             except (OSError, http.client.HTTPException) as error:
                 raise Disconnected(f"{_shown(url)}: {type(error).__name__}: {error}") from error
             finally:
@@ -208,12 +212,13 @@ class _Download:
         self.length, self._digest = 0, hashlib.sha256()
 
 
-def _next(url: str, answer: http.client.HTTPResponse, *, is_signed: bool) -> str:
+def _next(url: str, answer: http.client.HTTPResponse, *, may_follow: bool) -> str:
     """Where a redirect leads to. Raise Refused for every other answer."""
     target = answer.getheader("Location") or ""
-    if answer.status in (301, 302, 303, 307, 308) and target and not is_signed:
+    if answer.status in (301, 302, 303, 307, 308) and target and may_follow:
         return urljoin(url, target).partition("#")[0]
-    raise Refused(answer.status, answer.reason or "no reason given")
+    asked = answer.getheader("WWW-Authenticate") or ""
+    raise Refused(answer.status, answer.reason or "no reason given", fields={"challenge": asked})
 
 
 def _parsed(source: str) -> Source:

@@ -9,11 +9,14 @@ It is mounted in a mount namespace of the task's own, and goes with its last pro
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from typing import Optional
 
+from danlu.node.environment.kept import hold
 from danlu.node.supervise import linux
+from danlu.node.supervise.records import IMAGE as RECORD
 from danlu.node.task import TaskImage
 
 ROOT, SKELETON, IMAGE = "root", "skeleton", "image"
@@ -53,9 +56,27 @@ def put_image(folder: str, root: str) -> None:
     os.symlink(root, link)
 
 
+def hold_image(folder: str) -> Optional[dict[str, str]]:
+    """Keep its files from being removed until this process ends, and return the variables that it sets.
+
+    None when they have been removed already.
+    """
+    if hold(os.path.dirname(os.path.realpath(os.path.join(folder, IMAGE)))) is None:
+        return None
+    with open(os.path.join(folder, RECORD)) as file:
+        env: dict[str, str] = json.load(file)["env"]
+    return env
+
+
 def mount_root(folder: str) -> None:
-    """Mount the root folder, seen by this process and its children only. Changes the working directory."""
-    linux.unshare(linux.CLONE_NEWNS)
+    """Mount the root folder, seen by this process and its children only. Changes the working directory.
+
+    Who is not root does it in a user namespace (Linux 5.11); the sandbox inside of it has one more.
+    """
+    if os.geteuid() == 0:
+        linux.unshare(linux.CLONE_NEWNS)
+    else:
+        linux.enter_own_user_namespace(linux.CLONE_NEWNS)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     # names from here: options know no way to write a colon or a comma that a path may hold
     os.chdir(folder)

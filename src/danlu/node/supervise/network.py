@@ -87,17 +87,13 @@ def _make_as_root(addresses: list[str]) -> Network:
 
 def _make_as_user(addresses: list[str]) -> Network:
     """A user namespace cannot be left again, so a child makes both; their descriptors keep them alive."""
-    uid, gid = os.geteuid(), os.getegid()
     told_parent, tell_parent = os.pipe()
     told_child, tell_child = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(tell_child)
         try:
-            linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWNET)
-            _write("/proc/self/setgroups", "deny")
-            _write("/proc/self/uid_map", f"{uid} {uid} 1")
-            _write("/proc/self/gid_map", f"{gid} {gid} 1")
+            linux.enter_own_user_namespace(linux.CLONE_NEWNET)
             _bring_up(addresses)
             os.write(tell_parent, b"ok")
             os.read(told_child, 1)

@@ -7,7 +7,6 @@ every step. Nothing here may fail for want of disk space: records have their blo
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -22,13 +21,14 @@ from danlu.node.supervise import linux, network
 from danlu.node.supervise.cgroup import Groups, make_groups
 from danlu.node.supervise.door import Door
 from danlu.node.supervise.environment_process import hold_environment, make_environment
+from danlu.node.supervise.image_root import hold_image
 from danlu.node.supervise.init_process import InitProcess, Surroundings
 from danlu.node.supervise.last_look import look_at_the_end
 from danlu.node.supervise.lease import Lease
 from danlu.node.supervise.log_copy import LogCopy
 from danlu.node.supervise.orders import Ended, Event, Executed, NotStarted, Started
 from danlu.node.supervise.processes import end_descendants
-from danlu.node.supervise.records import CONTROL, EXIT, IMAGE, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
+from danlu.node.supervise.records import CONTROL, EXIT, LOCK, LOG, STATUS, Marks, Records, boot_id, take_lock
 from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched, split_secrets
 from danlu.node.supervise.stop_file import leave_notice
 from danlu.node.supervise.verdict import Facts, judge
@@ -141,10 +141,12 @@ class Shim:
 
     def _fetch_image(self, image: TaskImage) -> None:
         """Wait for the image. What it says about variables lies below all that the job says."""
-        self._wait_for(StagerProcess.fetch_image(self._folder, image, self._image_password))
-        if self._facts.staging is None:
-            with open(os.path.join(self._folder, IMAGE)) as file:
-                self._env = {**json.load(file)["env"], **self._env}
+        while self._facts.staging is None and not self._is_to_end:
+            self._wait_for(StagerProcess.fetch_image(self._folder, image, self._image_password))
+            env = hold_image(self._folder) if self._facts.staging is None else None
+            if env is not None:
+                self._env = {**env, **self._env}
+                return
 
     def _make_environment(self) -> None:
         while self._facts.staging is None and not self._is_to_end:

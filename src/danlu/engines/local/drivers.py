@@ -1,0 +1,146 @@
+"""Files of the machine's device drivers that a job in an image needs: libraries, tools and further device files.
+
+A CDI file (Container Device Interface), as NVIDIA's and Huawei's container toolkits write them, says which they are.
+Without one for the kind of device, they are looked for where drivers put them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KINDS = {"gpu": ("nvidia.com/gpu",), "npu": ("huawei.com/npu", "huawei.com/ascend")}
+"""Type of device -> what CDI files call it."""
+
+ASCEND_FILES = (
+    "/usr/local/Ascend/driver",
+    "/usr/local/dcmi",
+    "/usr/local/bin/npu-smi",
+    "/etc/ascend_install.info",
+    "/etc/hccn.conf",
+)
+NVIDIA_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/wsl/lib",
+)
+NVIDIA_LIBRARIES = ("libcuda.so*", "libcudadebugger.so*", "libnvidia-*.so*", "libnvcuvid.so*")
+NVIDIA_PROGRAMS = ("/usr/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
+MAX_FILE_BYTES = 16 << 20
+_LINKS = ("bin", "sbin", "lib", "lib32", "lib64")
+"""Folders that are links to those in /usr in most images: a folder laid over the link would hide all of them."""
+
+_NOT_LAID = ("dev", "proc", "sys", "tmp", "run")
+
+
+@dataclass(frozen=True)
+class Drivers:
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path in the task -> path on the machine."""
+
+    devices: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Folders in the task with libraries: an image may look for its own elsewhere."""
+        return tuple(dict.fromkeys(os.path.dirname(path) for path in self.files if ".so" in os.path.basename(path)))
+
+
+def find_drivers(device_type: str, device_ids: Sequence[int], *, cdi_dirs: Iterable[Path]) -> Drivers:
+    """What a task with these devices needs of the machine."""
+    found = list(_edits(KINDS.get(device_type, ()), set(map(str, device_ids)), cdi_dirs)) if device_ids else []
+    if found:
+        return _from_cdi(found)
+    if device_type == "gpu" and device_ids:
+        return Drivers({path: path for path in _nvidia_files()})
+    return Drivers({path: path for path in ASCEND_FILES if os.path.exists(path)})
+
+
+def _edits(kinds: Sequence[str], names: set[str], folders: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
+    """What files say of all devices of a kind, and of those with these names."""
+    for path in (path for folder in folders for path in sorted(folder.glob("*"))):
+        described = _read(path)
+        if str(described.get("kind")).lower() not in kinds:
+            continue
+        yield _mapping(described.get("containerEdits"))
+        for device in _list(described.get("devices")):
+            if str(_mapping(device).get("name")) in names:
+                yield _mapping(_mapping(device).get("containerEdits"))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.suffix not in (".json", ".yaml", ".yml") or path.stat().st_size > MAX_FILE_BYTES:
+            return {}
+        text = path.read_text()
+        return _mapping(json.loads(text) if path.suffix == ".json" else yaml.safe_load(text))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}  # a file that is written just now, or no CDI file
+
+
+def _from_cdi(edits: Sequence[Mapping[str, Any]]) -> Drivers:
+    files: dict[str, str] = {}
+    devices: list[str] = []
+    env: dict[str, str] = {}
+    for edit in edits:
+        for mount in map(_mapping, _list(edit.get("mounts"))):
+            files.update(_laid(str(mount.get("hostPath", "")), str(mount.get("containerPath", ""))))
+        devices += [str(_mapping(node).get("path", "")) for node in _list(edit.get("deviceNodes"))]
+        env.update(line.split("=", 1) for line in map(str, _list(edit.get("env"))) if "=" in line)
+    env.pop("NVIDIA_VISIBLE_DEVICES", None)  # of another way to give devices, which the job does not use
+    return Drivers(files, tuple(path for path in dict.fromkeys(devices) if path.startswith("/dev/")), env)
+
+
+def _laid(source: str, target: str) -> Mapping[str, str]:
+    """Where a file of the machine is laid, by its own name and by those that the machine has for it.
+
+    A toolkit would have those names (libcuda.so.1) made in the container, by running ldconfig there.
+    """
+    target = _in_usr(target)
+    if not os.path.isabs(source) or not os.path.exists(source) or not target:
+        return {}
+    found = {target: source}
+    if ".so" in os.path.basename(source):
+        folder, real = os.path.dirname(source), os.path.realpath(source)
+        stem = os.path.basename(source).partition(".so")[0]
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if name.startswith(f"{stem}.so") and os.path.islink(path) and os.path.realpath(path) == real:
+                found[os.path.join(os.path.dirname(target), name)] = source
+    return found
+
+
+def _in_usr(path: str) -> str:
+    """The path where a file can be laid; empty when it cannot be."""
+    if not os.path.isabs(path) or os.path.normpath(path) != path:
+        return ""
+    top = path.split("/")[1]
+    if top in _NOT_LAID or path.count("/") < 2:
+        return ""
+    return f"/usr{path}" if top in _LINKS else path
+
+
+def _nvidia_files() -> Iterator[str]:
+    for folder in NVIDIA_FOLDERS:
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if any(fnmatchcase(name, pattern) for pattern in NVIDIA_LIBRARIES):
+                yield os.path.join(folder, name)
+    yield from (path for path in NVIDIA_PROGRAMS if os.path.exists(path))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""Images of jobs: fetching their files, unpacking them, and keeping them on the node."""
