@@ -24,11 +24,14 @@ from danlu.track.termination import trace_of
 Python = Callable[..., "subprocess.Popen[str]"]
 
 MANY = """
-import sys, threading
+import sys, threading, time
 from danlu import track
 for number in range(int(sys.argv[1])):
     with track.start(f"run {number}") as run:
         run.log({"loss": 1.0}, step=0)
+for _ in range(1000):
+    if threading.active_count() > 2:  # this one, and the one that waits for the companion
+        time.sleep(0.01)
 print(threading.active_count(), flush=True)
 sys.stdin.read()
 """
@@ -87,7 +90,7 @@ class TestMany:
             threads = int(child.stdout.readline())
             wait_until(sent)
             child.communicate()
-            assert (threads <= 3, most) == (True, 1)
+            assert (threads <= 2, most) == (True, 1)
             kept = "".join(path.read_text() for path in runtime.rglob("*") if path.is_file())
             assert "very-secret" not in kept
             assert len(minded.journals) == 400

@@ -3,7 +3,7 @@
 An insertion moves all bytes behind it, and the chunks behind it stay the same. The first choice are places behind a
 line feed: that byte is found at the speed of memory, it ends the lines of texts, and it is one byte of 256 in weights.
 Where no line feed of a stretch will do, a rolling hash names one place of 256. Of both, the bytes before a place decide
-whether it is one. Correctness never depends on this: chunks cut elsewhere are chunks too, they are only not found again.
+whether it is one. Correctness never depends on this: chunks cut elsewhere are chunks too, only not found again.
 
 The rolling hash is made of whole stretches at once, as operations on one large number: its digits of eight bits are the
 hashes. Python's own loop would take a thousand times as long.

@@ -1,4 +1,4 @@
-"""How a run ends when nobody calls `finish`: the script ran to its end, an exception or `sys.exit` ended it, it forked."""
+"""How a run ends when nobody calls `finish`: the script ran to its end, raised, called `sys.exit`, or forked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _failure: Optional[BaseException] = None
 
 
 class _Exit(SystemExit):
-    """What `sys.exit` raises. It notices when nobody has caught it: then it is dropped outside of all code of Python."""
+    """What `sys.exit` raises. It notices that nobody has caught it: then no code of Python is there when it goes."""
 
     def __del__(self) -> None:
         global _failure  # noqa: PLW0603

@@ -2,9 +2,9 @@
 
     python -I companion.py HOME
 
-There is one for all runs of a user on a machine (`danlu.track.orders` says which share one), and it ends when there is
-nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to it. It writes
-to journals of its own and never to a training's.
+There is one for all runs of a user on a machine (`danlu.track.orders` says which share one), and it ends when there
+is nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to it. It
+writes to journals of its own and never to a training's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from danlu.track.sync.artifacts import ArtifactSync
 from danlu.track.sync.attended import Attended
 from danlu.track.sync.syncing import how_it_ended
 from danlu.transfer.api import Api
-from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.retrying import Backoff
 
 LOOK_SECONDS, SENDING_SECONDS = 0.5, 0.1
@@ -181,9 +180,10 @@ class Companion:
         if sending is not None and sending.done():
             del self._sending[path]
             self._note_problem(sending.exception())
-        elif sending is None and self._api is not None and not run.is_sent and run.is_new():
-            if time.monotonic() >= self._try_at:
-                self._sending[path] = self._senders.submit(_send_run, run, self._api)
+            return
+        is_due = sending is None and not run.is_sent and time.monotonic() >= self._try_at
+        if self._api is not None and is_due and run.is_new():
+            self._sending[path] = self._senders.submit(_send_run, run, self._api)
 
     def _note_problem(self, error: Optional[BaseException]) -> None:
         if error is None:
