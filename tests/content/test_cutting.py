@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.content.cutting import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Cutter, Hashers, Piece, next_cut
+from danlu.content.cutting import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Cutter, Hashers, Piece, _rolling_hashes, next_cut
 
 
 def cut(path: Path) -> list[Piece]:
@@ -48,10 +48,19 @@ def made(kind: str) -> bytes:
         return random.Random(1).randbytes(12 << 20)
     if kind == "weights":
         return weights(2 << 20, 2)
+    if kind in ALPHABETS:  # without a line feed, and of ever fewer different bytes
+        return made("random").translate(bytes(ALPHABETS[kind][byte % len(ALPHABETS[kind])] for byte in range(256)))
     return b"".join(b'{"id": %d, "text": "%x"}\n' % (number, number * 7919) for number in range(300_000))
 
 
-KINDS = ("random", "weights", "lines")
+ALPHABETS = {
+    "no line feeds": bytes(byte for byte in range(256) if byte != 10),
+    "base64": b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    "hexadecimal": b"0123456789abcdef",
+    "genes": b"ACGT",
+    "two values": b"\xc8\xc9",
+}
+KINDS = ("random", "weights", "lines", *ALPHABETS)
 
 
 class TestCutting:
@@ -84,19 +93,62 @@ class TestCutting:
         changed = sum(piece.size for piece in new if piece.sha256 not in old)
         assert changed <= 4 << 20, f"{changed} of {len(data)} bytes"
 
-    def test_it_does_not_depend_on_what_follows(self) -> None:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_bytes_put_in_at_the_front_are_all_that_is_new(self, tmp_path: Path, kind: str) -> None:
+        data, more = made(kind), made(kind)[5 << 20 : 6 << 20]
+        (tmp_path / "old").write_bytes(data)
+        (tmp_path / "new").write_bytes(more[::-1] + data)
+        old = {piece.sha256 for piece in cut(tmp_path / "old")}
+        changed = sum(piece.size for piece in cut(tmp_path / "new") if piece.sha256 not in old)
+        assert changed <= len(more) + (2 << 20), f"{changed} bytes for {len(more)}"
+
+    @pytest.mark.parametrize("kind", ["random", "no line feeds"])
+    def test_a_file_inside_another_is_found(self, tmp_path: Path, kind: str) -> None:
+        """As when an archive is unpacked, or files are put together."""
+        data = made(kind)
+        (tmp_path / "own").write_bytes(data)
+        (tmp_path / "archive").write_bytes(bytes(range(48, 58)) * 100 + data[::-1] + data)
+        known = {piece.sha256 for piece in cut(tmp_path / "archive")}
+        new = sum(piece.size for piece in cut(tmp_path / "own") if piece.sha256 not in known)
+        assert new <= 2 << 20
+
+    @pytest.mark.parametrize("kind", ["random", "no line feeds"])
+    def test_it_does_not_depend_on_what_follows(self, kind: str) -> None:
         """A file that grows keeps its chunks, all but the last."""
-        data = made("random")
+        data = made(kind)
         first = next_cut(data, 0, len(data))
         assert next_cut(data[: first + MAX_BYTES], 0, first + MAX_BYTES) == first
 
-    def test_the_places_are_the_same_for_ever(self) -> None:
+    @pytest.mark.parametrize("kind", ["with line feeds", "without"])
+    def test_the_places_are_the_same_for_ever(self, kind: str) -> None:
         """Other places would work too, and would cost everybody an upload of everything."""
         data, places, begin = random.Random(3).randbytes(4 << 20), [], 0
+        if kind == "without":
+            data = data.replace(b"\n", b"\x0b")
         while begin < len(data):
             begin = next_cut(data, begin, len(data))
             places.append(begin)
-        assert places == PLACES
+        assert places == PLACES[kind]
+
+    def test_the_hash_of_a_place_is_that_of_its_nine_bytes(self) -> None:
+        """As `docs/formats/artifacts.md` says it, byte by byte."""
+        data = made("random")[: 4 << 10]
+        table = b"".join(hashlib.sha256(bytes((number,))).digest() for number in range(8))
+        for begin, end in ((100, 4096), (9, 10)):
+            found = _rolling_hashes(data, begin, end)
+            assert len(found) == end - begin
+            for at in range(begin, end):
+                bits = sum(table[data[at - back]] << (8 * (8 - back)) for back in range(9))
+                folded = functools.reduce(lambda left, right: left ^ right, (bits << 9 * n for n in range(8)))
+                assert found[at - begin] == folded >> 64 & 255
+
+    @pytest.mark.parametrize("pattern", [b"ab", b"x", bytes(100) + b"x"])
+    def test_what_repeats_is_cut_too(self, pattern: bytes) -> None:
+        data = pattern * (2 * MAX_BYTES // len(pattern))
+        assert MIN_BYTES < next_cut(data, 0, len(data)) <= MAX_BYTES
 
 
-PLACES = [917070, 1521277, 1769630, 2398056, 2676509, 2994181, 3558537, 4194304]
+PLACES = {
+    "with line feeds": [917070, 1521277, 1769630, 2398056, 2676509, 2994181, 3558537, 4194304],
+    "without": [389259, 1320831, 2201710, 4194304],
+}

@@ -22,6 +22,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("DANLU_CONFIG", str(tmp_path / "no-config.yml"))
     monkeypatch.setenv("DANLU_TRACK", "offline")
+    (tmp_path / "runtime").mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.chdir(tmp_path)
     warn.forget()
 
@@ -37,6 +39,7 @@ def python(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
             [sys.executable, str(path), *arguments],
             cwd=tmp_path,
             env={**os.environ, **env},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,9 +1,12 @@
 """Where a file is cut into chunks. The places depend on what is there, not on how far from the beginning it is.
 
-An insertion moves all bytes behind it, and the chunks behind it stay the same. A place can be one only behind a line
-feed: that byte is found at the speed of memory, it ends the lines of texts, and it is one byte of 256 in weights. The
-32 bytes before it decide whether it is one. Correctness never depends on this: chunks cut elsewhere are chunks too,
-they are only not found again.
+An insertion moves all bytes behind it, and the chunks behind it stay the same. The first choice are places behind a
+line feed: that byte is found at the speed of memory, it ends the lines of texts, and it is one byte of 256 in weights.
+Where no line feed of a stretch will do, a rolling hash names one place of 256. Of both, the bytes before a place decide
+whether it is one. Correctness never depends on this: chunks cut elsewhere are chunks too, only not found again.
+
+The rolling hash is made of whole stretches at once, as operations on one large number: its digits of eight bits are the
+hashes. Python's own loop would take a thousand times as long.
 """
 
 from __future__ import annotations
@@ -20,9 +23,24 @@ MIN_BYTES, NORMAL_BYTES, MAX_BYTES = 128 << 10, 512 << 10, 2 << 20
 BLOCK_BYTES = 8 << 20
 BLOCKS_AHEAD = 2
 NUM_HASHERS = 2
-_WINDOW = 32
 _RARE, _COMMON = (1 << 11) - 1, (1 << 9) - 1
 """Up to the normal size few places count, behind it more: sizes lie close together."""
+
+_LINE_WINDOW, _WINDOW = 32, 64
+"""How many bytes decide, behind a line feed and elsewhere."""
+
+_HASHING_FROM_BYTES, _HASHING = 256 << 10, (1 << 10) - 1
+"""Without line feeds: hashing costs more than looking for a byte, so it begins later, and more places count."""
+
+_STRETCH_BYTES = 128 << 10
+_HASHED_BYTES = 9
+"""How many bytes the rolling hash of a place is made of: this one and those before it."""
+
+_MOST_TRIES = 8192
+"""Places that are looked at in vain: the same bytes again and again have too many, and none that counts."""
+
+_TABLE = b"".join(hashlib.sha256(bytes((number,))).digest() for number in range(8))
+"""Byte -> eight bits without a pattern."""
 
 
 class Piece(NamedTuple):
@@ -50,11 +68,49 @@ def next_cut(data: bytes, begin: int, end: int) -> int:
     for limit, mask in ((min(stop, begin + NORMAL_BYTES), _RARE), (stop, _COMMON)):
         at = find(b"\n", at, limit)
         while at >= 0:
-            if checksum(data[at - _WINDOW : at]) & mask == 0:
+            if checksum(data[at - _LINE_WINDOW : at]) & mask == 0:
                 return at + 1
             at = find(b"\n", at + 1, limit)
         at = limit
+    is_whole = stop - begin == MAX_BYTES  # the end of a file stays one piece: it ends where the file does
+    return _cut_without_lines(data, begin, stop) if is_whole else stop
+
+
+def _cut_without_lines(data: bytes, begin: int, stop: int) -> int:
+    checksum, tries = zlib.crc32, 0
+    first = begin + _HASHING_FROM_BYTES
+    if _is_one_value(data, first, stop):
+        return stop
+    for at in range(first, stop, _STRETCH_BYTES):
+        hashes = _rolling_hashes(data, at, min(stop, at + _STRETCH_BYTES))
+        place = hashes.find(0)
+        while place >= 0:
+            behind = at + place + 1
+            if checksum(data[behind - _WINDOW : behind]) & _HASHING == 0:
+                return behind
+            tries += 1
+            if tries == _MOST_TRIES:
+                return stop
+            place = hashes.find(0, place + 1)
     return stop
+
+
+def _rolling_hashes(data: bytes, begin: int, end: int) -> bytes:
+    """A byte for each place: the table's bytes of the last nine, each one bit further, by exclusive or."""
+    first = begin - _HASHED_BYTES
+    number = int.from_bytes(data[first:end].translate(_TABLE), "little")
+    number ^= number << 9
+    number ^= number << 18
+    number ^= number << 36
+    return number.to_bytes(end - first + 8, "little")[_HASHED_BYTES : end - first]
+
+
+def _is_one_value(data: bytes, begin: int, stop: int) -> bool:
+    """Whether it is one byte again and again, as in files with holes."""
+    near = min(stop, begin + 64)
+    if data[begin : near - 1] != data[begin + 1 : near]:
+        return False
+    return data[begin : stop - 1] == data[begin + 1 : stop]
 
 
 class Hashers:

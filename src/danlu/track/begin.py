@@ -17,7 +17,7 @@ from danlu.track.folders import RUN_ID, find_runs, make_run_folder, runs_folder
 from danlu.track.ranks import rank_of
 from danlu.track.reading import read_run
 from danlu.track.run import Run, SilentRun
-from danlu.track.spawning import start_companion
+from danlu.track.spawning import hand_over
 from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain
 from danlu.track.warn import warn_once
 from danlu.track.writer import Writer
@@ -109,7 +109,7 @@ def _open(header: dict[str, Any], home: str) -> Run:
     journal_id = journal.new_journal_id()
     path = os.path.join(home, f"{journal_id}.journal")
     run = Run(header, home, Writer(path, journal_id, journal.encode_run(header)))
-    start_companion(home, path, is_over=lambda: run.state != "running")
+    hand_over(home, path, is_over=lambda: run.state != "running")
     return run
 
 

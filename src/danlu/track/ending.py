@@ -1,4 +1,4 @@
-"""How a run ends when nobody calls `finish`: the script ran to its end, an exception ended it, or it forked."""
+"""How a run ends when nobody calls `finish`: the script ran to its end, raised, called `sys.exit`, or forked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import atexit
 import os
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, NoReturn, Optional
+
+from danlu.track import spawning, termination
 
 if TYPE_CHECKING:
     from danlu.track.artifact import Artifact
@@ -18,9 +20,19 @@ _was_prepared = False
 _failure: Optional[BaseException] = None
 
 
+class _Exit(SystemExit):
+    """What `sys.exit` raises. It notices that nobody has caught it: then no code of Python is there when it goes."""
+
+    def __del__(self) -> None:
+        global _failure  # noqa: PLW0603
+        if _failure is None and sys._getframe().f_back is None:
+            _failure = SystemExit(self.code)
+
+
 def remember(run: Run) -> None:
     """End this run when the process ends."""
     _live.append(run)
+    termination.leave_trace(run.path)
     _prepare()
 
 
@@ -50,6 +62,11 @@ def _prepare() -> None:
         return previous(kind, error, trace)
 
     sys.excepthook = note
+    sys.exit = _exit
+
+
+def _exit(status: Any = None, /) -> NoReturn:
+    raise _Exit(status)
 
 
 def forget(run: Run) -> None:
@@ -59,8 +76,9 @@ def forget(run: Run) -> None:
 
 def state_after(error: BaseException) -> tuple[str, str]:
     """State and reason of a run that an exception ended."""
-    if isinstance(error, SystemExit) and error.code in (None, 0):
-        return "finished", ""
+    if isinstance(error, SystemExit):
+        is_well = error.code in (None, 0)
+        return ("finished", "") if is_well else ("failed", f"sys.exit({error.code!r:.200})")
     if isinstance(error, KeyboardInterrupt):
         return "stopped", "KeyboardInterrupt"
     text = str(error)
@@ -68,13 +86,17 @@ def state_after(error: BaseException) -> tuple[str, str]:
 
 
 def _end_all() -> None:
-    for artifact in list(_open) if _failure is None else ():
+    is_well = _failure is None or state_after(_failure)[0] == "finished"
+    for artifact in list(_open) if is_well else ():
         artifact.finish()
     for run in list(_live):
         run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
+    termination.stop()
 
 
 def _silence() -> None:
+    spawning.after_fork()
+    termination.stop(is_child=True)
     for run in list(_live):
         run.after_fork()
     _live.clear()

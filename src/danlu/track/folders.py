@@ -3,7 +3,7 @@
 .danlu/runs/                      DANLU_RUNS_DIR names another place; inside a job it is set
   mnist-run-4mpa3.../             one folder per run: its name, for people, and its id
     0f3c....journal               one journal per process
-    companion.log                 what the sync process had to say
+    companion.log                 what the companion had to say
   artifacts/                      artifacts; what one is like: `danlu.content.drafts`
 """
 

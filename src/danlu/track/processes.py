@@ -52,7 +52,7 @@ def is_gone(process: Process) -> bool:
 
 
 class Watch:
-    """Waits for the end of a process that is no child."""
+    """Waits for the end of a process that is no child. Use it in a `with`, or close it."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -63,6 +63,22 @@ class Watch:
                 self._fd = opener(process.pid)
             except OSError:  # an old kernel, or it ended this moment
                 self._fd = None
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def descriptor(self) -> Optional[int]:
+        """Can be read when the process has ended; None where the system has no such thing."""
+        return self._fd
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most. Say whether the process is gone."""

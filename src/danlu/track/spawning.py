@@ -1,33 +1,52 @@
-"""Starts the companion, and starts it again when it is gone before the run is over."""
+"""Hands runs to the companion, starts it when there is none, and starts it again when it is gone too early."""
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import subprocess
 import sys
 import threading
 import time
-from typing import Callable
+from typing import Callable, NamedTuple
 
+from danlu.track import orders
+from danlu.track.processes import Watch
 from danlu.track.warn import warn_once
 
 MAX_STARTS = 5
 PAUSE_SECONDS = 1.0
+LOOK_SECONDS = 600.0
+"""How long the end of the companion is waited for at a time; it is noticed at once."""
 
 
-def start_companion(folder: str, journal_path: str, *, is_over: Callable[[], bool]) -> None:
-    """Start it in a session of its own. Without it the run is written all the same."""
-    order = json.dumps({"folder": folder, "journal": journal_path, "pid": os.getpid(), "path": sys.path})
+class _Handed(NamedTuple):
+    home: str
+    order: str
+    is_over: Callable[[], bool]
+
+
+_handed: list[_Handed] = []
+_lock = threading.Lock()
+_watcher: list[threading.Thread] = []
+_children: list[tuple[str, subprocess.Popen[bytes]]] = []
+"""For which folder of orders they are. They fork the companion and end."""
+
+
+def hand_over(folder: str, journal_path: str, *, is_over: Callable[[], bool]) -> None:
+    """Have a run looked after by the companion of this user. Without one the run is written all the same."""
     try:
-        leash, child = _spawn(order)
+        home = orders.home_of(os.environ)
+        order = orders.give(home, orders.Order(folder, journal_path, tuple(sys.path)))
+        if orders.companion_of(home) is None and not _is_starting(home):
+            _spawn(home)
     except OSError as error:
         warn_once("companion", f"no companion process ({error}); `danlu sync` will bring the run to the server")
         return
-    threading.Thread(
-        target=_look_after, args=(order, leash, child, is_over), name="danlu-companion", daemon=True
-    ).start()
+    with _lock:
+        _handed.append(_Handed(home, order, is_over))
+        if not _watcher:
+            _watcher.append(threading.Thread(target=_watch, name="danlu-companion", daemon=True))
+            _watcher[0].start()
 
 
 def script(name: str) -> list[str]:
@@ -35,38 +54,56 @@ def script(name: str) -> list[str]:
     return [sys.executable, "-I", os.path.join(os.path.dirname(os.path.abspath(__file__)), "sync", name)]
 
 
-def _spawn(order: str) -> tuple[int, subprocess.Popen[bytes]]:
-    """Return the end of a pipe that ends with the companion, and the process that makes it."""
+def after_fork() -> None:
+    """In a child: the runs are the parent's, and so is the thread."""
+    global _lock  # noqa: PLW0603
+    _lock = threading.Lock()
+    for kept in (_handed, _watcher, _children):
+        kept.clear()
+
+
+def _is_starting(home: str) -> bool:
+    _children[:] = [one for one in _children if one[1].poll() is None]
+    return any(place == home for place, _ in _children)
+
+
+def _spawn(home: str) -> None:
+    """Start a companion in a session of its own; it ends at once when there is one by now."""
     if not sys.executable:
         raise OSError(2, "this interpreter does not know its own path")
-    leash, theirs = os.pipe()
-    try:
-        child = subprocess.Popen(
-            [*script("companion.py"), order, str(theirs)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[theirs],
-            start_new_session=True,
-        )
-    except OSError:
-        os.close(leash)
-        raise
-    finally:
-        os.close(theirs)
-    return leash, child
+    child = subprocess.Popen(
+        [*script("companion.py"), home],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    _children.append((home, child))
 
 
-def _look_after(order: str, leash: int, child: subprocess.Popen[bytes], is_over: Callable[[], bool]) -> None:
-    """Wait without waking up; the thread ends with the process."""
-    for _ in range(MAX_STARTS):
-        child.wait()  # it forks the companion and ends
-        select.select([leash], [], [])
-        os.close(leash)
+def _watch() -> None:
+    """Wait without waking up, for as long as there are runs. One thread of a process, however many runs it has."""
+    starts = 0
+    while starts < MAX_STARTS:
+        for _, child in list(_children):
+            child.wait()
+        with _lock:
+            _handed[:] = [one for one in _handed if os.path.exists(one.order) and not one.is_over()]
+            if not _handed:
+                break
+            home = _handed[0].home
+        process = orders.companion_of(home)
+        if process is not None:
+            with Watch(process) as watch:
+                watch.wait(LOOK_SECONDS)
+            continue
         time.sleep(PAUSE_SECONDS)
-        if is_over():
-            return
+        if orders.companion_of(home) is not None:
+            continue
+        starts += 1
         try:
-            leash, child = _spawn(order)
+            _spawn(home)
         except OSError:
-            return
+            break
+    with _lock:
+        _watcher.clear()

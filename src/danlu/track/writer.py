@@ -112,6 +112,8 @@ class Writer:
     def _write_for_ever(self) -> None:
         while self._is_open:
             self._wake.wait()
+            if not self._is_open:
+                return
             time.sleep(PAUSE_SECONDS)
             self._wake.clear()
             self.is_scheduled = False  # before the list is taken: what comes after this schedules again

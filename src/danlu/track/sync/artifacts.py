@@ -1,4 +1,4 @@
-"""Sends artifacts while a training runs: a thread of the companion, so that metrics do not wait for large files."""
+"""Sends artifacts while trainings run: a thread of the companion, so that metrics do not wait for large files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import os
 import threading
 import time
+from collections.abc import Iterable
 from typing import Callable, Optional
 
 from danlu.content.drafts import RECORD, find_drafts, read_draft
@@ -18,59 +19,63 @@ MAX_PAUSE_SECONDS = 30.0
 
 
 class ArtifactSync:
-    """Looks into a folder of artifacts now and then, and sends those that are finished."""
+    """Looks into folders of artifacts now and then, and sends those that are finished."""
 
-    def __init__(self, folder: str, say: Callable[[str], None]) -> None:
-        self._folder = folder
+    def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
+        self._address: Optional[Address] = None
+        self._folders: tuple[str, ...] = ()
         self._done: dict[str, int] = {}
-        self._is_last = threading.Event()
-        self._last_patience_seconds = 0.0
+        self._sent_at: dict[str, float] = {}
+        self._wake = threading.Event()
         self._thread: Optional[threading.Thread] = None
 
-    def start(self, address: Address) -> None:
-        self._thread = threading.Thread(target=self._run, args=(address,), name="danlu-artifacts", daemon=True)
-        self._thread.start()
+    def look_into(self, address: Optional[Address], folders: Iterable[str], *, soon: bool) -> None:
+        """Look into these from now on; with `soon` not only after the usual pause."""
+        self._address = address
+        self._folders = tuple(sorted(set(folders)))
+        if address is None or not self._folders:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="danlu-artifacts", daemon=True)
+            self._thread.start()
+        if soon:
+            self._wake.set()
 
-    def finish(self, patience_seconds: float) -> None:
-        """Return when all is sent, or the server has been away for so long. `danlu sync` does the rest."""
-        self._last_patience_seconds = patience_seconds
-        self._is_last.set()
-        if self._thread is not None:
-            self._thread.join()
+    def has_sent_since(self, folder: str, moment: float) -> bool:
+        """Whether all that was finished in a folder at a moment (of `time.monotonic`) is sent, or nobody will."""
+        return self._address is None or not os.path.isdir(folder) or self._sent_at.get(folder, -math.inf) > moment
 
-    def _run(self, address: Address) -> None:
-        """Look now and then until the end, and then until all is sent or patience is over."""
+    def _run(self) -> None:
         backoff = Backoff(math.inf, first_seconds=LOOK_SECONDS, longest_seconds=MAX_PAUSE_SECONDS)
-        while not self._is_last.is_set():
-            pause = self._send(address, backoff)
-            self._is_last.wait(LOOK_SECONDS if pause is None else pause)
-        backoff = Backoff(self._last_patience_seconds, longest_seconds=LOOK_SECONDS)
-        while (pause := self._send(address, backoff)) is not None:
-            time.sleep(pause)
+        while True:
+            self._wake.clear()
+            pause = LOOK_SECONDS
+            try:
+                for folder in self._folders:
+                    began = time.monotonic()
+                    self._send_finished(folder)
+                    self._sent_at[folder] = began
+                backoff.reset()
+            except ServerAway as error:
+                pause = backoff.failed() or LOOK_SECONDS
+                self._say(f"artifacts are not synced: {error}; trying again in {pause:.0f} s")
+                time.sleep(LOOK_SECONDS)  # however soon it should be
+            except Exception as error:  # the thread must live on
+                self._say(f"artifacts are not synced: {error!r}")
+            self._wake.wait(pause)
 
-    def _send(self, address: Address, backoff: Backoff) -> Optional[float]:
-        """Send what is finished. Return the seconds until it is to be tried again; None when it is not."""
-        try:
-            self._send_finished(address)
-        except ServerAway as error:
-            pause = backoff.failed()
-            self._say(f"artifacts are not synced: {error}; trying again in {pause or 0.0:.0f} s")
-            return pause
-        backoff.reset()
-        return None
-
-    def _send_finished(self, address: Address) -> None:
-        for folder in find_drafts(self._folder):
-            size = os.path.getsize(os.path.join(folder, RECORD))
-            if self._done.get(folder) == size:  # a link that comes later makes the record longer
+    def _send_finished(self, folder: str) -> None:
+        for draft_folder in find_drafts(folder):
+            size = os.path.getsize(os.path.join(draft_folder, RECORD))
+            if self._done.get(draft_folder) == size:  # a link that comes later makes the record longer
                 continue
-            draft = read_draft(folder)
-            if draft is None or not draft.is_sealed:
+            draft = read_draft(draft_folder)
+            if draft is None or not draft.is_sealed or self._address is None:
                 continue
-            with connected(address) as api:
-                done = sync_artifact(api, folder)
+            with connected(self._address) as api:
+                done = sync_artifact(api, draft_folder)
             if done is not None:
-                self._done[folder] = os.path.getsize(os.path.join(folder, RECORD))
+                self._done[draft_folder] = os.path.getsize(os.path.join(draft_folder, RECORD))
                 if done.problem:
                     self._say(f"{done.name} is not synced: {done.problem}")

@@ -1,18 +1,21 @@
-"""Runs beside the training process: syncs its journal, notes the use of the machine, and notices when it dies.
+"""Runs beside training processes: syncs their journals, notes the use of the machine, and notices when one dies.
 
-    python -I companion.py ORDER LEASH
+    python -I companion.py HOME
 
-It is detached twice, so that nothing that happens to the training's processes happens to it. It writes to a journal of
-its own and never to the training's.
+There is one for all runs of a user on a machine (`danlu.track.orders` says which share one), and it ends when there
+is nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to it. It
+writes to journals of its own and never to a training's.
 """
 
 from __future__ import annotations
 
-import json
+import fcntl
 import math
 import os
+import select
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NoReturn, Optional
 
 if __name__ == "__main__":
@@ -21,115 +24,144 @@ if __name__ == "__main__":
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
-from danlu import journal
-from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.inside import inside_job
-from danlu.journal import Kind, Layout
-from danlu.track import capture
+from danlu.track import capture, orders
 from danlu.track.machine_usage import Meter
-from danlu.track.processes import Watch, from_header
-from danlu.track.reading import open_journals
-from danlu.track.sync.address import connect, find_address
+from danlu.track.processes import Process, Watch
+from danlu.track.sync.address import Address, connect, find_address
 from danlu.track.sync.artifacts import ArtifactSync
-from danlu.track.writer import Rows, Writer
+from danlu.track.sync.attended import Attended
+from danlu.track.sync.syncing import how_it_ended
 from danlu.transfer.api import Api
-from danlu.transfer.errors import Refused, ServerAway
-from danlu.transfer.journals import announce, send_journal
 from danlu.transfer.retrying import Backoff
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, SENDING_SECONDS = 0.5, 0.1
+IDLE_SECONDS = 3.0
+"""How long it stays when there is nothing to do: the next run of a script comes soon."""
+
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0
 MAX_PAUSE_SECONDS = 30.0
 LAST_TRIES_SECONDS = 120.0
-"""How long it retries after the end of the run. `danlu sync` uploads the rest."""
+"""How long it retries after the end of a run. `danlu sync` uploads the rest."""
+
+NUM_SENDERS = 4
+LOCK_SECONDS = 5.0
+PACKAGES_SECONDS, GIT_SECONDS = 60.0, 5.0
+"""How long what was found about the packages of a path and the code of a folder is taken for other runs."""
 
 
 class Companion:
-    def __init__(self, folder: str, journal_path: str, search: list[str]) -> None:
-        """Raise LookupError when the journal cannot be read."""
-        self._folder = folder
-        self._path = journal_path
-        found = [one for one in open_journals(folder) if one.path == journal_path]
-        if not found:
-            raise LookupError(f"no journal at {journal_path}")
-        self._header = found[0].header
-        process = from_header(self._header)
-        if process is None:
-            raise LookupError(f"{journal_path} does not say whose it is")
-        self._watch = Watch(process)
-        self._meter = Meter(process.pid)
-        self._scanned = journal.FILE_HEADER_BYTES
-        self._has_end = False
-        self._writer = self._open_own()
-        self._layouts: dict[tuple[str, ...], Rows] = {}
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._runs: dict[str, Attended] = {}
+        """File of the order -> run."""
+
+        self._watches: dict[Process, Watch] = {}
+        self._meters: dict[int, Meter] = {}
+        self._found: dict[tuple[str, Any], tuple[float, Any]] = {}
+        self._senders = ThreadPoolExecutor(NUM_SENDERS)
+        self._sending: dict[str, Future[None]] = {}
+        self._address: Optional[Address] = None
         self._api: Optional[Api] = None
-        self._is_announced = False
-        self._is_refused = False
         self._backoff, self._try_at = _backoff(), 0.0
-        self._sent_bytes = -1
-        self._search = search
-        self._artifacts = ArtifactSync(os.path.join(os.path.dirname(folder), ARTIFACTS), _say)
+        self._artifacts = ArtifactSync(_say)
 
     def run(self) -> None:
-        """Return after the end of the run."""
-        self._find_server()
-        next_use = time.monotonic() + FIRST_USE_SECONDS
-        self._note_environment()
-        is_gone = False
-        while not is_gone and not self._has_end:
-            is_gone = self._watch.wait(LOOK_SECONDS)
-            if time.monotonic() >= next_use and not is_gone:
-                self._note_use()
-                next_use = time.monotonic() + USE_SECONDS
-            self._look_at_journal()
-            self._sync()
-        if not self._has_end:
-            reason = "the process ended unexpectedly: it was killed, or its machine went down"
-            self._writer.add(journal.encode_finish("died", time=time.time(), reason=reason))
-        self._writer.flush()
-        self._sync_to_the_end()
-        self._artifacts.finish(LAST_TRIES_SECONDS)
+        """Return when there has been nothing to do for a while."""
+        idle_since = time.monotonic()
+        while self._runs or time.monotonic() - idle_since < IDLE_SECONDS:
+            self._take_orders()
+            for path, run in list(self._runs.items()):
+                try:
+                    self._look(run)
+                    self._send(path, run)
+                    if self._is_done(path, run):
+                        self._forget(path)
+                except OSError as error:
+                    _say(f"{run.folder} cannot be used: {error}")  # removed, or its disk is gone: nothing to look after
+                    self._forget(path)
+            self._look_after_artifacts()
+            if self._runs:
+                idle_since = time.monotonic()
+            self._wait()
 
-    def _open_own(self) -> Writer:
-        journal_id = journal.new_journal_id()
-        header = {**self._header, "writer": "companion", "created_at": time.time()}
-        return Writer(os.path.join(self._folder, f"{journal_id}.journal"), journal_id, journal.encode_run(header))
+    # orders
 
-    def _note_environment(self) -> None:
-        where = str((self._header.get("environment") or {}).get("cwd") or ".")
-        found: dict[str, Any] = {"packages": capture.packages(self._search), "git": capture.git(where)}
-        self._writer.add(journal.encode_set("environment", found, time=time.time()))
-        self._writer.flush()
+    def _take_orders(self) -> None:
+        for path in orders.given(self._home):
+            if path in self._runs:
+                continue
+            order = orders.read(path)
+            try:
+                if order is None:
+                    raise LookupError(f"{path} makes no sense")
+                run = Attended(order)
+            except (LookupError, OSError) as error:
+                _say(f"not looked after: {error}")
+                orders.remove(path)
+                continue
+            self._find_server()
+            run.note("environment", self._environment_of(run))
+            run.next_use = time.monotonic() + FIRST_USE_SECONDS
+            self._runs[path] = run
+            if run.process not in self._watches:
+                self._watches[run.process] = Watch(run.process)
 
-    def _note_use(self) -> None:
-        values = self._meter.read()
-        if not values:
+    def _forget(self, path: str) -> None:
+        run = self._runs.pop(path)
+        self._sending.pop(path, None)
+        orders.remove(path)
+        if all(other.process != run.process for other in self._runs.values()):
+            self._watches.pop(run.process).close()
+            self._meters.pop(run.process.pid, None)
+
+    def _is_done(self, path: str, run: Attended) -> bool:
+        if run.ended_at is None or path in self._sending:
+            return False
+        if time.monotonic() > run.ended_at + LAST_TRIES_SECONDS:
+            return True
+        is_sent = self._api is None or run.is_sent or not run.is_new()
+        return is_sent and self._artifacts.has_sent_since(run.artifacts, run.ended_at)
+
+    # a run
+
+    def _look(self, run: Attended) -> None:
+        if run.ended_at is not None:
             return
-        names = tuple(values)
-        if names not in self._layouts:
-            layout = Layout(len(self._layouts) + 1, "system", names)
-            self._writer.add(journal.encode_layout(layout))
-            self._layouts[names] = Rows(layout.number, journal.row_struct(len(names)).size)
-        seconds = int(time.time() - float(self._header["created_at"]))
-        row = journal.row_struct(len(names)).pack(seconds, time.time(), float("nan"), *values.values())
-        self._writer.pending.append((self._layouts[names], row))
-        self._writer.flush()
+        is_gone = self._watches[run.process].wait(0.0)  # before the journal is read: the last word may be in it
+        now = time.monotonic()
+        if run.has_end():
+            run.ended_at = now
+        elif is_gone:
+            run.note_end(*how_it_ended(run.folder, run.process))
+            run.ended_at = now
+        elif now >= run.next_use:
+            run.note_use(self._use_of(run.process.pid))
+            run.next_use = now + USE_SECONDS
 
-    def _look_at_journal(self) -> None:
-        """Read what was added, for the one frame that says that the run is over."""
-        while True:
-            with open(self._path, "rb") as file:
-                file.seek(self._scanned)
-                data = file.read(8 << 20)
-            found = journal.scan(data, 0)
-            self._has_end = self._has_end or any(frame.kind == Kind.FINISH for frame in found.frames)
-            self._scanned += found.end
-            if found.end == 0:
-                return
+    def _environment_of(self, run: Attended) -> dict[str, Any]:
+        where = str((run.header.get("environment") or {}).get("cwd") or ".")
+        packages = self._once("packages", run.search, PACKAGES_SECONDS, capture.packages)
+        return {"packages": packages, "git": self._once("git", where, GIT_SECONDS, capture.git)}
+
+    def _use_of(self, pid: int) -> dict[str, float]:
+        if pid not in self._meters:
+            self._meters[pid] = Meter(pid)
+            return {}
+        found: dict[str, float] = self._once("use", pid, USE_SECONDS / 2, lambda pid: self._meters[pid].read())
+        return found
+
+    def _once(self, kind: str, key: Any, seconds: float, find: Any) -> Any:
+        """What was found a moment ago counts for other runs too."""
+        known = self._found.get((kind, key))
+        if known is None or time.monotonic() - known[0] > seconds:
+            known = self._found[kind, key] = (time.monotonic(), find(key))
+        return known[1]
 
     # the server
 
     def _find_server(self) -> None:
+        """Look again with every run: somebody may have signed in meanwhile."""
         if inside_job() is not None:
             return  # the node sends what is in the folder of runs, also when this process is killed
         try:
@@ -137,47 +169,51 @@ class Companion:
         except Exception as error:  # a settings file that cannot be used
             _say(f"not syncing: {error}")
             return
-        self._api = connect(address) if address is not None else None
-        if address is not None:
-            self._artifacts.start(address)
+        if address != self._address:
+            self._address = address
+            self._api = connect(address) if address is not None else None
+            self._backoff, self._try_at = _backoff(), 0.0
 
-    def _sync(self) -> bool:
-        """Send what is new, unless the server was away a moment ago. Say whether the server has everything."""
-        if self._api is None or self._is_refused:
-            return True
+    def _send(self, path: str, run: Attended) -> None:
+        """Have it sent, unless that is going on or the server was away a moment ago."""
+        sending = self._sending.get(path)
+        if sending is not None and sending.done():
+            del self._sending[path]
+            self._note_problem(sending.exception())
+            return
+        is_due = sending is None and not run.is_sent and time.monotonic() >= self._try_at
+        if self._api is not None and is_due and run.is_new():
+            self._sending[path] = self._senders.submit(_send_run, run, self._api)
+
+    def _note_problem(self, error: Optional[BaseException]) -> None:
+        if error is None:
+            self._backoff.reset()
+            return
         if time.monotonic() < self._try_at:
-            return False
-        paths = (self._path, self._writer.path)
-        size = sum(os.path.getsize(path) for path in paths)
-        if size == self._sent_bytes:
-            return True
-        try:
-            if not self._is_announced:
-                announce(self._api, self._header)
-                self._is_announced = True
-            for path in paths:
-                send_journal(self._api, str(self._header["run"]), path)
-        except Refused as refused:
-            return self._put_off(f"{refused.status} {refused.message}", is_final=refused.status in (403, 404, 409, 422))
-        except ServerAway as error:
-            return self._put_off(str(error), is_final=False)
-        self._sent_bytes = size
-        self._backoff.reset()
-        return True
-
-    def _put_off(self, why: str, *, is_final: bool) -> bool:
+            return  # several were on their way when the server went
         pause = self._backoff.failed() or 0.0  # there is no end to its patience
-        _say(f"not synced: {why}" + ("" if is_final else f"; trying again in {pause:.0f} s"))
-        self._is_refused = is_final
         self._try_at = time.monotonic() + pause
-        return is_final
+        _say(f"not synced: {error}; trying again in {pause:.0f} s")
 
-    def _sync_to_the_end(self) -> None:
-        give_up_at = time.monotonic() + LAST_TRIES_SECONDS
-        self._backoff, self._try_at = _backoff(), 0.0
-        while not self._sync() and time.monotonic() < give_up_at:
-            time.sleep(0.2)
-        self._writer.close()
+    def _look_after_artifacts(self) -> None:
+        has_ended = any(run.ended_at is not None for run in self._runs.values())
+        self._artifacts.look_into(self._address, {run.artifacts for run in self._runs.values()}, soon=has_ended)
+
+    def _wait(self) -> None:
+        """Wait a moment, or until a process ends that has a run."""
+        poll = select.poll()
+        for process in {run.process for run in self._runs.values() if run.ended_at is None}:
+            descriptor = self._watches[process].descriptor
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLIN)
+        poll.poll((SENDING_SECONDS if self._sending else LOOK_SECONDS) * 1000)
+
+
+def _send_run(run: Attended, api: Api) -> None:
+    problem = run.send(api)
+    if problem:
+        run.is_sent = True
+        run.say(f"not synced: {problem}")
 
 
 def _backoff() -> Backoff:
@@ -188,25 +224,42 @@ def _say(line: str) -> None:
     print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
 
 
-def _detach(folder: str, leash: int) -> None:
+def _detach(home: str) -> None:
     """Fork once more and let the parent end: the training process has no child that it could have to wait for."""
     if os.fork() != 0:
         os._exit(0)
-    log = os.open(os.path.join(folder, "companion.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    log = os.open(os.path.join(home, "companion.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
-    os.set_inheritable(leash, False)  # held open until the end: its end is how ours is noticed
+
+
+def _take_lock(home: str) -> Optional[int]:
+    """None when another one looks after the orders. One that is about to end is waited for."""
+    descriptor = os.open(os.path.join(home, orders.LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + LOCK_SECONDS
+    while time.monotonic() < deadline and orders.companion_of(home) is None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except OSError:
+            time.sleep(0.02)
+    os.close(descriptor)
+    return None
 
 
 def main() -> NoReturn:
-    order = json.loads(sys.argv[1])
-    _detach(order["folder"], int(sys.argv[2]))
-    try:
-        Companion(order["folder"], order["journal"], order["path"]).run()
-    except FileNotFoundError as error:
-        _say(f"the run's folder is gone: {error}")  # nothing left to look after
-    os._exit(0)
+    home = sys.argv[1]
+    _detach(home)
+    if _take_lock(home) is None:
+        os._exit(0)
+    companion = Companion(home)
+    while True:
+        orders.announce_companion(home)
+        companion.run()
+        orders.withdraw_companion(home)
+        if not orders.given(home):  # whoever gives one from here on sees that there is no companion
+            os._exit(0)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from danlu import journal
 from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.content.drafts import find_drafts, read_draft
 from danlu.track.folders import find_runs
-from danlu.track.processes import from_header, is_gone
+from danlu.track.processes import Process, from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
+from danlu.track.termination import read_trace
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_folders import SentArtifact, send_folder
 from danlu.transfer.errors import Refused
@@ -19,6 +20,7 @@ from danlu.transfer.errors import ServerAway as ServerAway  # noqa: PLC0414 (for
 from danlu.transfer.journals import announce, move, send_journal
 
 SyncedArtifact = SentArtifact
+DIED = "the process ended unexpectedly: it was killed, or its machine went down"
 
 
 class Synced(NamedTuple):
@@ -108,16 +110,23 @@ def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
     return write_death(folder, newest[0].header, newest[0].journal_id)
 
 
+def how_it_ended(folder: str, process: Process) -> tuple[str, str]:
+    """State and reason for a process that is gone and has not said so itself."""
+    told = read_trace(folder, process)
+    return ("stopped", told) if told is not None else ("died", DIED)
+
+
 def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optional[str]:
     """A journal that says only that the process died. Its name is taken by the first of several that notice."""
     path = os.path.join(folder, f"died-{of_journal}.journal")
-    reason = "the process ended unexpectedly: it was killed, or its machine went down"
+    process = from_header(header)
+    state, reason = how_it_ended(folder, process) if process is not None else ("died", DIED)
     now = time.time()
     data = b"".join(
         [
             journal.file_header(journal.new_journal_id()),
             journal.encode_run({**header, "writer": "companion", "created_at": now}),
-            journal.encode_finish("died", time=now, reason=reason),
+            journal.encode_finish(state, time=now, reason=reason),
         ]
     )
     partial = f"{path}.{os.getpid()}.partial"

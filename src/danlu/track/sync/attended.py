@@ -1,0 +1,132 @@
+"""One run that the companion looks after: what it notes about it, and what of it is on the server."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from danlu import journal
+from danlu.content.drafts import FOLDER as ARTIFACTS
+from danlu.journal import Kind, Layout
+from danlu.track.orders import Order
+from danlu.track.processes import Process, from_header
+from danlu.track.reading import open_journals
+from danlu.transfer.api import Api
+from danlu.transfer.errors import Refused
+from danlu.transfer.journals import announce, send_journal
+
+FINAL_STATUS = (403, 404, 409, 422)
+"""Answers that will not change: the run is not sent again."""
+
+PIECE_BYTES = 8 << 20
+
+
+class Attended:
+    """Has no descriptor open and no thread of its own: there may be thousands."""
+
+    def __init__(self, order: Order) -> None:
+        """Raise LookupError when the journal cannot be read."""
+        found = [one for one in open_journals(order.folder) if one.path == order.journal]
+        if not found:
+            raise LookupError(f"no journal at {order.journal}")
+        self.header = found[0].header
+        process = from_header(self.header)
+        if process is None:
+            raise LookupError(f"{order.journal} does not say whose it is")
+        self.process: Process = process
+        self.folder = order.folder
+        self.artifacts = os.path.join(os.path.dirname(order.folder), ARTIFACTS)
+        self.search = order.search
+        self.next_use = 0.0
+        self.ended_at: Optional[float] = None
+        """When its end was seen, by `time.monotonic`."""
+
+        self.is_sent = False
+        """Whether the server has all of it, or will never have it."""
+
+        self._path = order.journal
+        self._scanned = journal.FILE_HEADER_BYTES
+        self._is_announced = False
+        self._sent_bytes = -1
+        self._layouts: dict[tuple[str, ...], int] = {}
+        self._unwritten = self._own_head()
+
+    def note(self, field: str, values: Mapping[str, Any]) -> None:
+        self._unwritten += journal.encode_set(field, values, time=time.time())
+        self._write()
+
+    def note_use(self, values: Mapping[str, float]) -> None:
+        if not values:
+            return
+        names = tuple(values)
+        if names not in self._layouts:
+            self._layouts[names] = len(self._layouts) + 1
+            self._unwritten += journal.encode_layout(Layout(self._layouts[names], "system", names))
+        seconds = int(time.time() - float(self.header["created_at"]))
+        row = journal.row_struct(len(names)).pack(seconds, time.time(), float("nan"), *values.values())
+        self._unwritten += journal.encode_points(self._layouts[names], [row])
+        self._write()
+
+    def note_end(self, state: str, reason: str) -> None:
+        """For a process that could not do so itself."""
+        self._unwritten += journal.encode_finish(state, time=time.time(), reason=reason)
+        self._write()
+
+    def has_end(self) -> bool:
+        """Read what was added to the journal, for the one frame that says that the run is over."""
+        while True:
+            with open(self._path, "rb") as file:
+                file.seek(self._scanned)
+                data = file.read(PIECE_BYTES)
+            found = journal.scan(data, 0)
+            if any(frame.kind == Kind.FINISH for frame in found.frames):
+                return True
+            self._scanned += found.end
+            if found.end == 0:
+                return False
+
+    def is_new(self) -> bool:
+        """Whether there are bytes that were not sent."""
+        return self._size() != self._sent_bytes
+
+    def send(self, api: Api) -> str:
+        """Send what is new. Return why the server refuses it for good; raise ServerAway, and Refused for the moment."""
+        size = self._size()
+        try:
+            if not self._is_announced:
+                announce(api, self.header)
+                self._is_announced = True
+            for path in (self._path, self._own):
+                send_journal(api, str(self.header["run"]), path)
+        except Refused as refused:
+            if refused.status not in FINAL_STATUS:
+                raise
+            return f"{refused.status} {refused.message}"
+        self._sent_bytes = size
+        return ""
+
+    def say(self, line: str) -> None:
+        with open(os.path.join(self.folder, "companion.log"), "a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
+
+    def _size(self) -> int:
+        return os.path.getsize(self._path) + os.path.getsize(self._own)
+
+    def _own_head(self) -> bytes:
+        """The beginning of a journal of our own: the process writes to its own one, and nobody else does."""
+        journal_id = journal.new_journal_id()
+        self._own = os.path.join(self.folder, f"{journal_id}.journal")
+        header = {**self.header, "writer": "companion", "created_at": time.time()}
+        return journal.file_header(journal_id) + journal.encode_run(header)
+
+    def _write(self) -> None:
+        """What a full disk takes in part is continued later, never repeated: the frames stay whole."""
+        descriptor = os.open(self._own, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self._unwritten = self._unwritten[os.write(descriptor, self._unwritten) :]
+        except OSError:
+            return  # the next note tries again
+        finally:
+            os.close(descriptor)
