@@ -41,8 +41,8 @@ def plan_of(
 @pytest.mark.parametrize(
     ("device", "ids", "place", "kind", "told"),
     [
-        ("npu:3", [(0, 1, 2)], {}, InvalidSpec, "'npu:3' asks for 3 NPUs on a node; only 1, 2, 4 or 8"),
-        ("npu:16", [tuple(range(16))], {}, InvalidSpec, "only 1, 2, 4 or 8 of them work together"),
+        ("npu:3", [(0, 1, 2)], {}, InvalidSpec, "'npu:3' asks for 3 NPUs on a node; only 1, 2, 4, 8"),
+        ("npu:16", [tuple(range(16))], {"device_model": "910"}, InvalidSpec, "only 1, 2, 4 or 8 of them work"),
         ("gpu:2", [(0, 1)], {}, InvalidSpec, "launch: ascend needs NPUs, not 'gpu:2'; expected npu:2"),
         ("npu:2", [(3, 4)], {"device_model": "910"}, InvalidSpec, "devices 3, 4 of node-0 cannot work together: 2"),
         ("npu:1", [(8,)], {"device_model": "910"}, InvalidSpec, "device 8 of node-0 cannot be in a rank table"),
@@ -70,6 +70,12 @@ def test_every_node_has_the_same_bytes_and_its_own_ranks() -> None:
     ]
     assert plan.tasks[1].env["ASCEND_RT_VISIBLE_DEVICES"] == "8,9,10,11"
     assert plan.tasks[1].env["SOC_VERSION"] == "Ascend910B"
+
+
+def test_16_devices_of_a_node_have_addresses_of_their_own() -> None:
+    plan = plan_of("npu:910b:16", tuple(range(16)), tuple(range(16)), device_model="910b")
+    assert check(plan.tasks[0].files[plan.tasks[0].env["RANK_TABLE_FILE"]]) == []
+    assert plan.tasks[1].env["RANK_ID"] == "16"
 
 
 def test_a_new_attempt_on_other_devices_has_another_table() -> None:
@@ -126,3 +132,24 @@ def test_tasks_without_addresses_of_their_own_are_told_apart_by_name() -> None:
     made = make_plan(job, job_id="train-1", attempt=1, placement=placement, output="store://main/jobs/train-1/")
     servers = json.loads(made.tasks[0].files[f"{CONFIG}/rank_table.json"])["server_list"]
     assert [server["server_id"] for server in servers] == ["train-1-worker-0", "train-1-worker-1"]
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("torchrun", ["--nnodes=2", "--node_rank=1", "--nproc_per_node=2", "--master_port=23456", "--no-python"]),
+        ("msrun", ["--worker_num=4", "--local_worker_num=2", "--node_rank=1", "--join=True"]),
+    ],
+)
+def test_a_modelarts_job_may_say_who_starts_its_processes(method: str, words: list[str]) -> None:
+    fields = {
+        "command": ["python3", "train.py"],
+        "contract": "modelarts",
+        "processes": "per_device",
+        "env": {"MA_RUN_METHOD": method},
+    }
+    command = " ".join(plan_of("npu:2", (0, 1), (0, 1), fields=fields).tasks[1].command)
+    assert all(word in command for word in words)
+    assert "per_device.py" not in command
+    with pytest.raises(InvalidSpec, match="expected torchrun or msrun"):
+        plan_of("npu:2", (0, 1), fields={**fields, "env": {"MA_RUN_METHOD": "bash"}})

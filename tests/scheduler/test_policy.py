@@ -212,6 +212,13 @@ def test_a_job_that_fits_nowhere_hears_what_there_is() -> None:
     )
 
 
+def test_devices_that_no_rank_table_can_name_are_not_counted() -> None:
+    job = queued(1, nodes=4, launch="ascend", resources={"device": "npu:8"})
+    (action,) = decide(Snapshot(queue=(job,), nodes=(free("n0", npus=32),)), NOW)
+    assert isinstance(action, Wait)
+    assert "16 npu that can be in a rank table (of 32), 8 task slots on n0" in action.why.message
+
+
 def test_a_job_that_must_wait_hears_the_same_at_every_look() -> None:
     node = free("n0", npus=4)
     busy = replace(node, devices=node.devices[3:])

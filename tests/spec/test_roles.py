@@ -78,6 +78,7 @@ def test_every_rank_has_one_role_and_one_index(counts: dict[str, int]) -> None:
         ({**CHIEF, "success": "worker"}, {1, 2, 3}, True),
         ({**CHIEF, "success": "worker-0"}, {1}, True),
         ({**CHIEF, "success": "all"}, set(range(7)), True),
+        ({"launch": "ps_worker", "roles": {"worker": {"command": "x", "count": 2}}}, {0, 1}, True),
         (MPI, {0}, True),
         (MPI_ROLES, {0}, True),
         ({**MPI, "launch": "horovod"}, {0}, True),
@@ -94,7 +95,7 @@ def test_whose_end_is_the_jobs(values: dict[str, Any], ranks: set[int], needs_al
     ("values", "place", "told"),
     [
         ({"launch": "ddp", "roles": {"worker": {"command": "x"}}}, "roles", "launch: ddp does not support roles"),
-        ({"launch": "ps_worker", "command": "x"}, "roles", "launch: ps_worker needs the role ps"),
+        ({"launch": "ps_worker", "command": "x"}, "roles", "launch: ps_worker needs the role worker"),
         ({**PS_WORKER, "roles": {"ps": {"command": "x"}}}, "roles", "launch: ps_worker needs the role worker"),
         (
             {**PS_WORKER, "roles": {**PS_WORKER["roles"], "master": {"command": "x"}}},

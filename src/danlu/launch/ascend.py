@@ -19,7 +19,7 @@ from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
 from danlu.launch.ranktable import RankedDevice, RankTable, Server, write_a
-from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, chip_of, ring_fault
+from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, MOST_DEVICES, Chip, chip_of, ring_fault
 from danlu.spec.job import JobSpec, Processes
 
 NPU = "npu"
@@ -98,7 +98,7 @@ def device_ips(place: TaskPlacement) -> tuple[str, ...]:
         return place.device_ips
     if not place.has_simulated_devices:
         return ("",) * len(place.device_ids)
-    first = place.rank * max(COUNTS) + 1
+    first = place.rank * max(*COUNTS, len(place.device_ids)) + 1
     return tuple(str(SIMULATED_NETWORK[first + index]) for index in range(len(place.device_ids)))
 
 
@@ -193,8 +193,10 @@ def _check(job: JobSpec, placement: Placement) -> None:
     device = job.resources.device
     if device.type != NPU:
         _refuse(f"launch: ascend needs NPUs, not {str(device)!r}; expected npu:{device.count}")
-    if device.count not in COUNTS:
-        _refuse(f"{str(device)!r} asks for {device.count} NPUs on a node; only 1, 2, 4 or 8 of them work together")
+    is_old = any(chip_of(place.device_model) is Chip.ASCEND_910 for place in placement.tasks)
+    if device.count not in (COUNTS if is_old else (*COUNTS, MOST_DEVICES)):
+        known = "1, 2, 4 or 8" if is_old else "1, 2, 4, 8 or 16"
+        _refuse(f"{str(device)!r} asks for {device.count} NPUs on a node; only {known} of them work together")
     for place in placement.tasks:
         _check_place(place, device.count)
     if len(placement.tasks) > 1:

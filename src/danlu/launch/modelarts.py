@@ -25,6 +25,8 @@ MOUNT_PATH = f"{HOME}/modelarts"
 JOB_DIR = f"{MOUNT_PATH}/user-job-dir"
 PRE_START = "ma-pre-start.sh"
 OUTPUT_FLAG = "train_url"
+RUN_METHOD = "MA_RUN_METHOD"
+"""The one variable of ModelArts that a job sets: who starts the processes of a node."""
 
 _SCRIPTS = "code written for ModelArts"
 STARTS = (
@@ -44,6 +46,7 @@ TOLD = {
     "MA_CURRENT_INSTANCE_NAME": Told("the name of this task", _SCRIPTS),
     "MA_NUM_GPUS": Told("devices of each task", _SCRIPTS),
     "MA_NUM_HOSTS": Told("how many tasks the job has", _SCRIPTS),
+    "MA_ENGINE_VERSION": Told("the framework that the job names", _SCRIPTS),
     "MA_TASK_NAME": Told("the role of this task", _SCRIPTS),
     "MA_VJ_NAME": Told("the id of the job", _SCRIPTS),
     "MA_INPUTS": Told("the job's inputs, as JSON", _SCRIPTS),
@@ -73,6 +76,7 @@ def add(
             before._replace(
                 env={**before.env, **_environment(job, job_id=job_id, placement=placement, place=place, layout=layout)},
                 files={**before.files, sudo.path(layout): sudo.TEXT},
+                launcher=_launcher(job, placement, place) or before.launcher,
                 arguments=tuple(_arguments(job, layout)),
                 prologue="\n".join(_prologue(job, layout, place, pre_start=pre_start, passed=passed)),
                 shell_name=pre_start,
@@ -98,7 +102,10 @@ def _check(job: JobSpec) -> str:
         _refuse("command", f"the boot file {boot_file!r} has to be in the code folder; give its path from there")
     if job.launch is LaunchMode.ASCEND and job.processes is not Processes.PER_DEVICE:
         _refuse("processes", "ModelArts starts the boot file once for each card; expected 'per_device'")
-    own = sorted(name for name in job.env if name.startswith("MA_"))
+    method = job.env.get(RUN_METHOD)
+    if method is not None and (method not in _RUN_METHODS or job.launch is not LaunchMode.ASCEND):
+        _refuse("env", f"{RUN_METHOD}: expected torchrun or msrun, with launch: ascend, got {method!r}")
+    own = sorted(name for name in job.env if name.startswith("MA_") and name != RUN_METHOD)
     if own:
         _refuse(
             "env", f"{own[0]!r} cannot be set: names that begin with MA_ are the platform's with contract: modelarts"
@@ -131,6 +138,7 @@ def _environment(
         "MA_CURRENT_INSTANCE_NAME": host,
         "MA_NUM_GPUS": str(device.count if device.is_scarce else 0),
         "MA_NUM_HOSTS": num_tasks,
+        **({"MA_ENGINE_VERSION": job.framework} if job.framework is not None else {}),
         "MA_TASK_NAME": "worker",
         "MA_VJ_NAME": job_id,
         "MA_INPUTS": json.dumps({"inputs": inputs}, ensure_ascii=False),
@@ -143,6 +151,32 @@ def _environment(
         "BATCH_TASK_CURRENT_INSTANCE": host,
         "BATCH_TASK_LOG_PATH": logs,
     }
+
+
+def _torchrun(placement: Placement, place: TaskPlacement) -> tuple[str, ...]:
+    return (
+        *("python3", "-m", "torch.distributed.run", f"--nnodes={len(placement.tasks)}", f"--node_rank={place.rank}"),
+        f"--nproc_per_node={len(place.device_ids)}",
+        *(f"--master_addr={placement.tasks[0].address}", f"--master_port={placement.master_port}", "--no-python"),
+    )
+
+
+def _msrun(placement: Placement, place: TaskPlacement) -> tuple[str, ...]:
+    num_processes = sum(len(each.device_ids) for each in placement.tasks)
+    return (
+        *("msrun", f"--worker_num={num_processes}", f"--local_worker_num={len(place.device_ids)}"),
+        *(f"--node_rank={place.rank}", f"--master_addr={placement.tasks[0].address}"),
+        *(f"--master_port={placement.master_port}", "--join=True"),
+    )
+
+
+_RUN_METHODS = {"torchrun": _torchrun, "msrun": _msrun}
+
+
+def _launcher(job: JobSpec, placement: Placement, place: TaskPlacement) -> tuple[str, ...]:
+    """What starts a process for each card in place of our own program; empty when the job names nothing."""
+    method = job.env.get(RUN_METHOD)
+    return () if method is None else _RUN_METHODS[method](placement, place)
 
 
 def _inputs(job: JobSpec, layout: Layout) -> Iterator[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ from danlu.spec.roles import LAUNCHER, Member, members
 PROGRAMS = ("rsh.py", "rsh_agent.py", "rsh_wire.py")
 PDSH, FABRIC = "pdsh.py", "fabric.py"
 NAMES = {
-    LaunchMode.MPI: (),
+    LaunchMode.MPI: ("ssh",),
     LaunchMode.HOROVOD: ("ssh",),
     LaunchMode.DEEPSPEED: ("ssh", "pdsh"),
     LaunchMode.COLOSSALAI: ("ssh",),

@@ -1,4 +1,6 @@
-"""`ps_worker`: parameter servers and workers. Every task finds the whole cluster and its own part of it in `TF_CONFIG`.
+"""`ps_worker`: workers, with parameter servers or without (TensorFlow's MultiWorkerMirroredStrategy).
+
+Every task finds the whole cluster and its own part of it in `TF_CONFIG`.
 
 The command of each role runs once on each of its nodes. The job is done when its chief is, or its workers when it has
 none; parameter servers, which never end by themselves, are then told to.

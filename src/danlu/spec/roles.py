@@ -140,13 +140,8 @@ def _check_roles(spec: JobSpec) -> None:
 
 
 def _check_ps_worker(spec: JobSpec) -> None:
-    missing = [name for name in (PS, WORKER) if name not in spec.roles]
-    if missing == [WORKER] and CHIEF in spec.roles:
-        missing = []
-    if missing:
-        _reject(
-            "roles", f"launch: ps_worker needs the role {missing[0]}; expected roles: {{ps: {{...}}, worker: {{...}}}}"
-        )
+    if WORKER not in spec.roles and CHIEF not in spec.roles:
+        _reject("roles", "launch: ps_worker needs the role worker; expected roles: {worker: {...}, ps: {...}}")
     if CHIEF in spec.roles and spec.roles[CHIEF].count != 1:
         _reject("roles.chief.count", f"expected 1, got {spec.roles[CHIEF].count}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from danlu.launch.ranktable.check_versioned import check_ranks
-from danlu.launch.ranktable.faults import Item, Reader, is_address
+from danlu.launch.ranktable.faults import Item, Reader, is_address, shown
 
 DEVICES_PER_SERVER = (1, 2, 4, 8, 16)
 LARGEST_DEVICE_ID = 7
@@ -29,7 +29,10 @@ def check_b(reader: Reader, table: Item) -> None:
         total = _check_size(reader, group, "device_num", len(instances), "devices")
         _check_server_num(reader, group, instances, total)
         _check_devices_of_b(reader, instances)
-    check_ranks(reader, every)
+    by_server: dict[str, list[Item]] = {}
+    for instance in every:
+        by_server.setdefault(f"instances of server {shown(instance.values.get('server_id'))}", []).append(instance)
+    check_ranks(reader, by_server)
 
 
 def check_c(reader: Reader, table: Item) -> None:
@@ -63,7 +66,9 @@ def _groups(reader: Reader, table: Item) -> list[Item]:
         reader.add("group_count", str(count), f'group_list has {len(groups)}; expected "{len(groups)}"')
     names: dict[object, str] = {}
     for group in groups:
-        name = reader.text(group, "group_name", "expected a name of its own for each group")
+        name = reader.text(
+            group, "group_name", "expected a name of its own for each group", may_be_missing=len(groups) == 1
+        )
         if name is not None:
             reader.unique(names, name, group.at("group_name"), "each group has its own")
     return groups

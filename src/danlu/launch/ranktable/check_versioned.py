@@ -5,7 +5,7 @@ from __future__ import annotations
 from danlu.launch.ranktable.faults import Chip, Item, Reader
 from danlu.launch.ranktable.rules import LARGEST_DEVICE_ID, counts_fault, ring_fault
 
-LONGEST_SERVER_ID = 63
+LONGEST_SERVER_ID = 64
 _SERVERS = "expected a list with one object for each server"
 _DEVICES = "expected a list with one object for each device"
 
@@ -23,18 +23,30 @@ def check_versioned(reader: Reader, table: Item, *, version: str, chip: Chip | N
         _check_device_ids(reader, server, inner, chip)
     _check_counts(reader, servers, devices, chip)
     every = [device for inner in devices for device in inner]
-    _check_ips(reader, every, num_servers=len(servers))
-    check_ranks(reader, every)
+    needs_addresses = len(servers) > 1 and not (version == "1.2" and _is_one_pod(table))
+    _check_ips(reader, every, are_needed=needs_addresses)
+    check_ranks(reader, {server.at("device"): inner for server, inner in zip(servers, devices, strict=True)})
     for device in every:
         port = reader.number(device, "device_port", "expected a port, 1 to 65535", may_be_missing=True)
         if port is not None and not 1 <= port <= 65535:
             reader.add(device.at("device_port"), str(port), "expected a port, 1 to 65535")
-    if version == "1.2":
+    if version == "1.2" and "super_pod_list" in table.values:
         _check_super_pods(reader, table, servers, devices)
 
 
-def check_ranks(reader: Reader, devices: list[Item]) -> None:
-    """Every rank once, from 0 without a gap."""
+def check_ranks(reader: Reader, by_server: dict[str, list[Item]]) -> None:
+    """Every rank once, from 0 without a gap; those of a server follow each other, which HCCL's documents ask for."""
+    devices = [device for inner in by_server.values() for device in inner]
+    if not _is_each_rank_once(reader, devices):
+        return
+    for path, inner in by_server.items():
+        ranks = sorted(int(device.values["rank_id"]) for device in inner)
+        if ranks and ranks[-1] - ranks[0] >= len(ranks):
+            reader.add(path, ", ".join(map(str, ranks)), "expected ranks that follow each other on each server")
+
+
+def _is_each_rank_once(reader: Reader, devices: list[Item]) -> bool:
+    num_faults = len(reader.faults)
     last = len(devices) - 1
     right = f'expected each of "0" to "{last}" once'
     found: dict[object, str] = {}
@@ -45,6 +57,13 @@ def check_ranks(reader: Reader, devices: list[Item]) -> None:
         if rank > last:
             reader.add(device.at("rank_id"), str(rank), f"there are {len(devices)} devices; {right}")
         reader.unique(found, str(rank), device.at("rank_id"), right)
+    return len(reader.faults) == num_faults
+
+
+def _is_one_pod(table: Item) -> bool:
+    """Whether all servers are in one super pod, inside which devices do not use their network cards."""
+    pods = table.values.get("super_pod_list")
+    return isinstance(pods, list) and len(pods) == 1
 
 
 def _check_server_ids(reader: Reader, servers: list[Item]) -> None:
@@ -102,14 +121,14 @@ def _check_counts(reader: Reader, servers: list[Item], devices: list[list[Item]]
             reader.add(server.at("device"), [None] * len(inner), fault)
 
 
-def _check_ips(reader: Reader, devices: list[Item], *, num_servers: int) -> None:
+def _check_ips(reader: Reader, devices: list[Item], *, are_needed: bool) -> None:
     found: dict[object, str] = {}
     first: tuple[str, int] | None = None
     for device in devices:
         right = "the address of the device's own network card is needed when there is more than one server"
-        text = reader.text(device, "device_ip", right, may_be_missing=num_servers < 2)
+        text = reader.text(device, "device_ip", right, may_be_missing=not are_needed)
         if not text:
-            if text == "" and num_servers > 1:
+            if text == "" and are_needed:
                 reader.add(device.at("device_ip"), text, right)
             continue
         addresses = reader.addresses(device, "device_ip", text)
@@ -122,7 +141,7 @@ def _check_ips(reader: Reader, devices: list[Item], *, num_servers: int) -> None
 
 
 def _check_super_pods(reader: Reader, table: Item, servers: list[Item], devices: list[list[Item]]) -> None:
-    pods = reader.items(table, "super_pod_list", "version 1.2 needs a list with one object for each super pod")
+    pods = reader.items(table, "super_pod_list", "expected a list with one object for each super pod")
     by_id = {server.values.get("server_id"): inner for server, inner in zip(servers, devices, strict=True)}
     seen: dict[object, str] = {}
     pod_ids: dict[object, str] = {}
@@ -142,7 +161,7 @@ def _check_super_pods(reader: Reader, table: Item, servers: list[Item], devices:
                 reader.add(member.at("server_id"), server_id, "no server in server_list has this server_id")
             reader.unique(seen, server_id, member.at("server_id"), "a server is in one super pod")
             for device in by_id.get(server_id, []):
-                number = reader.text(device, "super_device_id", "version 1.2 needs it for each device")
+                number = reader.text(device, "super_device_id", "super_pod_list needs it for each device")
                 if number is not None:
                     path = device.at("super_device_id")
                     reader.unique(inside, number, path, "each is unique inside its super pod")

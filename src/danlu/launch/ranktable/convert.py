@@ -31,7 +31,12 @@ def convert(text: str) -> str:
     shape = shape_of(values)
     if shape is not Shape.C:
         raise InvalidInput(f"the rank table has shape {shape}; only shape C (no version, no deploy_mode) is converted")
-    return write_a(_table(values["group_list"][0]["instance_list"]))
+    groups = values["group_list"]
+    if len(groups) > 1:
+        raise InvalidInput(
+            f"group_list has {len(groups)} groups, and a table of shape A has none; expected one, with all instances"
+        )
+    return write_a(_table(groups[0]["instance_list"]))
 
 
 def _table(instances: list[dict[str, Any]]) -> RankTable:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from danlu.launch.ranktable.faults import Chip
 
 COUNTS = (1, 2, 4, 8)
+MOST_DEVICES = 16
+"""On a server with newer chips."""
+
 RING = 4
 """On a 910, devices 0-3 and 4-7 are two rings."""
 

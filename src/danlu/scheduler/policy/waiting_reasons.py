@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
+from danlu.launch.ranktable.rules import LARGEST_DEVICE_ID, chip_of
 from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.holdings import Limit
 from danlu.scheduler.policy.node_state import NodeState
@@ -80,13 +81,28 @@ def amount(resource: str, value: float) -> str:
     return f"{show_size(int(value))} memory" if resource == MEMORY else f"{value:g} {resource}"
 
 
+def _usable(kind: str, needs: tuple[Need, ...], info: NodeInfo) -> int:
+    """How many devices of a node one task could get: ids beyond those of a rank table do not count for NPU jobs."""
+    return sum(
+        1
+        for device in info.devices
+        if device.type == kind
+        and not (
+            all(need.keeps_to_rings for need in needs if need.type == kind)
+            and device.id > LARGEST_DEVICE_ID[chip_of(device.model)]
+        )
+    )
+
+
 def _has(needs: tuple[Need, ...], info: NodeInfo) -> str:
     amounts = []
     for kind in dict.fromkeys(need.type for need in needs if need.devices):
         count = sum(1 for device in info.devices if device.type == kind)
         models = {need.model for need in needs if need.type == kind and need.model}
+        usable = _usable(kind, needs, info)
+        told = f"{count} {kind}" if usable == count else f"{usable} {kind} that can be in a rank table (of {count})"
         have = sorted({device.model or "" for device in info.devices if device.type == kind} - {""})
-        amounts.append(f"{count} {kind}" + (f" ({', '.join(have)})" if models and have else ""))
+        amounts.append(told + (f" ({', '.join(have)})" if models and have else ""))
     if any(need.cpus for need in needs):
         amounts.append(f"{info.cpus:g} cpus")
     if any(need.memory_bytes for need in needs):
