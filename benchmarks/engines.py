@@ -77,9 +77,12 @@ def main() -> None:
             server.start()
             try:
                 with server.client() as client:
-                    figures += measure_latency(cluster, client, repeats=5 if options.quick else 15)
-                    figures += measure_logs(cluster, client, num_blocks=20 if options.quick else 60, repeats=3)
-                    figures += measure_network(client, folder, repeats=2 if options.quick else 5)
+                    if "latency" in options.only:
+                        figures += measure_latency(cluster, client, repeats=5 if options.quick else 15)
+                    if "logs" in options.only:
+                        figures += measure_logs(cluster, client, num_blocks=20 if options.quick else 60, repeats=3)
+                    if "network" in options.only:
+                        figures += measure_network(client, folder, repeats=2 if options.quick else 5)
             finally:
                 server.stop()
     finally:
@@ -92,6 +95,8 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parts = ["latency", "logs", "network"]
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts, help="measure only these")
     return parser.parse_args()
 
 

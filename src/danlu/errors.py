@@ -129,6 +129,10 @@ class EngineUnavailable(Unavailable):
     pass
 
 
+class EngineUnreachable(EngineUnavailable):
+    """What an engine's cluster did not answer: it may have been done or not."""
+
+
 class ServerUnreachable(Unavailable):
     pass
 

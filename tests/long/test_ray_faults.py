@@ -195,13 +195,21 @@ def test_the_head_is_killed_and_started_again(
     training = Training.begin(cluster, ray_server, tmp_path)
     killed_at = time.monotonic()
     kill(cluster, HEAD, "site-packages/ray/", "ray::", "/gcs_server ")
-    training.wait_for_reason("unreachable")
-    seen = time.monotonic() - killed_at
-    cluster.start_head()
-    training.wait_for_reason("running")
     training.wait_for_growth()
-    told = f"`unreachable` after {seen:.0f} s; `running` and the log goes on once `ray start --head` was repeated"
-    table.add("head: everything of Ray there `kill -9`", told, time.monotonic() - killed_at, training.finish())
+    grown = time.monotonic() - killed_at
+    other = training.client.jobs.submit(name="other", command="echo here")
+    wait_until(lambda: "does not answer" in other.refresh().reason.message, lambda: other.row)
+    late = training.client.jobs.submit(name="late", command="echo there")
+    wait_until(lambda: late.refresh().reason.code == "no_nodes", lambda: (late.row, ray_server.said()[-3000:]))
+    training.wait_for_growth()
+    cluster.start_head()
+    for job in (other, late):
+        assert job.wait().state is JobState.SUCCEEDED, job.reason
+    seconds = time.monotonic() - killed_at
+    assert training.job.refresh().reason.code == "running"
+    training.wait_for_growth()
+    told = f"the log goes on (seen after {grown:.0f} s); new jobs wait, and run once `ray start --head` was repeated"
+    table.add("head: everything of Ray there `kill -9`", told, seconds, training.finish())
 
 
 def test_a_link_is_down_for_good(cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table) -> None:

@@ -121,7 +121,7 @@ class TestOverHttp:
             row = attempts.get_attempt(session, job, 1)
             assert row is not None
             placed = Placement.model_validate(row.placement)
-        assert begin(world.context("server-1"), waiting, placed, []) is None
+        assert begin(world.context("server-1"), waiting, placed, engine="local", notes=[]) is None
         assert world.job(waiting).state.value == "queued"
 
     def test_evicted_jobs_go_back_into_the_queue(self, world: World, api: Api) -> None:

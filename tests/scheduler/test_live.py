@@ -88,16 +88,20 @@ def test_a_time_limit_counts_for_a_job_that_does_not_change(world: World) -> Non
 
 
 def test_a_report_that_says_nothing_new_writes_no_node(world: World) -> None:
-    infos = {info.name: info.model_dump(mode="json") for info in world.engine.nodes()}
+    infos = {info.name: {**info.model_dump(mode="json"), "engine": "local"} for info in world.engine.nodes()}
+    before = world.database.read(nodes.mark)
     with statements(world) as asked:
         world.database.write(nodes.save_nodes, world.engine.name, infos, world.clock())
     written = [statement for statement in asked if statement.startswith(("UPDATE", "INSERT"))]
     assert len(written) == 1
     assert "info" not in written[0]
+    assert world.database.read(nodes.mark) == before
 
 
 def test_a_node_that_is_not_reported_any_more_is_not_reachable(world: World) -> None:
+    before = world.database.read(nodes.mark)
     world.database.write(nodes.save_nodes, world.engine.name, {}, world.clock())
+    assert world.database.read(nodes.mark) != before
     with world.database.reading() as session:
         assert [row.is_reachable for row in nodes.list_nodes(session)] == [False]
         assert not any(report.is_reachable for report in nodes.reports(session))

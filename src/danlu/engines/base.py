@@ -6,6 +6,7 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -186,6 +187,17 @@ class Engine(ABC):
     @abstractmethod
     def nodes(self) -> Sequence[NodeInfo]:
         """Return the nodes that answer now. Within 5 s."""
+
+    def addresses(self) -> Sequence[str]:
+        """Return the addresses of all machines of its cluster, also of those that run no tasks. Within 5 s."""
+        return ()
+
+    def private_paths(self) -> Sequence[Path]:
+        """Return what no job on the server's own machine may see of this engine, such as where its keys are."""
+        return ()
+
+    def keep_away_from(self, addresses: Sequence[str]) -> None:  # noqa: B027
+        """From now on, start tasks so that they do not reach these machines, which are other engines'."""
 
     @abstractmethod
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:

@@ -33,11 +33,12 @@ class Collector:
         self._looked_at = time.monotonic()
         before, self._known = self._known, {}
         for item in live:
+            engine = self._engines.get(item.job.engine)
+            if engine is None:
+                continue
             for handle, task in zip(item.handles, item.tasks, strict=True):
                 if task.state == TaskState.RUNNING.value:
-                    self._known[handle] = collect_usage(
-                        self._files, self._engines[item.job.engine], handle, before.get(handle)
-                    )
+                    self._known[handle] = collect_usage(self._files, engine, handle, before.get(handle))
 
 
 def collect_usage(files: UsageFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:

@@ -15,6 +15,7 @@ from danlu.scheduler.aside import Aside
 from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
 from danlu.scheduler.context import Context
+from danlu.scheduler.listing import keep_apart, nodes_of
 from danlu.scheduler.live import LiveJob, LiveJobs
 from danlu.scheduler.loading import load_snapshot
 from danlu.scheduler.policy.decide import decide, next_deadline
@@ -198,7 +199,7 @@ class Scheduler:
         infos: dict[str, NodeInfo] = {}
         for name, engine in self._context.engines.items():
             try:
-                seen = {info.name: info for info in engine.nodes()}
+                seen = {info.name: info for info in nodes_of(name, engine, infos)}
             except DanluError as error:
                 log.warning("cannot list the nodes of engine %s: %s", name, error)
                 continue
@@ -208,6 +209,7 @@ class Scheduler:
         if infos != self._infos:
             self._infos = infos
             self._queue_changed = True
+        keep_apart(self._context.engines)
 
     def _store_nodes(self, engine: str, seen: Mapping[str, NodeInfo]) -> None:
         database, now = self._context.database, self._context.now()
@@ -260,7 +262,9 @@ class Scheduler:
         """Stop the tasks once with grace, and kill them when they are still running long after it."""
         key = (item.job.id, item.attempt.number)
         now = time.monotonic()
-        engine = self._context.engines[item.job.engine]
+        engine = self._context.engines.get(item.job.engine)
+        if engine is None:
+            return
         if key not in self._kill_at:
             engine.stop(item.handles, item.spec.grace)
             if not are_all_reachable:  # unreachable nodes are told again
@@ -322,7 +326,9 @@ class Scheduler:
             for item in mine:
                 answers.append((item, seen[: len(item.tasks)]))
                 seen = seen[len(item.tasks) :]
-        return answers
+        # jobs of an engine that this server was started without: nobody can say what became of them
+        elsewhere = (item for item in live if item.job.engine not in self._context.engines)
+        return [*answers, *((item, [None] * len(item.tasks)) for item in elsewhere)]
 
     def _serve_queue(self) -> tuple[int, float]:
         """Start what fits, store why the rest waits. Return how many started, and seconds to the next deadline."""
@@ -340,7 +346,8 @@ class Scheduler:
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]
                 notes += simulated_notes(action.placement)
-                item = begin(context, action.job_id, action.placement, list(dict.fromkeys(notes)))
+                engine = self._infos[next(iter(placed_on))].engine
+                item = begin(context, action.job_id, action.placement, engine=engine, notes=list(dict.fromkeys(notes)))
                 if item is not None:
                     num_started += 1
                     self._launch(item)

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from danlu.auth.secrets import digest
 from danlu.engines.base import Credentials
-from danlu.errors import DanluError, EngineUnavailable, StorageFull
+from danlu.errors import DanluError, EngineUnavailable, EngineUnreachable, StorageFull
 from danlu.launch import Owner, Placement, make_plan
 from danlu.launch.sources import with_sources
 from danlu.scheduler.context import Context
@@ -31,7 +31,9 @@ START_SECONDS = 120.0
 """How long a task may take from the decision to start it until it reports."""
 
 
-def begin(context: Context, job_id: str, placement: Placement, notes: list[str]) -> LiveJob | None:
+def begin(
+    context: Context, job_id: str, placement: Placement, *, engine: str, notes: list[str]
+) -> LiveJob | None:
     """Store a new attempt and claim its devices; None when the job or a device is no longer available."""
     now = context.now()
     try:
@@ -65,6 +67,7 @@ def begin(context: Context, job_id: str, placement: Placement, notes: list[str])
                 JobState.STARTING,
                 reason("starting", f"attempt {number} is being started on {places}"),
                 attempt=number,
+                engine=engine,
                 started_at=job.started_at or now,
                 ended_at=None,
                 not_before=None,
@@ -103,11 +106,13 @@ def launch(context: Context, live: LiveJob) -> Reason | None:
             plan, Credentials(server_url=context.server_url, token=token, secrets=secrets, owner_id=job.owner_id)
         )
     except EngineUnavailable as error:
-        if (context.now() - attempt.started_at).total_seconds() > START_SECONDS:
+        age = (context.now() - attempt.started_at).total_seconds()
+        if age > START_SECONDS and not isinstance(error, EngineUnreachable):
             return reason("start_timeout", error.message)
-        log.warning("%s attempt %s: %s; retrying", job.id, attempt.number, error)
-        with context.database.writing() as session:
-            jobs.set_reason(session, job.id, reason("starting", error.message), state=JobState.STARTING)
+        if job.reason_message != error.message:
+            log.warning("%s attempt %s: %s; retrying", job.id, attempt.number, error)
+            with context.database.writing() as session:
+                jobs.set_reason(session, job.id, reason("starting", error.message), state=JobState.STARTING)
         return None
     except StorageFull as error:
         return reason("disk_full", error.message)

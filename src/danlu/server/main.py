@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from danlu.auth.secrets import Sealer
+from danlu.engines.base import Engine, EngineSettings
 from danlu.engines.registry import load_engine
 from danlu.errors import Conflict, InvalidInput, Unavailable
 from danlu.gateway.ssh.host_key import HOST_KEY, public_host_key
@@ -160,15 +161,12 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     engine_settings = settings.for_engine(folder_id)
     for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
         log.warning("%s", sentence)
-    kind = load_engine(settings.engine)
-    _check_reachable(settings, is_remote=kind.is_remote)
     instruments = Instruments(make_traces(settings.otlp_endpoint, settings.name))
-    engine = kind.create(engine_settings)
     parts = Context(
         database=database,
         logs=logs,
         usage=usage,
-        engines={engine.name: engine},
+        engines=_make_engines(settings, engine_settings),
         sealer=sealer,
         server_url=settings.reached_at,
         server_id=_claims_as(folder_id, settings.name),
@@ -195,6 +193,17 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         ),
     )
     return state, scheduler, parts.engines
+
+
+def _make_engines(settings: ServerSettings, shared: EngineSettings) -> dict[str, Engine]:
+    """By name, in the order of the settings. Jobs of each see nothing of what the others keep on this machine."""
+    kinds = {name: load_engine(name) for name in settings.engines}
+    _check_reachable(settings, is_remote=any(kind.is_remote for kind in kinds.values()))
+    made: dict[str, Engine] = {}
+    for name in sorted(kinds, key=lambda name: not kinds[name].is_remote):
+        private = [path for engine in made.values() for path in engine.private_paths()]
+        made[name] = kinds[name].create(shared.model_copy(update={"hide": (*shared.hide, *private)}))
+    return {name: made[name] for name in kinds}
 
 
 def _check_reachable(settings: ServerSettings, *, is_remote: bool) -> None:

@@ -102,8 +102,9 @@ class ServerSettings(EngineOptions, BaseSettings):
 
     They must reach the service. What they cannot reach goes through the server."""
 
-    engine: str = "local"
-    """Engine that runs jobs: `local` or `ray`."""
+    engine: str = Field(default="local", pattern=r"^[a-z][a-z0-9_-]*(,[a-z][a-z0-9_-]*)*$")
+    """Engine that runs jobs: `local` or `ray`; several with commas between them, such as `ray,local`: each job runs on
+    nodes of one of them, and gangs prefer the one that is named first."""
 
     tencent_door: bool = False
     """Answer Tencent Cloud's own SDK of TI-ONE at /compat/tencent, signed with keys of `danlu keys new --signs`. Needs
@@ -219,6 +220,11 @@ class ServerSettings(EngineOptions, BaseSettings):
     def work_dir(self) -> Path:
         """Folders of running tasks."""
         return self.home / "work"
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Names of the engines, each once."""
+        return tuple(dict.fromkeys(self.engine.split(",")))
 
     def for_engine(self, server_id: str) -> EngineSettings:
         """What the engine is set up with. `server_id` is the name of this data folder."""

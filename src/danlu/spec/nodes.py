@@ -34,6 +34,9 @@ class NodeInfo(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    engine: str = ""
+    """Which of the server's engines has it: all tasks of an attempt are on nodes of one engine."""
+
     cpus: float
     memory_bytes: int
     devices: tuple[Device, ...] = ()

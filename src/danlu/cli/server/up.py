@@ -33,7 +33,7 @@ def up(
     max_tasks: Optional[int] = typer.Option(
         None, min=1, help="Maximum number of parallel tasks.", show_default="four per core, at least 16"
     ),
-    engine: Optional[str] = typer.Option(None, help="Where jobs run: local or ray.", show_default="local"),
+    engine: Optional[str] = typer.Option(None, help="Where jobs run: local, ray, or ray,local.", show_default="local"),
     ray_address: Optional[str] = typer.Option(None, metavar="HOST:PORT", help="Head of the Ray cluster."),
     insecure_ray: Optional[bool] = typer.Option(None, "--insecure-ray", help="Use Ray without token authentication."),
     name: Optional[str] = typer.Option(None, help="Name of this server when several share a database."),
@@ -50,6 +50,7 @@ def up(
       danlu up --port 9000 --data-dir /srv/danlu
       danlu up --simulate npu:910b:8
       danlu up --engine ray --ray-address 10.0.0.10:6379 --host 10.0.0.10
+      danlu up --engine ray,local --ray-address 10.0.0.10:6379 --host 10.0.0.10
     """
     _serve(
         new_link=new_link,

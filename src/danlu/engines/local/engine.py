@@ -73,7 +73,8 @@ class LocalEngine(Engine):
         software = find_software(settings.python, settings.pythons)
         software = software if settings.uv else replace(software, uv="")
         self._can = _abilities(settings, found, software)
-        self._node = _node_info(settings, found, self._can, software)
+        self._node = _node_info(settings, found, self._can, software).model_copy(update={"engine": self.name})
+        self._closed: tuple[str, ...] = ()
 
     def nodes(self) -> Sequence[NodeInfo]:
         kept = list_kept(str(self.settings.environments_dir))
@@ -83,10 +84,14 @@ class LocalEngine(Engine):
         return [self._node.model_copy(update={"environments": found})]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
-        return self.start_here(plan, plan.tasks, credentials=credentials)
+        cluster = Cluster(addresses=self._closed)
+        return self.start_here(plan, plan.tasks, credentials=credentials, cluster=cluster)
+
+    def keep_away_from(self, addresses: Sequence[str]) -> None:
+        self._closed = tuple(addresses)
 
     def start_here(
-        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, cluster: Cluster | None = None
+        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, cluster: Cluster
     ) -> Sequence[Handle]:
         """Start those tasks of an attempt whose node is this machine; others may be elsewhere in the cluster."""
         gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
@@ -99,7 +104,7 @@ class LocalEngine(Engine):
         try:
             missing = [task for task in tasks if not _has_begun(gang.task(task.rank))]
             if missing:
-                part = _Part(missing, gang, cluster or Cluster(), start_lock)
+                part = _Part(missing, gang, cluster, start_lock)
                 self._start_part(plan, part, credentials)
         finally:
             os.close(start_lock)

@@ -39,7 +39,7 @@ class Agent:
         """`settings`: JSON, `work_dir` may begin with ~. `address` of this node, and `node_id` as Ray has it."""
         _be_ordinary()
         chosen = EngineSettings.model_validate_json(settings)
-        chosen = chosen.model_copy(update={"work_dir": chosen.work_dir.expanduser(), "hide": _hidden(chosen)})
+        chosen = chosen.model_copy(update={"work_dir": chosen.work_dir.expanduser(), "hide": (*chosen.hide, *private_paths())})
         self._engine = LocalEngine(chosen)
         self._node = self._engine.nodes()[0].model_copy(update={"address": address, "interface": interface_of(address)})
         self._lease = _Lease(str(chosen.lease_file), node_id, chosen.task_lease_seconds)
@@ -147,11 +147,10 @@ def _be_ordinary() -> None:
         return
 
 
-def _hidden(settings: EngineSettings) -> tuple[Path, ...]:
+def private_paths() -> tuple[Path, ...]:
     """What no job may see: Ray's files of this node, and where its token may be."""
     import ray
 
     token = os.environ.get("RAY_AUTH_TOKEN_PATH")
     session = ray._private.worker._global_node.get_session_dir_path()
-    ray_dir = Path(session).parent
-    return (*settings.hide, ray_dir, *((Path(token),) if token else ()))
+    return (Path(session).parent, *((Path(token),) if token else ()))

@@ -239,6 +239,11 @@ def alive_nodes() -> list[RayNode]:
     ]
 
 
+def all_addresses() -> list[str]:
+    """Of every machine that the cluster has or had."""
+    return sorted({node["NodeManagerAddress"] for node in ray.nodes()})
+
+
 def _short(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"

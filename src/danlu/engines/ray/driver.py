@@ -18,7 +18,8 @@ from typing import Any
 
 import ray
 
-from danlu.engines.ray.agents import Agents
+from danlu.engines.ray.agent import private_paths
+from danlu.engines.ray.agents import Agents, all_addresses
 from danlu.engines.ray.messages import Answer
 from danlu.engines.ray.open_door import is_open
 from danlu.engines.ray.reservations import Reservations
@@ -79,6 +80,8 @@ class Driver:
         self._reservations = Reservations(config["prefix"], self._agents.resource_of)
         self._requests: dict[str, Callable[..., Any]] = {
             "nodes": self._nodes,
+            "addresses": all_addresses,
+            "private_paths": lambda: [str(path) for path in private_paths()],
             "call": self._agents.call,
             SHELL_REQUEST: self._agents.call_shell,
             "reserve": lambda name, bundles, seconds: self._reservations.take(name, bundles, seconds=seconds),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,7 @@ from danlu.engines.ray.link import Link
 from danlu.engines.ray.messages import Answer, Bundle, Call, fields_of, value_of
 from danlu.engines.ray.ports import as_socket
 from danlu.engines.ray.shells import RayChannel, command_of
-from danlu.errors import EngineUnavailable, InvalidInput, MissingExtra
+from danlu.errors import EngineUnavailable, EngineUnreachable, InvalidInput, MissingExtra
 from danlu.launch import Plan, TaskPlan
 from danlu.node.task import Overlay
 from danlu.spec.states import TaskState
@@ -37,6 +38,9 @@ CONNECT_SECONDS = 90.0
 ANSWER_SECONDS = 4.0
 START_SECONDS = 45.0
 RESERVE_SECONDS = 2.0
+HEAD_PAUSE_SECONDS = 10.0
+"""After a head did not answer, it is asked again after so long."""
+
 STOPPING_SECONDS = 30.0
 """More than a task needs to stop once its lease has run out."""
 
@@ -60,6 +64,7 @@ class RayEngine(Engine):
         if not settings.ray_address:
             raise InvalidInput("ray_address: expected HOST:PORT of the cluster's head, got nothing; give --ray-address")
         self._prefix = f"danlu-{settings.server_id[:12]}-"
+        self._head_away_until = float("-inf")
         self._give_up_seconds = settings.lease_seconds + STOPPING_SECONDS
         self._simulated = frozenset(device.type for device in settings.simulated)
         self._link = Link(
@@ -81,13 +86,21 @@ class RayEngine(Engine):
         return self.nodes_within(ANSWER_SECONDS)
 
     def nodes_within(self, seconds: float) -> Sequence[NodeInfo]:
-        return [NodeInfo.model_validate(fields) for fields in self._link.ask("nodes", seconds=seconds)]
+        found = self._ask_head("nodes", seconds=seconds)
+        return [NodeInfo.model_validate({**fields, "engine": self.name}) for fields in found]
+
+    def addresses(self) -> Sequence[str]:
+        found: list[str] = self._ask_head("addresses", seconds=ANSWER_SECONDS)
+        return found
+
+    def private_paths(self) -> Sequence[Path]:
+        return [Path(path) for path in self._ask_head("private_paths", seconds=ANSWER_SECONDS)]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
         by_node = _by_node(plan.tasks)
         bundles = [Bundle(node, needs(tasks, self._simulated)) for node, tasks in by_node.items()]
         reservation = _reservation(plan.job_id, plan.attempt)
-        self._link.ask("reserve", reservation, bundles, RESERVE_SECONDS, seconds=RESERVE_SECONDS + ANSWER_SECONDS)
+        self._ask_head("reserve", reservation, bundles, RESERVE_SECONDS, seconds=RESERVE_SECONDS + ANSWER_SECONDS)
         text = plan.model_dump_json()
         given = {
             "server_url": credentials.server_url,
@@ -177,11 +190,11 @@ class RayEngine(Engine):
         self.release(job_id, attempt)
 
     def release(self, job_id: str, attempt: int) -> None:
-        self._link.ask("release", _reservation(job_id, attempt), seconds=ANSWER_SECONDS)
+        self._ask_head("release", _reservation(job_id, attempt), seconds=ANSWER_SECONDS)
 
     def leftovers(self) -> Sequence[tuple[str, int]]:
         nodes = [node.name for node in self.nodes()]
-        found = {_attempt(name) for name in self._link.ask("reserved", seconds=ANSWER_SECONDS)}
+        found = {_attempt(name) for name in self._ask_head("reserved", seconds=ANSWER_SECONDS)}
         for kind, value, _ in self._call((Call(node, "leftovers", ()) for node in nodes), seconds=ANSWER_SECONDS):
             found |= {(job_id, attempt) for job_id, attempt in value} if kind == "done" else set()
         return sorted(found)
@@ -198,6 +211,17 @@ class RayEngine(Engine):
             node: tuple(Overlay(number, known[node], tuple(known[other] for other in nodes if other != node)))
             for node in nodes
         }
+
+    def _ask_head(self, request: str, *arguments: Any, seconds: float) -> Any:
+        """What only the head of the cluster knows. While it is away nobody waits for it twice: running tasks need the
+        scheduler's time."""
+        if time.monotonic() < self._head_away_until:
+            raise EngineUnreachable("the head of the Ray cluster does not answer")
+        try:
+            return self._link.ask(request, *arguments, seconds=seconds)
+        except EngineUnreachable:
+            self._head_away_until = time.monotonic() + HEAD_PAUSE_SECONDS
+            raise
 
     def _ask(self, handle: Handle, action: str, *arguments: Any) -> Any:
         (answer,) = self._call([Call(handle.node, action, (fields_of(handle), *arguments))], seconds=ANSWER_SECONDS)

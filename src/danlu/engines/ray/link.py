@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from danlu.engines.ray.messages import Answer, value_of
-from danlu.errors import EngineUnavailable
+from danlu.errors import EngineUnavailable, EngineUnreachable
 
 START_AGAIN_SECONDS = 3.0
 
@@ -36,7 +36,7 @@ class Link:
         self._is_closed = False
 
     def ask(self, request: str, *arguments: Any, seconds: float) -> Any:
-        """Have the driver do something. Raise EngineUnavailable when there is no answer within some seconds."""
+        """Have the driver do something. Raise EngineUnreachable when there is no answer within some seconds."""
         number, future = next(self._numbers), Future[Answer]()
         with self._lock:
             line = self._connect()
@@ -48,7 +48,7 @@ class Link:
         try:
             return value_of(future.result(seconds))
         except NotInTime as error:
-            raise EngineUnavailable(f"the Ray cluster did not answer within {seconds:.0f} s ({request})") from error
+            raise EngineUnreachable(f"the Ray cluster did not answer within {seconds:.0f} s ({request})") from error
         finally:
             self._waiting.pop(number, None)
 

@@ -9,16 +9,21 @@ import os
 import subprocess
 import sys
 
+from danlu.errors import EngineUnreachable
+
 SECONDS = 30.0
 
 
 def is_open(address: str) -> bool:
-    """Try it. A cluster that does not answer at all is not open; whoever connects next finds out why."""
+    """Try it. A cluster that refuses is not open; whoever connects next finds out why."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH_")}
     command = [sys.executable, "-m", "danlu.engines.ray.open_door", address]
-    done = subprocess.run(
-        command, env={**env, "RAY_AUTH_MODE": "disabled"}, capture_output=True, timeout=SECONDS, check=False
-    )
+    try:
+        done = subprocess.run(
+            command, env={**env, "RAY_AUTH_MODE": "disabled"}, capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EngineUnreachable(f"no Ray cluster answered at {address} within {SECONDS:.0f} s") from error
     return done.stdout.split()[-1:] == [b"open"]
 
 

@@ -38,6 +38,8 @@ class Cluster:
     def __init__(self, free_nodes: Iterable[FreeNode]) -> None:
         self.nodes: dict[str, NodeState] = {}
         self.capacity: dict[str, float] = {}
+        self.engines: dict[str, None] = {}
+        """In the order of their first nodes."""
         self.placed: dict[str, PlacedJob] = {}
         self.ending_nodes: dict[str, NodeState] = {}
         """By name."""
@@ -134,12 +136,25 @@ class Cluster:
 
         `extra` returns what counts as free in addition; `also` are nodes that fit only because of it.
         """
+        for engine in self.engines_for(shape):
+            found = self._place_on(engine, shape, extra, also)
+            if found is not None:
+                return found
+        return None
+
+    def engines_for(self, shape: Shape) -> Sequence[str | None]:
+        """The engines to try, one after the other: no attempt spans two of them. None: any node will do."""
+        return list(self.engines) if shape.num_tasks > 1 and len(self.engines) > 1 else (None,)
+
+    def _place_on(
+        self, engine: str | None, shape: Shape, extra: Extra | None, also: Iterable[NodeState]
+    ) -> list[Allocation] | None:
         allocations: list[Allocation] = []
         used: dict[str, NodeState] = {}
         for need in shape.needs:
             chosen = []
             for node in chain(self.candidates(need), also):
-                if node.name in used:
+                if node.name in used or not node.is_of(engine):
                     continue
                 devices = node.fit(need, extra(node) if extra is not None else None)
                 if devices is not None:
@@ -257,6 +272,7 @@ class Cluster:
 
     def _count(self, info: NodeInfo) -> None:
         self._fits_when_empty.clear()
+        self.engines.setdefault(info.engine)
         amounts = {CPUS: info.cpus, MEMORY: float(info.memory_bytes), TASKS: float(info.max_tasks)}
         for device in info.devices:
             amounts[device.type] = amounts.get(device.type, 0.0) + 1
@@ -278,4 +294,4 @@ def empty_node(info: NodeInfo) -> FreeNode:
 def kind_of(info: NodeInfo) -> object:
     """Key that is equal for nodes with equal capacity."""
     devices = tuple((device.type, device.model, device.id) for device in info.devices)
-    return devices, info.cpus, info.memory_bytes, info.max_tasks, info.holds_many_tasks
+    return devices, info.cpus, info.memory_bytes, info.max_tasks, info.holds_many_tasks, info.engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, islice
 
 from danlu.scheduler.policy.cluster import Cluster, PlacedJob
@@ -50,39 +51,48 @@ def find_victims(
     """
     if not cluster.evictable_nodes or not _could_be_enough(cluster, shape):
         return None
-    victims: list[str] = []
-    allocations: list[Allocation] = []
-    used: set[str] = set()
     may_evict = anybody if projects is None else (lambda placed: placed.job.project_id in projects)
     nodes = None if projects is None else _newest_nodes(cluster, projects, max(MIN_LOOKED_AT, 4 * shape.num_tasks))
-    for need in shape.needs:
-        if not _place_all(cluster, need, may_evict, nodes=nodes, victims=victims, allocations=allocations, used=used):
-            cluster.release(allocations)
-            for job_id in victims:
-                cluster.undo_ending(job_id)
-            return None
-    if len(victims) > 1 and shape.num_tasks > 1:
-        return _without_needless_victims_victims(cluster, shape, victims, allocations)
-    return victims, allocations
+    for engine in cluster.engines_for(shape):
+        search = _Search(cluster, engine, may_evict, nodes)
+        if not all(_place_all(search, need) for need in shape.needs):
+            search.undo()
+        elif len(search.victims) > 1 and shape.num_tasks > 1:
+            return _without_needless_victims(cluster, shape, search.victims, search.allocations)
+        else:
+            return search.victims, search.allocations
+    return None
 
 
-def _place_all(
-    cluster: Cluster,
-    need: Need,
-    may_evict: MayEvict,
-    *,
-    nodes: set[NodeState] | None,
-    victims: list[str],
-    allocations: list[Allocation],
-    used: set[str],
-) -> bool:
+@dataclass
+class _Search:
+    """A search for places on the nodes of one engine, and what it has found so far."""
+
+    cluster: Cluster
+    engine: str | None
+    may_evict: MayEvict
+    nodes: set[NodeState] | None
+    """Where to evict; None: anywhere."""
+
+    victims: list[str] = field(default_factory=list)
+    allocations: list[Allocation] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def undo(self) -> None:
+        self.cluster.release(self.allocations)
+        for job_id in self.victims:
+            self.cluster.undo_ending(job_id)
+
+
+def _place_all(search: _Search, need: Need) -> bool:
     """Place tasks one by one, each on the node where eviction costs least."""
+    cluster, engine, may_evict, nodes = search.cluster, search.engine, search.may_evict, search.nodes
 
     def rate(node: NodeState) -> Cost | None:
-        found = cheapest(cluster, node, need, may_evict)
+        found = cheapest(cluster, node, need, may_evict) if node.is_of(engine) else None
         return None if found is None else found[0]
 
-    kind = ("evict", need._replace(num_tasks=1))
+    kind = ("evict", engine, need._replace(num_tasks=1))
     if nodes is None:
         ranking = cluster.ranking(kind, rate, {**cluster.ending_nodes, **cluster.evictable_nodes}.values())
     else:
@@ -95,20 +105,20 @@ def _place_all(
         if best is None:
             break
         node = best[1]
-        if node.name in used and not node.info.holds_many_tasks:
+        if node.name in search.used and not node.info.holds_many_tasks:
             passed.append(node)
             continue
         found = cheapest(cluster, node, need, may_evict)
         assert found is not None
         for placed in found[1]:
             cluster.mark_ending(placed.job.id)
-            victims.append(placed.job.id)
+            search.victims.append(placed.job.id)
             ranking.changed.update(placed.nodes)
         devices = node.fit(need, ending_on(node))
         assert devices is not None
-        allocations.append(cluster.allocate(node, need, devices))
+        search.allocations.append(cluster.allocate(node, need, devices))
         ranking.changed.add(node)
-        used.add(node.name)
+        search.used.add(node.name)
         missing -= 1
     ranking.changed.update(passed)
     return missing == 0
@@ -161,7 +171,7 @@ def _newest_first(
     return (sum(placed.num_tasks for placed in chosen), -min(placed.started for placed in chosen)), chosen
 
 
-def _without_needless_victims_victims(
+def _without_needless_victims(
     cluster: Cluster, shape: Shape, victims: list[str], allocations: list[Allocation]
 ) -> tuple[list[str], list[Allocation]]:
     """Drop every victim that the job fits without, oldest first."""

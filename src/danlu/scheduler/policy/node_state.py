@@ -118,6 +118,10 @@ class NodeState:
             return None
         return need.choose(sorted(devices, key=_by_id))
 
+    def is_of(self, engine: str | None) -> bool:
+        """Whether it is a node of this engine; all are when none is named."""
+        return engine is None or self.info.engine == engine
+
     def _has_ports(self, ports: tuple[int, ...], extra: Sequence[Holding]) -> bool:
         released = Counter(port for holding in extra for port in holding.ports)
         return all(self.ports[port] <= released[port] for port in ports)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from danlu.scheduler.policy.cluster import Cluster
-from danlu.scheduler.policy.node_state import ALREADY, Allocation
+from danlu.scheduler.policy.node_state import ALREADY, Allocation, NodeState
 from danlu.scheduler.policy.ranking import NodeRanking
 from danlu.scheduler.policy.shape import Need, Shape
 
@@ -29,11 +29,20 @@ class Reservation(NamedTuple):
 
 def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
     """Reserve what will be ready first; None when the job would not fit even then."""
+    found = [one for engine in cluster.engines_for(shape) if (one := _reserve_on(cluster, engine, job_id, shape))]
+    best = min(found, key=lambda one: one.ready, default=None)
+    for one in found:
+        if one is not best:
+            cluster.release(one.allocations)
+    return best
+
+
+def _reserve_on(cluster: Cluster, engine: str | None, job_id: str, shape: Shape) -> Reservation | None:
     allocations: list[Allocation] = []
     used: set[str] = set()
     last = ALREADY
     for need in shape.needs:
-        ranking = _ranking(cluster, need)
+        ranking = _ranking(cluster, engine, need)
         passed = []
         for _ in range(need.num_tasks):
             best = ranking.pop()
@@ -55,8 +64,11 @@ def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
     return Reservation(job_id, allocations, last)
 
 
-def _ranking(cluster: Cluster, need: Need) -> NodeRanking:
-    return cluster.ranking(("ready", need._replace(num_tasks=1)), lambda node: node.ready(need), cluster.nodes.values())
+def _ranking(cluster: Cluster, engine: str | None, need: Need) -> NodeRanking:
+    def rate(node: NodeState) -> tuple[float, int] | None:
+        return node.ready(need) if node.is_of(engine) else None
+
+    return cluster.ranking(("ready", engine, need._replace(num_tasks=1)), rate, cluster.nodes.values())
 
 
 class Lifted(NamedTuple):

@@ -53,7 +53,11 @@ def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:
     every = list(infos)
     shown = "; ".join(f"{_has(shape.needs, info)} on {info.name}" for info in islice(every, MAX_SHOWN))
     more = f"; and {len(every) - MAX_SHOWN} more nodes" if len(every) > MAX_SHOWN else ""
-    return reason("no_such_node", f"requests {shape}, more than the nodes have even when empty: {shown}{more}")
+    engines = dict.fromkeys(info.engine for info in every)
+    apart = f"; all of its tasks must be on nodes of one engine ({', '.join(engines)})"
+    one_engine = apart if len(engines) > 1 and shape.num_tasks > 1 else ""
+    told = f"requests {shape}, more than the nodes have even when empty: {shown}{more}{one_engine}"
+    return reason("no_such_node", told)
 
 
 def over_quota(limit: Limit) -> Reason:

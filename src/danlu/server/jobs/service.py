@@ -91,7 +91,7 @@ def submit(
         owner_id=who.user_id,
         request_id=request_id,
         name=spec.name,
-        engine=state.settings.engine,
+        engine=state.settings.engines[0],
         spec=stored_spec(spec),
         terms=None if job.terms is None else job.terms.model_dump(mode="json"),
         sealed_secrets=state.sealer.seal(spec.secrets) if spec.secrets else None,

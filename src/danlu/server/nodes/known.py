@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ class KnownNodes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: nodes.Mark | None = None
+        self._mark: str | None = None
         self._parsed: dict[str, tuple[dict[str, Any], NodeInfo]] = {}
         self._kinds: dict[object, list[NodeInfo]] = {}
         self._answering: list[NodeInfo] = []
@@ -36,7 +36,7 @@ class KnownNodes:
             self._refresh(session)
             return set(self._devices)
 
-    def some(self, session: Session, num_tasks: int, *, drained: Container[str] = ()) -> list[NodeInfo]:
+    def some(self, session: Session, num_tasks: int, *, drained: Collection[str] = ()) -> list[NodeInfo]:
         """Enough of each kind for a job of so many tasks, in the order of all of them; those that are drained too."""
         with self._lock:
             self._refresh(session)
@@ -44,7 +44,7 @@ class KnownNodes:
         return [
             info
             for alike in kinds
-            for is_drained in (False, True)
+            for is_drained in ((False, True) if drained else (False,))
             for info in _first(alike, num_tasks, drained, is_drained=is_drained)
         ]
 
@@ -66,7 +66,7 @@ class KnownNodes:
             self._kinds.setdefault((kind_of(info), apart), []).append(info)
 
 
-def _first(alike: Sequence[NodeInfo], count: int, drained: Container[str], *, is_drained: bool) -> list[NodeInfo]:
+def _first(alike: Sequence[NodeInfo], count: int, drained: Collection[str], *, is_drained: bool) -> list[NodeInfo]:
     found: list[NodeInfo] = []
     for info in alike:
         if len(found) == count:

@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import uuid4
 
-from sqlalchemy import case, delete, func, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from danlu.store.sql.database import num_changed
 from danlu.store.sql.node_tables import DrainRow
-from danlu.store.sql.tables import NodeRow
+from danlu.store.sql.tables import FactRow, NodeRow
+
+NODES = "nodes"
+"""Name of the fact that is new after every change of a report."""
 
 
 def list_nodes(session: Session) -> Sequence[NodeRow]:
     return session.scalars(select(NodeRow).order_by(NodeRow.name)).all()
 
 
-class Mark(NamedTuple):
-    """Changes with every report."""
-
-    num_nodes: int
-    num_reachable: int
-    seen_at: datetime | None
-
-
-def mark(session: Session) -> Mark:
-    counted = select(func.count(), func.count(case((NodeRow.is_reachable, 1))), func.max(NodeRow.seen_at))
-    return Mark(*session.execute(counted.select_from(NodeRow)).one())
+def mark(session: Session) -> str | None:
+    """Differs after every report that said something new, of whichever server; None before the first one."""
+    return session.scalar(select(FactRow.value).where(FactRow.name == NODES))
 
 
 class Report(NamedTuple):
@@ -54,8 +50,10 @@ def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]
         elif (row.engine, row.is_reachable, row.info) != (engine, True, info):
             row.engine, row.is_reachable, row.info = engine, True, info
     for row in known.values():
-        if row.engine == engine:
+        if row.engine == engine and row.is_reachable:
             row.is_reachable = False
+    if session.new or session.dirty:
+        session.merge(FactRow(name=NODES, value=uuid4().hex))
     session.flush()
     touch_nodes(session, engine, at)
 

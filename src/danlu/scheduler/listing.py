@@ -1,0 +1,53 @@
+"""The nodes of several engines as one list."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterable, Mapping
+
+from danlu.engines.base import Engine
+from danlu.errors import DanluError
+from danlu.spec.nodes import NodeInfo
+
+log = logging.getLogger(__name__)
+
+
+def nodes_of(name: str, engine: Engine, others: Mapping[str, NodeInfo]) -> list[NodeInfo]:
+    """The nodes of an engine, without those that an engine before it has: nothing is to be given away twice."""
+    found = [info if info.engine == name else info.model_copy(update={"engine": name}) for info in engine.nodes()]
+    if not others:
+        return found
+    taken = {info.name for info in found if info.name in others}
+    if not engine.is_remote and any(map(_is_here, {info.address for info in others.values()})):
+        taken = {info.name for info in found}
+    if taken:
+        log.warning("engine %s does not use %s: another engine has this machine", name, ", ".join(sorted(taken)))
+    return [info for info in found if info.name not in taken]
+
+
+def keep_apart(engines: Mapping[str, Engine]) -> None:
+    """Tell each engine which machines are those of the others."""
+    if len(engines) < 2:
+        return
+    addresses: dict[str, Iterable[str]] = {}
+    for name, engine in engines.items():
+        try:
+            addresses[name] = engine.addresses()
+        except DanluError as error:
+            log.warning("cannot list the machines of engine %s: %s", name, error)
+            return  # what was said before stays
+    for name, engine in engines.items():
+        engine.keep_away_from(sorted({one for other in engines if other != name for one in addresses[other]}))
+
+
+def _is_here(address: str) -> bool:
+    """Whether this machine has the address."""
+    if not address:
+        return False
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        try:
+            tried.bind((address, 0))
+        except OSError:
+            return False
+    return True
