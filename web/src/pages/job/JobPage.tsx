@@ -1,6 +1,6 @@
 import { Link, Outlet, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { useJob, type Job } from "@/api/jobs";
+import { isOver, useJob, type Job } from "@/api/jobs";
 import { Loading, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
@@ -29,7 +29,7 @@ export function JobPage() {
   return (
     <div className="page">
       <Head job={job} stream={stream} />
-      <Tabs />
+      <Tabs job={job} />
       <Outlet />
     </div>
   );
@@ -100,8 +100,8 @@ function Fact(props: { label: string; children: React.ReactNode }) {
   );
 }
 
-function Tabs() {
-  const { job: texts, endpoints, flow, resources } = useTexts();
+function Tabs(props: { job: Job }) {
+  const { job: texts, endpoints, flow, resources, terminal } = useTexts();
   const { id } = useParams({ from: "/inside/jobs/$id" });
   const tabs = [
     ["/jobs/$id", texts.overview],
@@ -110,6 +110,7 @@ function Tabs() {
     ["/jobs/$id/resources", resources.title],
     ["/jobs/$id/tasks", texts.tasks],
     ["/jobs/$id/endpoints", endpoints.title],
+    ...(isOver(props.job.state) ? [] : [["/jobs/$id/terminal", terminal.title] as const]),
     ["/jobs/$id/flow", flow.title],
     ["/jobs/$id/spec", texts.spec],
     ["/jobs/$id/events", texts.events],
