@@ -14,9 +14,10 @@ from danlu.testing.waiting import wait_until
 
 TRAINS = """
 from danlu import track
-with track.start(name="curve") as run:
-    for step in range(20):
-        run.log({"accuracy": step / 20, "loss": 1 / (step + 1)}, step=step)
+run = track.start("curve")
+for step in range(20):
+    run.log("train", {"accuracy": step / 20, "loss": 1 / (step + 1)}, step=step)
+run.finish()
 print("trained")
 """
 

@@ -2,12 +2,12 @@ import { Link, Outlet, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { isOver, useJob, type Job } from "@/api/jobs";
 import { Loading, Problem } from "@/parts/Empty";
-import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Cost, PerHour } from "@/parts/money";
 import { Star } from "@/parts/Star";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
+import { Trail } from "@/parts/Trail";
 import { visibleLine } from "@/foreign/visible";
 import { useTexts } from "@/texts/language";
 import { JobActions } from "./JobActions";
@@ -40,11 +40,10 @@ function Head(props: { job: Job; stream: "connecting" | "live" | "broken" | "ove
   const { jobs: texts, job: own, flavors } = useTexts();
   return (
     <header className={styles.head}>
-      <nav className={styles.trail}>
-        <Link to="/jobs">{texts.title}</Link>
-        <Icon name="right" />
-        <span className="mono">{job.id}</span>
-      </nav>
+      <Trail
+        above={[[texts.title, { to: "/jobs" }]]}
+        here={<span className="mono">{job.id}</span>}
+      />
       <div className="page-head">
         <h1 className="wrap">{job.name}</h1>
         <Star job={job.id} name={job.name} />
