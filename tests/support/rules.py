@@ -143,6 +143,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/jobs/{job}/logs/{rank}/matches"): Rule(SEE),
     ("GET", "/reasons"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes"): Rule(everybody("2 2 2 2 2")),
+    ("GET", "/nodes/holdings"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/nodes/environments"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/examples"): Rule(everybody("2 2 2 2 2")),
     ("GET", "/examples/{example}"): Rule(everybody("2 2 2 2 2")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -66,11 +67,26 @@ def test_an_empty_bucket_asks_for_files_and_its_deletion_names_it(console: Runni
     expect(page.get_by_text("Bucket hollow was deleted")).to_be_visible()
 
 
-def test_a_job_leads_to_its_results_data_and_code(console: RunningServer, admin: Tab) -> None:
+def test_a_job_leads_to_its_results_data_and_code(console: RunningServer, admin: Tab, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('the code that ran')\n")
+    (tmp_path / "digits.csv").write_text("1,2\n")
     with console.client() as client:
-        job = client.jobs.submit(name="linked", command='echo result > "$DANLU_OUTPUT_DIR/result.txt"')
+        client.store.upload(tmp_path / "digits.csv", "store://main/linked-data/")
+        job = client.jobs.submit(
+            name="linked",
+            command='echo result > "$DANLU_OUTPUT_DIR/result.txt"',
+            code={"path": str(tmp_path)},
+            data={"store://main/linked-data/": "data"},
+        )
         job.wait()
     page = admin.go(f"/jobs/{job.id}")
+    page.get_by_role("link", name="store://main/linked-data/").click()
+    expect(page.get_by_role("link", name="digits.csv")).to_be_visible()
+    page.go_back()
+    page.get_by_text("Show files").click()
+    page.get_by_role("button", name="train.py").click()
+    expect(page.get_by_role("dialog")).to_contain_text("the code that ran")
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="store://main/", exact=False).first.click()
     expect(page.get_by_role("link", name="result.txt")).to_be_visible()
     admin.go(f"/jobs/{job.id}")
@@ -92,6 +108,14 @@ def test_back_from_compare_the_selection_is_there(runs: list[str], admin: Tab) -
 
 
 class TestLooks:
+    def test_a_long_name_leaves_room_for_the_other_columns_of_jobs(self, console: RunningServer, admin: Tab) -> None:
+        with console.client() as client:
+            client.jobs.submit(name=LONG, command="true").wait()
+        page = admin.go("/jobs")
+        expect(page.get_by_role("link", name=LONG)).to_be_visible()
+        table = page.get_by_role("region", name="Jobs")
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth + 1"), "a name pushed columns away"
+
     def test_names_leave_room_and_menus_have_their_size(self, runs: list[str], admin: Tab) -> None:
         page = admin.go(
             '/experiments?folder=many&sort=name&columns=["name","state","metrics.train.loss","created","duration"]'

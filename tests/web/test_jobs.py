@@ -137,8 +137,24 @@ class TestSubmitting:
         admin.check("register")
         page.locator("dialog button[type=submit]").click()
         expect(page.get_by_role("heading", name="makes-weights")).to_be_visible()
+        page.get_by_role("button", name="makes-weights:1").click()
+        page.get_by_role("button", name="Set alias").click()
+        page.get_by_label("Alias").fill("best")
+        page.locator("dialog button[type=submit]").click()
+        page.get_by_role("button", name="makes-weights:1").click()
+        page.get_by_role("button", name="Remove alias best").click()
+        expect(page.locator("h1 ~ .badge")).to_have_count(0)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator("h1 ~ .badge")).to_have_text("best → v1")
+        page.get_by_role("link", name="v1", exact=True).click()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Download model.bin").click()
+        assert download.value.path().read_text() == "weights\n"
+        admin.check("model-files")
         page = admin.go(f"/jobs/{job.id}/flow")
         expect(page.locator(".flow-card").filter(has_text="makes-weights:1")).to_be_visible()
+        zoom = page.locator(".react-flow__viewport").evaluate("e => new DOMMatrix(getComputedStyle(e).transform).a")
+        assert zoom * 13 >= 11, "the graph is too small to be read"
         admin.check("job-flow")
 
 

@@ -74,13 +74,60 @@ def test_a_search_lands_on_its_hit_and_a_line_has_an_address(job: Job, admin: Ta
     admin.check("logs-wrapped")
 
 
+def test_hits_are_walked_through_both_ways(job: Job, admin: Tab) -> None:
+    page = admin.go(f"/jobs/{job.id}/logs?q=line+1999")
+    box = page.get_by_role("region", name="Log of rank 0")
+    hits = page.get_by_role("region", name="Matching lines")
+    expect(hits.get_by_text("1 of 11")).to_be_visible()
+    page.get_by_role("button", name="Previous match").click()
+    expect(box.get_by_text("line 19999 ")).to_be_in_viewport()
+    expect(hits.get_by_text("11 of 11")).to_be_visible()
+    page.get_by_role("button", name="Next match").click()
+    expect(box.get_by_text("line 1999 ")).to_be_in_viewport()
+    admin.check("logs-walked")
+
+
+NUM_LINES = 2_500_000
+"""47 million pixels; browsers scroll over 33 million at most."""
+
+
+def test_the_end_of_a_log_that_is_taller_than_browsers_can_scroll(console: RunningServer, admin: Tab) -> None:
+    with console.client() as client:
+        job = client.jobs.submit(name="tall", command=f"seq 1 {NUM_LINES}")
+        job.wait()
+    page = admin.go(f"/jobs/{job.id}/logs?line={NUM_LINES}")
+    box = page.get_by_role("region", name="Log of rank 0")
+    expect(page.get_by_text("2,500,000 lines")).to_be_visible()
+    expect(box.get_by_text(str(NUM_LINES)).first).to_be_in_viewport()
+    box.hover()
+    page.mouse.wheel(0, -1900)  # a hundred lines
+    expect(box.get_by_text(str(NUM_LINES - 100), exact=True).last).to_be_in_viewport()
+    box.evaluate("box => { box.scrollTop = 0 }")
+    expect(box.get_by_text("7", exact=True).last).to_be_in_viewport()
+    box.evaluate("box => { box.scrollTop = box.scrollHeight / 2 }")
+    expect(box.get_by_text(re.compile(r"^12[45]\d{4}$")).last).to_be_in_viewport()
+
+
 def test_all_ranks_are_one_log(console: RunningServer, admin: Tab) -> None:
     with console.client() as client:
-        job = client.jobs.submit(name="ranks", nodes=2, command="echo rank $DANLU_RANK speaks")
+        command = "echo rank $DANLU_RANK speaks; echo ERROR: of $DANLU_RANK; seq 1 1500000"
+        job = client.jobs.submit(name="ranks", nodes=2, command=command)
         job.wait()
     page = admin.go(f"/jobs/{job.id}/logs")
     page.get_by_label("Rank", exact=True).select_option("All ranks")
     box = page.get_by_role("region", name="All ranks")
+    expect(box.get_by_text("1500000").first).to_be_visible()
+    expect(page.get_by_text("Showing the end of each rank's log.")).to_be_visible()
+    page.get_by_role("button", name="Load earlier lines").click()
+    expect(page.get_by_text("3,000,004 lines")).to_be_visible()
+    expect(page.get_by_role("button", name="Load earlier lines")).to_have_count(0)
+    page.get_by_label("Search the log").fill("Speaks")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_text("2 lines", exact=True)).to_be_visible()  # other lines are left out
     expect(box).to_contain_text("0  rank 0 speaks")
     expect(box).to_contain_text("1  rank 1 speaks")
+    page.get_by_label("Timestamps").check()
+    expect(box).to_contain_text(re.compile(r"\d\d:\d\d:\d\d +1  rank 1 speaks"))
+    page.get_by_label("Level").select_option("Errors")
+    expect(box).to_contain_text("1  ERROR: of 1")
     admin.check("logs-all-ranks")

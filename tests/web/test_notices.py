@@ -24,6 +24,35 @@ def test_the_bell_tells_of_the_end_of_a_job_and_of_alerts(console: RunningServer
         wait_until(lambda: client.notices.num_unread() == 0)
 
 
+TOLD = """
+window.told = [];
+window.Notification = class {
+  static permission = 'default';
+  static async requestPermission() { return (this.permission = 'granted'); }
+  constructor(title, options) { window.told.push(`${title}: ${options.body}`); }
+};
+"""
+"""The browser's own notifications, which a browser without a screen does not show."""
+
+
+def test_the_browser_tells_of_what_happens_when_it_may(console: RunningServer, admin: Tab) -> None:
+    admin.context.add_init_script(TOLD)
+    admin.page.clock.install()
+    page = admin.go("/")
+    page.get_by_role("button", name="Notices").click()
+    page.get_by_role("button", name="Show as browser notifications").click()
+    with console.client() as client:
+        before = client.notices.num_unread()
+        client.jobs.submit(name="told-by-the-browser", command="exit 3").wait()
+        wait_until(lambda: client.notices.num_unread() > before)
+    page.clock.fast_forward("00:31")
+    page.wait_for_function("window.told.length > 0")
+    assert page.evaluate("window.told") == ["told-by-the-browser: Job failed"]
+    page.reload()
+    page.get_by_role("button", name="Notices").click()
+    assert page.evaluate("window.told") == []
+
+
 def test_webhooks_are_added_tried_out_and_removed(admin: Tab) -> None:
     page = admin.go("/profile")
     page.get_by_role("button", name="Add webhook").click()

@@ -91,6 +91,33 @@ class TestPeople:
         expect(page.get_by_role("row")).to_have_count(2)
         admin.check("audit")
 
+    def test_many_are_let_in_at_once_and_a_badge_says_how_many_wait(
+        self, console: RunningServer, admin: Tab, open_tab: Callable[..., Tab]
+    ) -> None:
+        with console.client() as client:
+            for name in ("kay", "lin", "max"):
+                client.people.register(name, PASSWORD)
+        page = admin.go("/")
+        expect(page.get_by_role("link", name="Admin 3")).to_be_visible()
+        page.get_by_role("link", name="Admin 3").click()
+        page.get_by_label("Select all").check()
+        page.get_by_role("checkbox", name="Select max").uncheck()
+        page.get_by_role("button", name="Approve 2").click()
+        expect(page.get_by_role("dialog")).to_contain_text("kay, lin")
+        admin.check("admin-many")
+        page.locator("dialog button[type=submit]").click()
+        expect(page.get_by_text("2 users can sign in now")).to_be_visible()
+        expect(page.get_by_role("link", name="Admin 1")).to_be_visible()
+        with console.client() as client:
+            client.people.reject("max")
+        lin = open_tab(locale="zh-CN")
+        lin.sign_in("lin", PASSWORD)
+        steps = lin.page.get_by_role("region", name="快速开始")
+        expect(steps.get_by_role("listitem").filter(has_text="已完成")).to_contain_text("default")
+        lin.check("first-steps")
+        steps.get_by_role("link", name="查看示例").click()
+        expect(lin.page.get_by_role("heading", name="示例")).to_be_visible()
+
     def test_a_project_gets_members_and_quotas(self, admin: Tab) -> None:
         page = admin.go("/projects")
         page.get_by_role("button", name="Create project").click()
@@ -147,6 +174,14 @@ class TestCluster:
             admin.check("resources")
             for job in (waiter, holder):
                 job.stop()
+            holder.wait()
+            page = admin.go("/cluster")
+            timeline = page.get_by_role("region", name="Timeline").first
+            expect(timeline.get_by_role("link", name=re.compile("^holder · admin · default: "))).to_have_count(4)
+            expect(timeline.get_by_role("row", name=re.compile("^admin default"))).to_be_visible()
+            admin.check("timeline")
+            timeline.get_by_role("link", name=re.compile("^holder · ")).first.click()
+            expect(page).to_have_url(re.compile(holder.id))
 
 
 class TestPrices:

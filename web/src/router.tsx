@@ -151,6 +151,13 @@ const jobEndpoints = createRoute({
   component: page(() => import("@/pages/job/EndpointsTab"), "EndpointsTab"),
 });
 
+const jobTerminal = createRoute({
+  getParentRoute: () => job,
+  path: "/terminal",
+  validateSearch: (search: Record<string, unknown>) => numberIn(search, "rank"),
+  component: page(() => import("@/pages/job/terminal/TerminalTab"), "TerminalTab"),
+});
+
 const jobEvents = createRoute({
   getParentRoute: () => job,
   path: "/events",
@@ -166,6 +173,7 @@ const jobTabs = [
   jobFlow,
   jobSpec,
   jobEndpoints,
+  jobTerminal,
   jobEvents,
 ];
 

@@ -71,6 +71,26 @@ class NodeOut(Answer):
     """Set while nothing new is started there."""
 
 
+class HoldingOut(Answer):
+    """What one task of a job held on a node, and when."""
+
+    node: str
+    device_ids: list[int] = []
+    cpus: float
+    memory_bytes: int
+    started_at: Moment
+    ended_at: Optional[Moment] = None
+    """None while it holds them."""
+
+    job: Optional[str] = None
+    """None for jobs of projects that one does not see; so are the following."""
+
+    name: Optional[str] = None
+    owner: Optional[str] = None
+    project: Optional[str] = None
+    rank: int = 0
+
+
 class EnvironmentOut(Answer):
     """Packages that jobs of a project require, installed on a node."""
 

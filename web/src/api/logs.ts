@@ -17,7 +17,6 @@ export type LogMatches = Schemas["LogMatches"];
 
 const MOST_READS = 8;
 const MOST_PAGES = 1_000;
-const END_BYTES = 256 << 10;
 
 /** Bytes of a log from an offset, fewer at its end. */
 export async function readLog(
@@ -98,18 +97,19 @@ export async function* searchLog(
   }
 }
 
-/** The end of each rank's log, with the times of its lines. */
+/** At most so many bytes of the end of each rank's log, with the times of their lines. */
 export function logEnds(
   job: string,
   attempt: number,
   ranks: readonly { rank: number; bytes: number }[],
+  most: number,
   signal: AbortSignal,
 ) {
   return Promise.all(
     ranks.map(async ({ rank, bytes: length }) => {
       const source = { job, attempt, rank };
-      const offset = Math.max(0, length - END_BYTES);
-      const bytes = length ? await readLog(source, offset, END_BYTES, signal) : new Uint8Array();
+      const offset = Math.max(0, length - most);
+      const bytes = length ? await readLog(source, offset, most, signal) : new Uint8Array();
       const { value } = await countLines(source, offset, signal).next();
       const marks = (value as LogLines | undefined)?.marks ?? [];
       return { rank, offset, bytes, marks };

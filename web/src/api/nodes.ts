@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "./client";
+import { allPages } from "./pages";
 
 export type Node = Schemas["NodeOut"];
 
@@ -8,6 +9,25 @@ export const nodesQuery = queryOptions({
   queryFn: async () => (await ok(api.GET("/api/v1/nodes"))).items,
   refetchInterval: 10_000,
 });
+
+export type Holding = Schemas["HoldingOut"];
+
+/** Who held what in the hours up to now. */
+export function holdingsQuery(hours: number) {
+  return queryOptions({
+    queryKey: ["holdings", hours],
+    queryFn: async () => {
+      const until = new Date();
+      const since = new Date(until.getTime() - hours * 3_600_000);
+      const query = { since: since.toISOString(), until: until.toISOString(), limit: 1000 };
+      const items = await allPages((cursor) =>
+        ok(api.GET("/api/v1/nodes/holdings", { params: { query: { ...query, cursor } } })),
+      );
+      return { since: since.getTime(), until: until.getTime(), items };
+    },
+    refetchInterval: 60_000,
+  });
+}
 
 export function useDrain(node: string) {
   const client = useQueryClient();

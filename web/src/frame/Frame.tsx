@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { registrationsQuery } from "@/api/people";
 import { useMe } from "@/api/session";
 import { Button, buttonClass } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
@@ -11,6 +13,7 @@ import { NoticesMenu } from "./NoticesMenu";
 import { ProjectPicker } from "./ProjectPicker";
 import { usePaletteKeys } from "./shortcuts";
 
+const PENDING_MS = 60_000;
 const Palette = lazy(async () => ({ default: (await import("./Palette")).Palette }));
 
 /** The frame around every page of a signed-in user. */
@@ -111,11 +114,25 @@ function Navigation() {
             >
               <Icon name={entry.icon} />
               {entry.label(texts)}
+              {entry.isAdminOnly && <PendingBadge />}
             </Link>
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+/** How many people wait to be approved; for admins. */
+function PendingBadge() {
+  const { admin: texts } = useTexts();
+  const { data } = useQuery({ ...registrationsQuery, refetchInterval: PENDING_MS });
+  if (!data?.length) return null;
+  return (
+    <span className={`badge plain wait ${styles.pending ?? ""}`} title={texts.pending(data.length)}>
+      {data.length}
+      <span className="hidden-visually"> {texts.pending(data.length)}</span>
+    </span>
   );
 }
 

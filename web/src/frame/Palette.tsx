@@ -1,22 +1,33 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState, type KeyboardEvent } from "react";
+import { examplesQuery } from "@/api/examples";
 import { jobsQuery } from "@/api/jobs";
+import { modelsQuery } from "@/api/models";
+import { projectsQuery } from "@/api/people";
 import { runsQuery } from "@/api/runs";
 import { useMe } from "@/api/session";
 import { bucketsQuery } from "@/api/store";
 import { Dialog } from "@/parts/Dialog";
 import { SearchField } from "@/parts/Field";
 import { Icon, type IconName } from "@/parts/Icon";
-import { useTexts } from "@/texts/language";
+import { useIsDark, useTheme } from "@/parts/theme";
+import { LANGUAGES, useSpeech, useTexts, type Language } from "@/texts/language";
 import styles from "./Frame.module.css";
 import { NAV } from "./nav";
 
 const MOST = 12;
 
-type Entry = { id: string; icon: IconName; label: string; about: string; to: string };
+type Entry = {
+  id: string;
+  icon: IconName;
+  label: string;
+  about: string;
+  /** Where it leads, or what it does. */
+  to: string | (() => void);
+};
 
-/** One field that leads to every page, and to jobs, runs and buckets by name or id. */
+/** One field that leads to every page, to things by name or id, and to what one does often. */
 export function Palette(props: { onClose: () => void }) {
   const { frame: texts } = useTexts();
   const navigate = useNavigate();
@@ -30,7 +41,8 @@ export function Palette(props: { onClose: () => void }) {
   const open = (entry: Entry | undefined) => {
     if (!entry) return;
     props.onClose();
-    void navigate({ to: entry.to });
+    if (typeof entry.to === "string") void navigate({ to: entry.to });
+    else entry.to();
   };
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -80,11 +92,15 @@ export function Palette(props: { onClose: () => void }) {
 
 /** Pages first, then the newest things of each kind. */
 function useEntries(): Entry[] {
-  const texts = useTexts();
+  const { texts, language } = useSpeech();
   const me = useMe();
   const { data: jobs } = useQuery(jobsQuery());
   const { data: runs } = useQuery(runsQuery());
   const { data: buckets } = useQuery(bucketsQuery);
+  const { data: models } = useInfiniteQuery(modelsQuery({}));
+  const { data: projects } = useQuery(projectsQuery);
+  const { data: examples } = useQuery(examplesQuery);
+  const actions = useActions();
   return useMemo(() => {
     const pages = NAV.filter((entry) => !entry.isAdminOnly || me.is_admin).map((entry) => ({
       id: entry.to,
@@ -102,6 +118,14 @@ function useEntries(): Entry[] {
         about: "",
         to: "/submit",
       },
+      {
+        id: "/profile",
+        icon: "user" as const,
+        label: texts.frame.profile,
+        about: "",
+        to: "/profile",
+      },
+      ...actions,
       ...(jobs?.items ?? []).map((job) => ({
         id: job.id,
         icon: "jobs" as const,
@@ -123,6 +147,60 @@ function useEntries(): Entry[] {
         about: bucket.project,
         to: `/store?bucket=${encodeURIComponent(bucket.name)}`,
       })),
+      ...(models?.pages ?? [])
+        .flatMap((page) => page.items)
+        .map((model) => ({
+        id: `model ${model.project}/${model.name}`,
+        icon: "models" as const,
+        label: model.name,
+        about: model.project,
+        to: `/models/${encodeURIComponent(model.name)}?project=${encodeURIComponent(model.project)}`,
+      })),
+      ...(projects ?? []).map((project) => ({
+        id: `project ${project.name}`,
+        icon: "user" as const,
+        label: project.name,
+        about: texts.frame.project,
+        to: `/projects/${encodeURIComponent(project.name)}`,
+      })),
+      ...(examples ?? []).map((example) => ({
+        id: `example ${example.name}`,
+        icon: "book" as const,
+        label: example.title[language],
+        about: texts.examples.title,
+        to: `/examples/${encodeURIComponent(example.name)}`,
+      })),
     ];
-  }, [texts, me, jobs, runs, buckets]);
+  }, [texts, language, me, jobs, runs, buckets, models, projects, examples, actions]);
+}
+
+/** What can be done from every page. */
+function useActions(): Entry[] {
+  const { texts, language, setLanguage } = useSpeech();
+  const [, setTheme] = useTheme();
+  const isDark = useIsDark();
+  return useMemo(() => {
+    const other: Language = language === "zh" ? "en" : "zh";
+    const theme = isDark ? "light" : "dark";
+    return [
+      {
+        id: "action theme",
+        icon: "moon",
+        label: `${texts.frame.theme}: ${texts.frame[theme]}`,
+        about: texts.frame.action,
+        to: () => {
+          setTheme(theme);
+        },
+      },
+      {
+        id: "action language",
+        icon: "globe",
+        label: `${texts.frame.language}: ${LANGUAGES[other]}`,
+        about: texts.frame.action,
+        to: () => {
+          setLanguage(other);
+        },
+      },
+    ];
+  }, [texts, language, setLanguage, setTheme, isDark]);
 }

@@ -4,9 +4,14 @@ import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
 
 const SHOWN_MS = 6_000;
+const UNDO_MS = 12_000;
 
-type Message = { id: number; text: string; isBad: boolean };
-type Say = { say: (text: string) => void; complain: (error: unknown) => void };
+type Message = { id: number; text: string; isBad: boolean; undo?: (() => void) | undefined };
+type Say = {
+  /** With `undo`, what was done can be taken back for as long as the message is shown. */
+  say: (text: string, undo?: () => void) => void;
+  complain: (error: unknown) => void;
+};
 
 const Messages = createContext<Say | null>(null);
 let next = 0;
@@ -19,20 +24,23 @@ export function MessageArea(props: { children: ReactNode }) {
     setMessages((before) => before.filter((message) => message.id !== id));
   }, []);
   const add = useCallback(
-    (text: string, isBad: boolean) => {
+    (text: string, isBad: boolean, undo?: () => void) => {
       const id = ++next;
-      setMessages((before) => [...before.slice(-3), { id, text, isBad }]);
+      setMessages((before) => [...before.slice(-3), { id, text, isBad, undo }]);
       if (!isBad)
-        setTimeout(() => {
-          drop(id);
-        }, SHOWN_MS);
+        setTimeout(
+          () => {
+            drop(id);
+          },
+          undo ? UNDO_MS : SHOWN_MS,
+        );
     },
     [drop],
   );
   const value = useMemo<Say>(
     () => ({
-      say: (text) => {
-        add(text, false);
+      say: (text, undo) => {
+        add(text, false, undo);
       },
       complain: (error) => {
         const problem = asProblem(error);
@@ -48,6 +56,17 @@ export function MessageArea(props: { children: ReactNode }) {
         {messages.map((message) => (
           <div key={message.id} className={message.isBad ? "message bad" : "message"}>
             <p>{message.text}</p>
+            {message.undo && (
+              <Button
+                isSmall
+                onClick={() => {
+                  message.undo?.();
+                  drop(message.id);
+                }}
+              >
+                {common.undo}
+              </Button>
+            )}
             <Button
               kind="plain"
               isSmall

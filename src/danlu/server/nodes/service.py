@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from sqlalchemy.orm import Session
 
@@ -11,16 +11,19 @@ from danlu.auth import rights
 from danlu.auth.identity import UserIdentity
 from danlu.errors import NotFound
 from danlu.server.audit.service import record_action
+from danlu.server.invalid import bad_field
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.nodes import NodeInfo
 from danlu.store.metrics.usage import UsageFiles
-from danlu.store.queries import attempts, nodes, people
+from danlu.store.queries import attempts, holdings, nodes, people
 from danlu.store.sql.node_tables import DrainRow
 from danlu.store.sql.tables import NodeRow, TaskRow
-from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, EnvironmentOut, NodeOut
+from danlu.wire.nodes import DeviceOut, DrainNode, DrainOut, EnvironmentOut, HoldingOut, NodeOut
 
+_DAY = timedelta(days=1)
+_LONGEST = timedelta(days=31)
 Claims = Mapping[tuple[str, str, int], str]
 """(node, device type, device) -> job."""
 
@@ -60,6 +63,20 @@ def list_environments(session: Session, who: UserIdentity) -> list[EnvironmentOu
     return sorted(found, key=lambda one: one.used_at, reverse=True)
 
 
+def list_holdings(
+    session: Session, who: UserIdentity, since: datetime | None, until: datetime, *, skip: int, limit: int
+) -> list[HoldingOut]:
+    """Tasks that held something between two moments. Whose they are is told of visible projects only."""
+    begin = until - _DAY if since is None else since
+    if not timedelta(0) < until - begin <= _LONGEST:
+        told = f"expected a moment up to 31 days before {until.isoformat()}, got {begin.isoformat()}"
+        raise bad_field("since", told)
+    rows = holdings.tasks_between(session, begin, until, skip=skip, limit=limit)
+    projects, visible = people.projects_by_id(session), visible_project_ids(who)
+    names = people.names_of_users(session, {row.owner_id for row in rows})
+    return [_holding_out(row, projects, names, visible is None or row.project_id in visible) for row in rows]
+
+
 def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wanted: DrainNode) -> NodeOut:
     """Have nothing new started on the node. Drained again, it has the new reason."""
     _check(session, who, name)
@@ -89,6 +106,23 @@ def _check(session: Session, who: UserIdentity, name: str) -> None:
     rights.check_admin(who, "draining and opening nodes is for admins")
     if name not in {row.name for row in nodes.list_nodes(session)}:
         raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
+
+
+def _holding_out(
+    row: holdings.HeldTask, projects: Mapping[int, str], names: Mapping[int, str], is_visible: bool
+) -> HoldingOut:
+    held = HoldingOut(
+        node=row.node,
+        device_ids=list(row.device_ids),
+        cpus=row.cpus,
+        memory_bytes=row.memory_bytes,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+    if not is_visible:
+        return held
+    whose = {"owner": names.get(row.owner_id), "project": projects.get(row.project_id)}
+    return held.model_copy(update={"job": row.job_id, "name": row.name, "rank": row.rank, **whose})
 
 
 def _drain_out(row: DrainRow | None, names: Mapping[int, str]) -> DrainOut | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,6 +24,23 @@ class Held(NamedTuple):
     project_id: int
     owner_id: int
     terms: dict[str, Any]
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class HeldTask(NamedTuple):
+    """What one task held while its attempt went on."""
+
+    job_id: str
+    name: str
+    project_id: int
+    owner_id: int
+    attempt: int
+    rank: int
+    node: str
+    device_ids: list[int]
+    cpus: float
+    memory_bytes: int
     started_at: datetime
     ended_at: datetime | None
 
@@ -66,3 +83,33 @@ def held_between(session: Session, since: datetime | None, until: datetime) -> I
         query = query.where(or_(AttemptRow.ended_at.is_(None), AttemptRow.ended_at > since))
     for row in session.execute(query):
         yield Held(*row)
+
+
+def tasks_between(
+    session: Session, since: datetime, until: datetime, *, skip: int = 0, limit: int
+) -> Sequence[HeldTask]:
+    """Tasks that held something between two moments, the last started first."""
+    query = (
+        select(
+            JobRow.id,
+            JobRow.name,
+            JobRow.project_id,
+            JobRow.owner_id,
+            TaskRow.attempt,
+            TaskRow.rank,
+            TaskRow.node,
+            TaskRow.device_ids,
+            TaskRow.cpus,
+            TaskRow.memory_bytes,
+            AttemptRow.started_at,
+            AttemptRow.ended_at,
+        )
+        .join(AttemptRow, AttemptRow.job_id == JobRow.id)
+        .join(TaskRow, (TaskRow.job_id == AttemptRow.job_id) & (TaskRow.attempt == AttemptRow.number))
+        .where(AttemptRow.started_at <= until)
+        .where(or_(AttemptRow.ended_at.is_(None), AttemptRow.ended_at > since))
+        .order_by(AttemptRow.started_at.desc(), JobRow.id, TaskRow.attempt, TaskRow.rank)
+        .offset(skip)
+        .limit(limit)
+    )
+    return [HeldTask(*row) for row in session.execute(query)]

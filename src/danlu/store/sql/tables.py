@@ -278,7 +278,7 @@ class JobRow(Base):
 
 class AttemptRow(Base):
     __tablename__ = "attempts"
-    __table_args__ = (Index("attempts_by_state", "state"),)
+    __table_args__ = (Index("attempts_by_state", "state"), Index("attempts_by_start", "started_at"))
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)

@@ -11,7 +11,7 @@ import { asProblem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Description } from "@/parts/Description";
 import { Confirm, FormDialog } from "@/parts/Dialog";
-import { TextField } from "@/parts/Field";
+import { CheckField, TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
@@ -21,10 +21,18 @@ import styles from "./admin.module.css";
 
 /** Account requests. */
 export function Registrations() {
-  const { admin: texts } = useTexts();
+  const { admin: texts, jobs } = useTexts();
   const { say, complain } = useMessages();
   const found = useQuery(registrationsQuery);
-  const [approving, setApproving] = useState<Registration>();
+  const [approving, setApproving] = useState<readonly Registration[]>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const selected = (found.data ?? []).filter((one) => chosen.has(one.id));
+  const choose = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen);
+    if (isChosen) next.add(id);
+    else next.delete(id);
+    setChosen(next);
+  };
   const [rejecting, setRejecting] = useState<Registration>();
   const reject = useReject();
   return (
@@ -32,6 +40,28 @@ export function Registrations() {
       <div className="panel-head">
         <h2>{texts.requests}</h2>
         {Boolean(found.data?.length) && <span className="badge wait">{found.data?.length}</span>}
+        {(found.data?.length ?? 0) > 1 && (
+          <span className="actions">
+            <CheckField
+              label={jobs.selectAll}
+              checked={selected.length === found.data?.length}
+              onChange={(event) => {
+                const all = found.data?.map((one) => one.id) ?? [];
+                setChosen(new Set(event.target.checked ? all : []));
+              }}
+            />
+            <Button
+              kind="primary"
+              icon="check"
+              disabled={!selected.length}
+              onClick={() => {
+                setApproving(selected);
+              }}
+            >
+              {texts.approveMany(selected.length)}
+            </Button>
+          </span>
+        )}
       </div>
       <Found of={found} lines={2}>
         {(data) =>
@@ -39,6 +69,16 @@ export function Registrations() {
             <ul className={styles.requests}>
               {data.map((one) => (
                 <li key={one.id}>
+                  {data.length > 1 && (
+                    <input
+                      type="checkbox"
+                      aria-label={jobs.select(one.name)}
+                      checked={chosen.has(one.id)}
+                      onChange={(event) => {
+                        choose(one.id, event.target.checked);
+                      }}
+                    />
+                  )}
                   <div className={styles.who}>
                     <p>
                       <strong>{one.name}</strong>{" "}
@@ -57,7 +97,7 @@ export function Registrations() {
                       kind="primary"
                       icon="check"
                       onClick={() => {
-                        setApproving(one);
+                        setApproving([one]);
                       }}
                     >
                       {texts.approve}
@@ -80,7 +120,7 @@ export function Registrations() {
       </Found>
       {approving && (
         <ApproveDialog
-          registration={approving}
+          registrations={approving}
           onClose={() => {
             setApproving(undefined);
           }}
@@ -112,8 +152,10 @@ export function Registrations() {
   );
 }
 
-function ApproveDialog(props: { registration: Registration; onClose: () => void }) {
-  const { registration } = props;
+/** One registration, whose name can be changed, or several at once. */
+function ApproveDialog(props: { registrations: readonly Registration[]; onClose: () => void }) {
+  const { registrations } = props;
+  const [only] = registrations.length === 1 ? registrations : [];
   const { admin: texts } = useTexts();
   const { say } = useMessages();
   const approve = useApprove();
@@ -123,40 +165,40 @@ function ApproveDialog(props: { registration: Registration; onClose: () => void 
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "");
-    const name = text("name");
-    approve.mutate(
-      {
-        id: registration.id,
-        name: name === registration.name ? undefined : name,
-        project: text("project") || undefined,
-        role: text("role") as Role,
-      },
-      {
-        onSuccess: (person) => {
-          say(texts.approved(person.name));
-          props.onClose();
-        },
-      },
-    );
+    const where = { project: text("project") || undefined, role: text("role") as Role };
+    const approveAll = async () => {
+      for (const { id, name } of registrations) {
+        const other = only && text("name") !== name ? text("name") : undefined;
+        const person = await approve.mutateAsync({ id, name: other, ...where });
+        if (only) say(texts.approved(person.name));
+      }
+      if (!only) say(texts.approvedMany(registrations.length));
+      props.onClose();
+    };
+    approveAll().catch(() => undefined); // the dialog shows what went wrong; who is approved has left the list
   };
   return (
     <FormDialog
-      title={texts.approveTitle(registration.name)}
+      title={only ? texts.approveTitle(only.name) : texts.approveManyTitle(registrations.length)}
       action={texts.approve}
-      fields={["name", "project"]}
+      fields={only ? ["name", "project"] : ["project"]}
       error={approve.error}
       isBusy={approve.isPending}
       onSubmit={submit}
       onClose={props.onClose}
     >
-      <TextField
-        label={texts.name}
-        name="name"
-        defaultValue={registration.name}
-        required
-        hint={registration.is_name_taken ? texts.nameTaken : undefined}
-        wrong={fields.name}
-      />
+      {only ? (
+        <TextField
+          label={texts.name}
+          name="name"
+          defaultValue={only.name}
+          required
+          hint={only.is_name_taken ? texts.nameTaken : undefined}
+          wrong={fields.name}
+        />
+      ) : (
+        <p className="wrap">{registrations.map((one) => one.name).join(", ")}</p>
+      )}
       <ProjectAndRole wrong={fields.project} />
     </FormDialog>
   );

@@ -20,6 +20,7 @@ import { useMessages } from "@/parts/Messages";
 import { showBytes } from "@/parts/numbers";
 import { Tabs } from "@/parts/Tabs";
 import { Ago } from "@/parts/time";
+import { Trail } from "@/parts/Trail";
 import { useTexts } from "@/texts/language";
 import { Facts } from "@/parts/Facts";
 import { Files } from "./Files";
@@ -34,6 +35,10 @@ export function ArtifactPage() {
   if (!version) return <Loading lines={6} />;
   return (
     <div className="page">
+      <Trail
+        above={[[texts.title, { to: "/artifacts" }]]}
+        here={`${version.name}:${String(version.version)}`}
+      />
       <div className="page-head">
         <h1 className="wrap">
           {version.name} <span className="muted">v{version.version}</span>

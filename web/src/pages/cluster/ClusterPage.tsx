@@ -11,6 +11,7 @@ import { useTexts } from "@/texts/language";
 import { Meter } from "../overview/Meter";
 import { DrainAction, DrainNotice } from "./Drain";
 import { Queue, Running } from "./Queue";
+import { Timeline } from "./Timeline";
 import styles from "./cluster.module.css";
 
 export function ClusterPage() {
@@ -43,6 +44,7 @@ export function ClusterPage() {
       )}
       <Queue />
       <Running />
+      <Timeline />
     </div>
   );
 }

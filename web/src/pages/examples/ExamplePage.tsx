@@ -8,6 +8,7 @@ import { Found } from "@/parts/Found";
 import { Icon } from "@/parts/Icon";
 import { Listing } from "@/parts/Listing";
 import { runExample } from "@/parts/snippets";
+import { Trail } from "@/parts/Trail";
 import { useSpeech, useTexts } from "@/texts/language";
 import { Fitness } from "./Fitness";
 import { tagName } from "./tags";
@@ -32,6 +33,7 @@ function Shown(props: { example: Example }) {
   const { examples: texts } = all;
   return (
     <>
+      <Trail above={[[texts.title, { to: "/examples" }]]} here={example.name} />
       <div className="page-head">
         <h1>{example.title[language]}</h1>
         <Fitness example={example} />

@@ -19,6 +19,7 @@ const CHANGES = {
   start: "/api/v1/jobs/{job}/start",
 } as const;
 type Change = keyof typeof CHANGES;
+const UNDONE_BY: Partial<Record<Change, Change>> = { pause: "resume", resume: "pause" };
 
 /** What a user may do with a job in its state. */
 export function JobActions(props: { job: Job }) {
@@ -36,7 +37,14 @@ export function JobActions(props: { job: Job }) {
     onSuccess: (after, what) => {
       client.setQueryData(jobQuery(job.id).queryKey, after);
       setAsked(undefined);
-      say(texts.asked[what]);
+      const back = UNDONE_BY[what];
+      say(
+        texts.asked[what],
+        back &&
+          (() => {
+            change.mutate(back);
+          }),
+      );
     },
     onError: complain,
   });

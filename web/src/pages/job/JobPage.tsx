@@ -1,13 +1,13 @@
 import { Link, Outlet, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { useJob, type Job } from "@/api/jobs";
+import { isOver, useJob, type Job } from "@/api/jobs";
 import { Loading, Problem } from "@/parts/Empty";
-import { Icon } from "@/parts/Icon";
 import { Live } from "@/parts/Live";
 import { Cost, PerHour } from "@/parts/money";
 import { Star } from "@/parts/Star";
 import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
+import { Trail } from "@/parts/Trail";
 import { visibleLine } from "@/foreign/visible";
 import { useTexts } from "@/texts/language";
 import { JobActions } from "./JobActions";
@@ -29,7 +29,7 @@ export function JobPage() {
   return (
     <div className="page">
       <Head job={job} stream={stream} />
-      <Tabs />
+      <Tabs job={job} />
       <Outlet />
     </div>
   );
@@ -40,11 +40,10 @@ function Head(props: { job: Job; stream: "connecting" | "live" | "broken" | "ove
   const { jobs: texts, job: own, flavors } = useTexts();
   return (
     <header className={styles.head}>
-      <nav className={styles.trail}>
-        <Link to="/jobs">{texts.title}</Link>
-        <Icon name="right" />
-        <span className="mono">{job.id}</span>
-      </nav>
+      <Trail
+        above={[[texts.title, { to: "/jobs" }]]}
+        here={<span className="mono">{job.id}</span>}
+      />
       <div className="page-head">
         <h1 className="wrap">{job.name}</h1>
         <Star job={job.id} name={job.name} />
@@ -100,8 +99,8 @@ function Fact(props: { label: string; children: React.ReactNode }) {
   );
 }
 
-function Tabs() {
-  const { job: texts, endpoints, flow, resources } = useTexts();
+function Tabs(props: { job: Job }) {
+  const { job: texts, endpoints, flow, resources, terminal } = useTexts();
   const { id } = useParams({ from: "/inside/jobs/$id" });
   const tabs = [
     ["/jobs/$id", texts.overview],
@@ -110,6 +109,7 @@ function Tabs() {
     ["/jobs/$id/resources", resources.title],
     ["/jobs/$id/tasks", texts.tasks],
     ["/jobs/$id/endpoints", endpoints.title],
+    ...(isOver(props.job.state) ? [] : [["/jobs/$id/terminal", terminal.title] as const]),
     ["/jobs/$id/flow", flow.title],
     ["/jobs/$id/spec", texts.spec],
     ["/jobs/$id/events", texts.events],

@@ -10,10 +10,13 @@ import styles from "./job.module.css";
 import { LogView } from "./logs/LogView";
 import { Memory } from "./logs/memory";
 
-/** The last lines of rank 0 while the job runs. */
+/** The last lines of rank 0, live while the job runs. Of a failed job the page shows those of the rank that failed. */
 export function LogTail(props: { job: Job }) {
   const { job } = props;
-  if (isOver(job.state) || !job.attempt || job.state === "queued") return null;
+  const attempt = job.attempts.at(-1);
+  if (!attempt || job.state === "queued") return null;
+  if (job.state === "failed" && attempt.last_lines.length) return null;
+  if (isOver(job.state) && !attempt.tasks[0]?.log_bytes) return null;
   return <Tail key={job.attempt} job={job} />;
 }
 

@@ -7,6 +7,7 @@ import { useTexts } from "@/texts/language";
 import { Alerts } from "./Alerts";
 import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
+import { FirstCurve } from "./FirstCurve";
 import styles from "./job.module.css";
 import { useLoadedJob } from "./loaded";
 import { LogTail } from "./LogTail";
@@ -21,7 +22,10 @@ export function OverviewTab() {
       <Why job={job} />
       <LastLines job={job} />
       <LogTail job={job} />
-      <Results job={job} />
+      <div className={styles.pair}>
+        <FirstCurve job={job} />
+        <Results job={job} />
+      </div>
       <Attempts job={job} />
       <Configuration job={job} />
       <Notes job={job} />

@@ -13,6 +13,7 @@ import { showBytes, showNumber } from "@/parts/numbers";
 import { RegisterModel } from "@/parts/RegisterModel";
 import { Tabs } from "@/parts/Tabs";
 import { Ago } from "@/parts/time";
+import { Trail } from "@/parts/Trail";
 import { useTexts } from "@/texts/language";
 import { CompareVersions } from "./CompareVersions";
 import { VersionActions } from "./VersionActions";
@@ -30,6 +31,7 @@ export function ModelPage() {
   if (!model) return <Loading lines={6} />;
   return (
     <div className="page">
+      <Trail above={[[texts.title, { to: "/models" }]]} here={model.name} />
       <div className="page-head">
         <h1 className="wrap">{model.name}</h1>
         {Object.entries(model.aliases ?? {}).map(([alias, version]) => (

@@ -21,6 +21,7 @@ export function VersionActions(props: { version: ModelVersion }) {
   const [withFiles, setWithFiles] = useState(false);
   const remove = useDeleteModelVersion();
   const dropAlias = useDeleteAlias();
+  const setAlias = useSetAlias();
   const name = `${version.model}:${String(version.version)}`;
   const key = { model: version.model, project: version.project };
   const close = () => {
@@ -42,7 +43,20 @@ export function VersionActions(props: { version: ModelVersion }) {
             key={alias}
             icon="close"
             onChoose={() => {
-              dropAlias.mutate({ ...key, alias }, { onError: complain });
+              dropAlias.mutate(
+                { ...key, alias },
+                {
+                  onSuccess: () => {
+                    say(texts.aliasRemoved(alias), () => {
+                      setAlias.mutate(
+                        { ...key, alias, version: version.version },
+                        { onError: complain },
+                      );
+                    });
+                  },
+                  onError: complain,
+                },
+              );
             }}
           >
             {texts.removeAlias(alias)}

@@ -9,6 +9,7 @@ import { flatten, showBytes, showValue } from "@/parts/numbers";
 import { downloadModel } from "@/parts/snippets";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { ModelFiles } from "./ModelFiles";
 import styles from "./models.module.css";
 
 /** What a version is, what it was measured at, and what it was made from. */
@@ -54,6 +55,7 @@ export function VersionDetails(props: { version: ModelVersion }) {
       />
       <p className="muted">{version.is_copied ? texts.copied : texts.notCopied}</p>
       <Description text={version.description} />
+      {version.path && <ModelFiles path={version.path} />}
       <div className={styles.columns}>
         <Values title={texts.metrics} values={version.metrics ?? {}} />
         <Values title={texts.hparams} values={flatten(version.hparams ?? {})} />

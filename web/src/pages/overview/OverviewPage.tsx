@@ -14,6 +14,7 @@ import { StateBadge } from "@/parts/StateBadge";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { DevicesPanel } from "./DevicesPanel";
+import { FirstSteps } from "./FirstSteps";
 import styles from "./overview.module.css";
 import { QuotaPanel } from "./QuotaPanel";
 import { RunsPanel } from "./RunsPanel";
@@ -30,6 +31,7 @@ export function OverviewPage() {
   const mine = (found.data?.items ?? []).filter(
     (job) => job.owner === me.name && (project === undefined || job.project === project),
   );
+  const isExperienced = (found.data?.items ?? []).some((job) => job.owner === me.name);
   const open = mine.filter((job) => !isOver(job.state));
   const failed = mine.filter((job) => job.state === "failed").slice(0, MOST_ENDED);
   const ended = mine
@@ -43,6 +45,7 @@ export function OverviewPage() {
       </div>
       <div className={styles.columns}>
         <div className={styles.stack}>
+          {found.rest.isComplete && !isExperienced && <FirstSteps />}
           <section className="panel">
             <div className="panel-head">
               <h2>{texts.mine}</h2>

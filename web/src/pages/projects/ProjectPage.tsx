@@ -10,6 +10,7 @@ import { Loading, Problem } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
 import { useMessages } from "@/parts/Messages";
 import { Tabs } from "@/parts/Tabs";
+import { Trail } from "@/parts/Trail";
 import { useTexts } from "@/texts/language";
 import { AuditTable } from "../admin/AuditTable";
 import { MakeBucket } from "../store/MakeBucket";
@@ -28,6 +29,7 @@ export function ProjectPage() {
   const isOwner = me.is_admin || project.role === "owner";
   return (
     <div className="page">
+      <Trail above={[[texts.projectsTitle, { to: "/projects" }]]} here={project.name} />
       <div className="page-head">
         <h1>{project.name}</h1>
         {project.is_archived && <span className="tag">{texts.archived}</span>}

@@ -12,6 +12,11 @@ export const admin = {
   approve: "Approve",
   approveTitle: (name: string) => `Approve ${name}`,
   approved: (name: string) => `${name} can sign in now`,
+  approveMany: (count: number) => (count ? `Approve ${String(count)}` : "Approve selected"),
+  approveManyTitle: (count: number) => `Approve ${String(count)} users`,
+  approvedMany: (count: number) => `${String(count)} users can sign in now`,
+  pending: (count: number) =>
+    count === 1 ? "1 pending registration" : `${String(count)} pending registrations`,
   reject: "Reject",
   rejectTitle: (name: string) => `Reject ${name}?`,
   rejectText: "The registration will be deleted. The user can register again.",

@@ -56,5 +56,14 @@ export const cluster = {
   ahead: "Jobs ahead",
   aheadTold: (jobs: number, projects: number) =>
     projects ? `${String(jobs)} jobs, ${String(projects)} projects` : String(jobs),
+  timeline: "Timeline",
+  period: "Period",
+  lastHours: (hours: number) =>
+    hours <= 24 ? `Last ${String(hours)} hours` : `Last ${String(hours / 24)} days`,
+  nothingHeld: "Nothing ran in this time.",
+  heldBy: "Usage by user",
+  deviceHours: "Device hours",
+  coreHours: "Core hours",
+  otherProjects: "Other projects",
   draining: "Draining",
 };

@@ -3,6 +3,7 @@ export const common = {
   loading: "Loading",
   retry: "Try again",
   cancel: "Cancel",
+  undo: "Undo",
   close: "Close",
   copy: "Copy",
   copied: "Copied",

@@ -19,7 +19,9 @@ export const frame = {
   signOut: "Sign out",
   commandLine: "Command line",
   goTo: "Go to",
-  goToHint: "Page, job, run or bucket",
+  goToHint: "Page, job, run, model, bucket or action",
+  trail: "Breadcrumbs",
+  action: "Action",
   nothingFound: "No matches",
   keys: "Ctrl K, / or ? opens this. Arrow keys choose, Enter opens, Escape closes.",
 };

@@ -78,6 +78,7 @@ export const job = {
   noMetricsTitle: "No metrics yet",
   noMetrics: "Metrics that the job logs appear here while it runs:",
   openRun: "Open run",
+  allMetrics: "All metrics",
   logTail: "Log",
   noOutputYet: "No output yet",
 };

@@ -49,6 +49,7 @@ export const models = {
   aliasHint: "It is moved from the version that has it now.",
   aliasSet: (alias: string, version: number) => `${alias} now points to version ${String(version)}`,
   removeAlias: (alias: string) => `Remove alias ${alias}`,
+  aliasRemoved: (alias: string) => `Alias ${alias} was removed`,
   delete: "Delete version",
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteText: "The version will be deleted. Its place in the data flow is kept.",

@@ -19,6 +19,8 @@ export const notices = {
   title: "Notices",
   none: "Nothing has happened yet.",
   unread: (count: number) => `${String(count)} unread`,
+  byBrowser: "Show as browser notifications",
+  notAllowed: "The browser does not allow notifications of this site.",
   platform: "Platform",
   alerts,
   remedies: {

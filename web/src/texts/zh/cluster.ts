@@ -55,5 +55,14 @@ export const cluster: Same<typeof en> = {
   ahead: "前面的任务",
   aheadTold: (jobs, projects) =>
     projects ? `${String(jobs)} 个任务，${String(projects)} 个项目` : String(jobs),
+  timeline: "时间线",
+  period: "时间段",
+  lastHours: (hours) =>
+    hours <= 24 ? `最近 ${String(hours)} 小时` : `最近 ${String(hours / 24)} 天`,
+  nothingHeld: "这段时间内没有任务运行。",
+  heldBy: "按用户统计的用量",
+  deviceHours: "设备小时",
+  coreHours: "核小时",
+  otherProjects: "其他项目",
   draining: "停止调度中",
 };

@@ -6,6 +6,7 @@ export const common: Same<typeof en> = {
   loading: "加载中",
   retry: "重试",
   cancel: "取消",
+  undo: "撤销",
   close: "关闭",
   copy: "复制",
   copied: "已复制",

@@ -22,7 +22,9 @@ export const frame: Same<typeof en> = {
   signOut: "退出登录",
   commandLine: "使用命令行",
   goTo: "跳转到",
-  goToHint: "页面、任务、运行或存储桶",
+  goToHint: "页面、任务、运行、模型、存储桶或操作",
+  trail: "当前位置",
+  action: "操作",
   nothingFound: "没有匹配项",
   keys: "按 Ctrl K、/ 或 ? 打开；方向键选择，回车打开，Esc 关闭。",
 };

@@ -23,6 +23,7 @@ import { runs } from "./runs";
 import { states } from "./states";
 import { store } from "./store";
 import { submit } from "./submit";
+import { terminal } from "./terminal";
 import { values } from "./values";
 
 export const texts = {
@@ -51,5 +52,6 @@ export const texts = {
   states,
   store,
   submit,
+  terminal,
   values,
 };

@@ -80,6 +80,7 @@ export const job: Same<typeof en> = {
   noMetricsTitle: "还没有指标",
   noMetrics: "任务在运行时记录的指标会显示在这里：",
   openRun: "打开运行",
+  allMetrics: "全部指标",
   logTail: "日志",
   noOutputYet: "尚无输出",
 };

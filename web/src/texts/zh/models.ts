@@ -52,6 +52,7 @@ export const models: Same<typeof en> = {
   aliasHint: "该别名会从原来的版本移走。",
   aliasSet: (alias, version) => `${alias} 现在指向版本 ${String(version)}`,
   removeAlias: (alias) => `移除别名 ${alias}`,
+  aliasRemoved: (alias) => `已移除别名 ${alias}`,
   delete: "删除此版本",
   deleteTitle: (name) => `删除 ${name}？`,
   deleteText: "该版本将被删除，数据血缘中的位置会保留。",

@@ -5,6 +5,8 @@ export const notices: Same<typeof en> = {
   title: "通知",
   none: "暂无通知。",
   unread: (count) => `${String(count)} 条未读`,
+  byBrowser: "使用浏览器通知",
+  notAllowed: "浏览器不允许此网站发送通知。",
   platform: "平台",
   alerts: {
     device_idle: (of) =>

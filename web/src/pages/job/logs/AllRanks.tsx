@@ -1,47 +1,113 @@
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import type { Job } from "@/api/jobs";
 import { followAllAddress, logEnds, type LogChunk } from "@/api/logs";
 import { useStream } from "@/api/stream";
-import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
-import { useTexts } from "@/texts/language";
-import { interleave, withRank, type RankEnd } from "./interleaved";
+import { Button } from "@/parts/Button";
+import { Empty, Loading, Problem } from "@/parts/Empty";
+import { useLocale, useTexts } from "@/texts/language";
+import { Gathered } from "./gathered";
+import { interleave, linesOf, type RankEnd, type TimedLine } from "./interleaved";
+import { LEVELS } from "./levels";
+import { LogSearch } from "./LogSearch";
+import { LogSource } from "./LogSource";
 import styles from "./logs.module.css";
-import { LogView, type LogLook } from "./LogView";
-import { Memory } from "./memory";
+import { LogView } from "./LogView";
+import { literal, markerOf } from "./search";
 
 const MOST_RANKS = 64;
+const FIRST_BYTES = 8 << 20; // of all ranks together
+const MOST_BYTES = 64 << 20;
+const MORE = 4;
+const CLOCK = { hour12: false } as const;
 
-/** The ends of the logs of all ranks, as one. */
-export function AllRanks(props: { job: Job; attempt: number; isRunning: boolean; look: LogLook }) {
+/** The logs of all ranks as one, from their ends backwards. What is looked for is a filter here: other lines are left out. */
+export function AllRanks(props: { job: Job; attempt: number; isRunning: boolean }) {
   const { job, attempt } = props;
+  const navigate = useNavigate({ from: "/jobs/$id/logs" });
+  const [numBytes, setNumBytes] = useState(FIRST_BYTES);
   const tasks = job.attempts.find((one) => one.number === attempt)?.tasks ?? [];
   const ranks = tasks.slice(0, MOST_RANKS).map((task) => ({
     rank: task.rank,
     bytes: task.log_bytes,
   }));
+  const perRank = Math.floor(numBytes / Math.max(1, ranks.length));
   const found = useQuery({
-    queryKey: ["all-ranks", job.id, attempt],
-    queryFn: ({ signal }) => logEnds(job.id, attempt, ranks, signal),
+    queryKey: ["all-ranks", job.id, attempt, perRank],
+    queryFn: async ({ signal }) => {
+      const ends = await logEnds(job.id, attempt, ranks, perRank, signal);
+      return { ends, lines: interleave(ends) };
+    },
     staleTime: Infinity,
     gcTime: 0,
+    placeholderData: keepPreviousData,
   });
-  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (!found.data) return <Loading lines={8} />;
-  return <Interleaved {...props} ends={found.data} />;
+  return (
+    <div className={styles.tab}>
+      <div className={styles.bar}>
+        <LogSource job={job} attempt={attempt} rank={undefined} />
+        <LogSearch
+          find={(q, isRegex, level) => {
+            const to = { q: q || undefined, regex: isRegex || undefined, level };
+            void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
+          }}
+        />
+      </div>
+      {found.error ? (
+        <Problem error={found.error} onRetry={() => void found.refetch()} />
+      ) : !found.data ? (
+        <Loading lines={8} />
+      ) : (
+        <Interleaved
+          key={found.dataUpdatedAt}
+          {...props}
+          ends={found.data.ends}
+          lines={found.data.lines}
+          numHidden={tasks.length - ranks.length}
+          isLoading={found.isPlaceholderData}
+          onEarlier={
+            numBytes < MOST_BYTES && found.data.ends.some((end) => end.offset > 0)
+              ? () => {
+                  setNumBytes(numBytes * MORE);
+                }
+              : undefined
+          }
+        />
+      )}
+    </div>
+  );
 }
 
 function Interleaved(props: {
   job: Job;
   attempt: number;
   isRunning: boolean;
-  look: LogLook;
   ends: readonly RankEnd[];
+  lines: readonly TimedLine[];
+  numHidden: number;
+  isLoading: boolean;
+  /** Undefined when there is nothing earlier, or too much of it. */
+  onEarlier: (() => void) | undefined;
 }) {
   const { job, attempt, isRunning, ends } = props;
   const { log: texts } = useTexts();
-  const [memory] = useState(() => new Memory(interleave(ends)));
+  const locale = useLocale();
+  const address = useSearch({ from: "/inside/jobs/$id/logs" });
+  const pattern = address.level
+    ? LEVELS[address.level]
+    : address.regex
+      ? address.q
+      : address.q && literal(address.q);
+  const words = useMemo(() => (pattern ? markerOf(pattern) : undefined), [pattern]);
   const [isFollowing, setIsFollowing] = useState(true);
+  const [gathered] = useState(() => new Gathered(props.lines));
+  const hasTimes = address.times ?? false;
+  const memory = useMemo(() => {
+    const timeOf = (at: number) => new Date(at * 1000).toLocaleTimeString(locale, CLOCK);
+    return gathered.show(pattern, hasTimes ? timeOf : undefined);
+  }, [gathered, pattern, hasTimes, locale]);
+  useSyncExternalStore(memory.store.subscribe, memory.store.getVersion);
   const [offsets] = useState(
     () => new Map(ends.map((end) => [end.rank, end.offset + end.bytes.length])),
   );
@@ -51,7 +117,7 @@ function Interleaved(props: {
       if (event.name !== "log") return;
       const chunk = JSON.parse(event.data) as LogChunk;
       offsets.set(chunk.rank, chunk.next_offset);
-      memory.add(withRank(chunk.rank, chunk.text));
+      gathered.add(linesOf(chunk.rank, Date.now() / 1000, chunk.text));
     },
     isOver: () => !isRunning,
   });
@@ -61,23 +127,38 @@ function Interleaved(props: {
     },
     [memory],
   );
-  const isCut = ends.some((end) => end.offset > 0);
+  const isEmpty = memory.store.total === 0;
+  const nothing = pattern ? texts.noHit : isRunning ? texts.nothingYet : texts.nothing;
   return (
     <div className={`panel ${styles.log ?? ""}`}>
-      {isCut && <Notice>{texts.endsOnly}</Notice>}
-      {memory.store.total === 0 ? (
-        <Empty icon="terminal" title={isRunning ? texts.nothingYet : texts.nothing} />
+      {(ends.some((end) => end.offset > 0) || props.numHidden > 0) && (
+        <div className={styles.earlier}>
+          {ends.some((end) => end.offset > 0) && <span>{texts.endsOnly}</span>}
+          {props.numHidden > 0 && <span>{texts.firstRanks(ends.length)}</span>}
+          {props.onEarlier && (
+            <Button isSmall isBusy={props.isLoading} onClick={props.onEarlier}>
+              {texts.earlier}
+            </Button>
+          )}
+        </div>
+      )}
+      {isEmpty ? (
+        <Empty icon="terminal" title={nothing} />
       ) : (
         <LogView
+          key={`${pattern ?? ""} ${String(hasTimes)}`}
           store={memory.store}
           label={texts.allRanks}
-          look={{ ...props.look, hasTimes: false }}
+          look={{ isWrapped: address.wrap ?? false, hasTimes: false }}
           isFollowing={isFollowing}
           onFollow={setIsFollowing}
           target={undefined}
-          words={undefined}
+          words={words}
         />
       )}
+      <div className={styles.foot}>
+        <span>{texts.lines(isEmpty ? 0 : memory.store.numLines)}</span>
+      </div>
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { Button } from "@/parts/Button";
 import { Notice } from "@/parts/Empty";
 import { useTexts } from "@/texts/language";
 import styles from "./logs.module.css";
@@ -19,15 +20,49 @@ export function HitList(props: {
   if (!search.hits.length) {
     return <Notice>{search.isRunning ? texts.searching(percent) : texts.noHit}</Notice>;
   }
+  const at = search.hits.findIndex((hit) => hit.offset === props.chosen?.offset);
+  const first = Math.max(0, Math.min(at - SHOWN / 2, search.hits.length - SHOWN));
+  const step = (by: number) => {
+    const { length } = search.hits;
+    const hit = search.hits[(Math.max(at, by < 0 ? 0 : -1) + by + length) % length];
+    if (hit) props.onChoose(hit);
+  };
   return (
     <section className="panel" aria-label={texts.hits}>
       <div className="panel-head" role="status">
         <h2>{texts.numHits(search.hits.length, search.isCut)}</h2>
         {search.isRunning && <span className="muted">{texts.searching(percent)}</span>}
+        <span className="actions">
+          {at >= 0 && (
+            <span className="muted number">{texts.hitOf(at + 1, search.hits.length)}</span>
+          )}
+          <Button
+            kind="plain"
+            isSmall
+            icon="up"
+            label={texts.previousHit}
+            onClick={() => {
+              step(-1);
+            }}
+          />
+          <Button
+            kind="plain"
+            isSmall
+            icon="down"
+            label={texts.nextHit}
+            onClick={() => {
+              step(1);
+            }}
+          />
+        </span>
       </div>
       <ol className={styles.hits}>
-        {search.hits.slice(0, SHOWN).map((hit) => (
-          <li key={hit.offset} data-chosen={hit.offset === props.chosen?.offset}>
+        {search.hits.slice(first, first + SHOWN).map((hit) => (
+          <li
+            key={hit.offset}
+            data-chosen={hit.offset === props.chosen?.offset}
+            ref={hit.offset === props.chosen?.offset ? intoView : undefined}
+          >
             <button
               type="button"
               data-lines
@@ -42,6 +77,10 @@ export function HitList(props: {
       </ol>
     </section>
   );
+}
+
+function intoView(entry: HTMLLIElement | null): void {
+  entry?.scrollIntoView({ block: "nearest" });
 }
 
 /** A line in short: the last of what was written over, without colours. */

@@ -1,14 +1,13 @@
 import { memo, type CSSProperties, type ReactNode } from "react";
 import type { Shown } from "./layout";
-import { LINE_PX } from "./LogView";
 import styles from "./logs.module.css";
-import type { Span } from "./terminal";
+import type { Row, Span } from "./terminal";
 
 const NAMED = 16; // colours that the theme gives; the others are as they are
 
 /** One row: the number of its line, when it was written, and its text with colours, links and what was searched for. */
 export const LogLine = memo(function LogLine(props: {
-  row: number;
+  top: number;
   found: Shown | undefined;
   isTarget: boolean;
   /** Undefined: no times are shown. */
@@ -21,7 +20,7 @@ export const LogLine = memo(function LogLine(props: {
   return (
     <div
       className={props.isTarget ? `${styles.line ?? ""} ${styles.target ?? ""}` : styles.line}
-      style={{ top: props.row * LINE_PX }}
+      style={{ top: props.top }}
     >
       <span
         className={styles.number}
@@ -39,9 +38,11 @@ export const LogLine = memo(function LogLine(props: {
       )}
       {found ? (
         <span className={styles.text} data-lines>
-          {found.spans && !(props.words && found.text.search(props.words) >= 0)
-            ? found.spans.map((span, index) => <Styled key={index} span={span} />)
-            : marked(found.text, props.words)}
+          {props.words && found.text.search(props.words) >= 0 ? (
+            marked(found.text, props.words)
+          ) : (
+            <LineText row={found} />
+          )}
         </span>
       ) : (
         <span className={styles.wait} />
@@ -49,6 +50,13 @@ export const LogLine = memo(function LogLine(props: {
     </div>
   );
 });
+
+/** A row's text in its colours. */
+export function LineText(props: { row: Row }) {
+  return props.row.spans
+    ? props.row.spans.map((span, index) => <Styled key={index} span={span} />)
+    : props.row.text;
+}
 
 function Styled(props: { span: Span }) {
   const { span } = props;

@@ -11,6 +11,7 @@ import { useLocale } from "@/texts/language";
 import { Layout } from "./layout";
 import { LogLine } from "./LogLine";
 import styles from "./logs.module.css";
+import { positionOf, realHeight, scrolledTo, type Position } from "./scroll";
 import type { LogStore } from "./store";
 
 export const LINE_PX = 19;
@@ -18,6 +19,7 @@ const AROUND = 20;
 const GUTTER_PX = 100;
 const TIME_PX = 100;
 const CHARACTER_PX = 7.5;
+const STILL_MS = 120;
 
 /** A place to go to; `at` makes the same line asked for twice two wishes. */
 export type Target = { line: number; at: number };
@@ -39,7 +41,9 @@ export function LogView(props: {
   const version = useSyncExternalStore(store.subscribe, store.getVersion);
   const locale = useLocale();
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600, width: 1000 });
+  const [view, setView] = useState({ top: 0, real: 0, height: 600, width: 1000 });
+  const position = useRef<Position>({ top: 0, real: 0 });
+  const still = useRef(0);
   const anchor = useRef<{ piece: number; index: number; rest: number }>(undefined);
   const frame = useRef(0);
   const room = view.width - GUTTER_PX - (look?.hasTimes ? TIME_PX : 0);
@@ -51,10 +55,27 @@ export function LogView(props: {
     const element = box.current;
     if (!element) return;
     const { scrollTop, clientHeight, clientWidth } = element;
-    setView({ top: scrollTop, height: clientHeight, width: clientWidth });
-    const row = Math.floor(scrollTop / LINE_PX);
-    anchor.current = { ...layout.placeOf(row), rest: scrollTop - row * LINE_PX };
+    const room = { height: layout.numRows * LINE_PX, view: clientHeight };
+    position.current = scrolledTo(scrollTop, position.current, room);
+    const { top } = position.current;
+    setView({ top, real: scrollTop, height: clientHeight, width: clientWidth });
+    const row = Math.floor(top / LINE_PX);
+    anchor.current = { ...layout.placeOf(row), rest: top - row * LINE_PX };
   }, [layout]);
+
+  /** Show the log from a place on; pixels of the log, which may be more than the box has. */
+  const moveTo = useCallback(
+    (top: number) => {
+      const element = box.current;
+      if (!element) return;
+      const room = { height: layout.numRows * LINE_PX, view: element.clientHeight };
+      const next = positionOf(top, room);
+      element.scrollTop = next.real;
+      position.current = { top: next.top, real: element.scrollTop };
+      measure();
+    },
+    [layout, measure],
+  );
 
   useEffect(() => {
     const element = box.current;
@@ -64,6 +85,7 @@ export function LogView(props: {
     return () => {
       observer.disconnect();
       cancelAnimationFrame(frame.current);
+      clearTimeout(still.current);
       frame.current = 0;
     };
   }, [measure]);
@@ -82,25 +104,30 @@ export function LogView(props: {
     const element = box.current;
     if (!element) return;
     if (isFollowing) {
-      element.scrollTop = element.scrollHeight;
+      moveTo(Infinity);
       return;
     }
     const kept = anchor.current;
     if (!kept) return;
     const top = (layout.firstRow(kept.piece) + kept.index) * LINE_PX + kept.rest;
-    if (Math.abs(top - element.scrollTop) > LINE_PX) element.scrollTop = top;
-  }, [version, layout, isFollowing]);
+    if (Math.abs(top - position.current.top) > LINE_PX) moveTo(top);
+  }, [version, layout, isFollowing, moveTo]);
 
   // once more when the lines are counted: before that, numbers are guesses
   const isCounted = store.isCounted;
   useLayoutEffect(() => {
     const element = box.current;
     if (!element || !target) return;
-    element.scrollTop = Math.max(0, layout.rowOf(target.line) * LINE_PX - element.clientHeight / 3);
+    moveTo(layout.rowOf(target.line) * LINE_PX - element.clientHeight / 3);
     element.scrollLeft = 0;
-    measure();
-  }, [target, layout, measure, isCounted]);
+  }, [target, layout, moveTo, isCounted]);
 
+  /** After small steps the box may be where another place of the log belongs. */
+  const settle = () => {
+    const { top, real } = position.current;
+    const room = { height: numRows * LINE_PX, view: view.height };
+    if (!isFollowing && Math.abs(positionOf(top, room).real - real) > 1) moveTo(top);
+  };
   const rows = [];
   for (let row = first; row < last; row++) {
     const found = layout.rowAt(layout.placeOf(row));
@@ -108,7 +135,7 @@ export function LogView(props: {
     rows.push(
       <LogLine
         key={row}
-        row={row}
+        top={row * LINE_PX - view.top + view.real}
         found={found}
         isTarget={isTarget}
         time={look?.hasTimes ? timeOf(store, found?.number, found?.offset, locale) : undefined}
@@ -127,11 +154,13 @@ export function LogView(props: {
       onScroll={(event) => {
         const element = event.currentTarget;
         const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - LINE_PX;
-        if (isFollowing && !isAtEnd && element.scrollTop < view.top - LINE_PX) onFollow(false);
+        if (isFollowing && !isAtEnd && element.scrollTop < view.real - LINE_PX) onFollow(false);
         if (!frame.current) frame.current = requestAnimationFrame(measure);
+        clearTimeout(still.current);
+        still.current = window.setTimeout(settle, STILL_MS);
       }}
     >
-      <div className={styles.all} style={{ height: numRows * LINE_PX }}>
+      <div className={styles.all} style={{ height: realHeight(numRows * LINE_PX) }}>
         {rows}
       </div>
     </div>

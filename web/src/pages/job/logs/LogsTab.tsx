@@ -48,21 +48,7 @@ export function LogsTab() {
   }
   const task = attempt.tasks.find((one) => one.rank === rank);
   const isRunning = !isOver(job.state) && number === job.attempt;
-  if (search.all)
-    return (
-      <div className={styles.tab}>
-        <div className={styles.bar}>
-          <SourcePicker job={job} attempt={number} rank={undefined} />
-        </div>
-        <AllRanks
-          key={number}
-          job={job}
-          attempt={number}
-          isRunning={isRunning}
-          look={{ isWrapped: search.wrap ?? false, hasTimes: false }}
-        />
-      </div>
-    );
+  if (search.all) return <AllRanks key={number} job={job} attempt={number} isRunning={isRunning} />;
   return (
     <LogOfRank
       key={`${String(number)}:${String(rank)}`}

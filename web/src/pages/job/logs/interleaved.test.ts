@@ -1,29 +1,48 @@
 import { expect, test } from "vitest";
-import { interleave } from "./interleaved";
+import { Gathered } from "./gathered";
+import { interleave, linesOf, withRank, type RankEnd } from "./interleaved";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 // eslint-disable-next-line no-control-regex -- colours of a terminal
 const plain = (text: string) => text.replace(/\u001b\[\d+m/g, "");
+const written = (ends: readonly RankEnd[]) =>
+  plain(
+    interleave(ends)
+      .map((line) => withRank(line))
+      .join(""),
+  );
+const FIRST: RankEnd = {
+  rank: 0,
+  offset: 0,
+  bytes: encode("a\nb\n"),
+  marks: [
+    [2, 10],
+    [4, 30],
+  ],
+};
 
 test("lines of ranks are in the order of their times, each behind its rank", () => {
-  const text = interleave([
-    {
-      rank: 0,
-      offset: 0,
-      bytes: encode("a\nb\n"),
-      marks: [
-        [2, 10],
-        [4, 30],
-      ],
-    },
-    { rank: 1, offset: 0, bytes: encode("x\n"), marks: [[2, 20]] },
-  ]);
-  expect(plain(text)).toBe("  0  a\n  1  x\n  0  b\n");
+  const second: RankEnd = { rank: 1, offset: 0, bytes: encode("x\n"), marks: [[2, 20]] };
+  expect(written([FIRST, second])).toBe("  0  a\n  1  x\n  0  b\n");
 });
 
 test("of a log's end the first line is cut, and left out", () => {
-  const text = interleave([
-    { rank: 2, offset: 100, bytes: encode("alf\nwhole\r100%\n"), marks: [] },
-  ]);
-  expect(plain(text)).toBe("  2  100%\n");
+  expect(written([{ rank: 2, offset: 100, bytes: encode("alf\nwhole\r100%\n"), marks: [] }])).toBe(
+    "  2  100%\n",
+  );
+});
+
+test("a rank that has printed nothing has no line", () => {
+  expect(written([{ rank: 3, offset: 0, bytes: encode(""), marks: [] }])).toBe("");
+});
+
+test("lines that do not match are left out, also of what comes later; times are written on request", async () => {
+  const gathered = new Gathered(interleave([FIRST]));
+  const { store } = gathered.show("B|c", undefined);
+  expect(store.total).toBe(0); // patterns tell capitals apart, as on the server
+  const shown = gathered.show("(?i)B|c", (at) => `t${String(at)}`).store;
+  gathered.add(linesOf(1, 40, "c\nd\n"));
+  await shown.find(0);
+  const texts = [0, 1, 2].map((line) => shown.lineAt(shown.placeOf(line))?.text);
+  expect(texts).toEqual(["t30    0  b", "t40    1  c", undefined]);
 });

@@ -63,6 +63,15 @@ export function markerOf(pattern: string): RegExp | undefined {
   }
 }
 
+/** Whether a line matches; undefined when the browser does not know the pattern. */
+export function matcherOf(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern.replace("(?i)", ""), pattern.startsWith("(?i)") ? "i" : "");
+  } catch {
+    return undefined;
+  }
+}
+
 /** A pattern that means just this text. */
 export function literal(text: string): string {
   return `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}`;

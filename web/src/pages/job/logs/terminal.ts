@@ -142,6 +142,14 @@ function takeRows(
   }
 }
 
+type Buffer = Terminal["buffer"]["active"];
+
+/** A row of a terminal's buffer as it is, with styles and without links. */
+export function rowAt(buffer: Buffer, at: number): Row {
+  const line = buffer.getLine(at);
+  return line ? rowOf(spansOf(line, buffer.getNullCell(), [])) : { text: "" };
+}
+
 type BufferLine = NonNullable<ReturnType<Terminal["buffer"]["active"]["getLine"]>>;
 
 function spansOf(line: BufferLine, cell: IBufferCell, links: readonly Link[]): Span[] {

@@ -10,6 +10,7 @@ import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
 import { AttemptPicker } from "../AttemptPicker";
 import { useLoadedJob } from "../loaded";
+import { HeatMap } from "./HeatMap";
 import { AT_LEAST, chartsOf, isIdle, MOST_LINES, type Drawn, type Resources } from "./quantities";
 
 const EVERY_MS = 5_000;
@@ -62,6 +63,7 @@ export function ResourcesTab() {
                 <UseChart key={drawn.quantity} drawn={drawn} />
               ))}
           </div>
+          <HeatMap found={found.data} job={job.id} />
           {idle.length > 0 && <p className="muted small">{texts.idle(idle)}</p>}
         </>
       ) : (

@@ -19,7 +19,7 @@ export const QUANTITIES = [
 export type Quantity = (typeof QUANTITIES)[number];
 export type Unit = "cores" | "GiB" | "MB/s" | "%";
 
-const SCALES: Record<Quantity, readonly [unit: Unit, size: number]> = {
+export const SCALES: Record<Quantity, readonly [unit: Unit, size: number]> = {
   cpu: ["cores", 1],
   memory: ["GiB", 2 ** 30],
   device: ["%", 0.01],
