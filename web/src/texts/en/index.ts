@@ -24,6 +24,7 @@ import { states } from "./states";
 import { store } from "./store";
 import { submit } from "./submit";
 import { values } from "./values";
+import { views } from "./views";
 
 export const texts = {
   admin,
@@ -52,4 +53,5 @@ export const texts = {
   store,
   submit,
   values,
+  views,
 };
