@@ -106,6 +106,7 @@ def path_of(case: Case, path: str, rule: Rule) -> str:
         "which": "1",
         "version_id": scene.models.get(user_of(case), "x"),
         "alias": "champion",
+        "view": scene.views.get(user_of(case), "999"),
         "template": scene.templates.get(user_of(case), "999"),
         "version": artifact_of(case) if "{version}" in path else "",
         "artifact": artifact_of(case, 1) if "{artifact}" in path else "",

@@ -350,6 +350,16 @@ RULES: dict[tuple[str, str], Rule] = {
         lambda case: {"json": {"name": "new", "project": project_of(case, ""), "spec": {"nodes": 2}}},
     ),
     ("DELETE", "/templates/{template}"): Rule(CHANGE_JOB),
+    # saved views
+    ("GET", "/views"): Rule(everybody("2 2 2 2 2")),
+    ("POST", "/views"): Rule(
+        {"others": "2 2 2 403 404", "foreign": "2 404 404 404 2", "none": "404 404 404 404 404"},
+        lambda case: {
+            "json": {"name": "new", "project": project_of(case, ""), "page": "compare", "search": {"log": True}}
+        },
+    ),
+    ("GET", "/views/{view}"): Rule(SEE),
+    ("DELETE", "/views/{view}"): Rule(CHANGE_JOB),
     # models
     ("GET", "/models"): Rule(everybody("2 2 2 2 2")),
     ("POST", "/models"): Rule(

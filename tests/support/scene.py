@@ -37,6 +37,7 @@ from danlu.server.objects.located import locate
 from danlu.server.runs import service as run_service
 from danlu.server.templates import service as template_service
 from danlu.server.uploads import service as upload_service
+from danlu.server.views import service as view_service
 from danlu.spec.flavors import Flavor
 from danlu.spec.frameworks import Framework
 from danlu.spec.paths import StorePath
@@ -50,6 +51,7 @@ from danlu.wire.nodes import DrainNode
 from danlu.wire.runs import CreateRun
 from danlu.wire.store import BeginUpload, Tree, TreeFile
 from danlu.wire.templates import SaveTemplate
+from danlu.wire.views import SaveView, ViewPage
 
 PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
 TOKENS = ("job", "other_job")
@@ -92,6 +94,9 @@ class Scene:
 
     templates: dict[str, str] = field(default_factory=dict)
     """Whose -> id of a template that they share."""
+
+    views: dict[str, str] = field(default_factory=dict)
+    """Whose -> id of a view that they share."""
 
     artifacts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(role, relation) -> the id of a version with CHUNK in it, and that of an upload on its way."""
@@ -242,8 +247,11 @@ def _things(scene: Scene, accesses: Sequence[str]) -> None:
     drain = DrainNode(reason="kernel update")  # nothing starts any more: there is something to open
     world.database.write(node_service.drain, world.state, world.admin, "here", drain)
     for name, who in owners.items():
-        template = SaveTemplate(name=name, project="other" if name == "finn" else "vision", is_shared=True, spec={})
+        project = "other" if name == "finn" else "vision"
+        template = SaveTemplate(name=name, project=project, is_shared=True, spec={})
         scene.templates[name] = world.database.write(template_service.save, world.state, who, template, spec={}).id
+        view = SaveView(name=name, project=project, is_shared=True, page=ViewPage.EXPERIMENTS, search={})
+        scene.views[name] = world.database.write(view_service.save, world.state, who, view).id
 
 
 def _invitations(scene: Scene) -> None:

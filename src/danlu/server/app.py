@@ -62,6 +62,7 @@ from danlu.server.uploads.routes import router as uploads_router
 from danlu.server.usage.routes import router as usage_router
 from danlu.server.users.routes import router as users_router
 from danlu.server.viewers.routes import router as viewers_router
+from danlu.server.views.routes import router as views_router
 from danlu.server.webhooks.routes import router as webhooks_router
 from danlu.wire.base import ErrorOut
 from danlu.wire.nodes import HealthOut
@@ -100,6 +101,7 @@ ROUTERS = (
     invitations_router,
     quotas_router,
     templates_router,
+    views_router,
     reasons_router,
     usage_router,
     ssh_keys_router,

@@ -75,5 +75,7 @@ class Action(Word):
     USER_INVITE = "user.invite"
     USER_LINK = "user.link"
     USER_PASSWORD = "user.password"
+    VIEW_DELETE = "view.delete"
+    VIEW_SAVE = "view.save"
     WEBHOOK_ADD = "webhook.add"
     WEBHOOK_REMOVE = "webhook.remove"

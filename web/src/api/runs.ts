@@ -43,9 +43,9 @@ export function runsQuery(wanted: RunsWanted = {}) {
 }
 
 /** Runs newest first: the first page at once, the others behind it. */
-export function useRuns(wanted: RunsWanted = {}) {
+export function useRuns(wanted: RunsWanted = {}, { isEnabled = true } = {}) {
   const options = runsQuery(wanted);
-  const found = useQuery({ ...options, placeholderData: keepPreviousData });
+  const found = useQuery({ ...options, enabled: isEnabled, placeholderData: keepPreviousData });
   const rest = useRest({
     queryKey: options.queryKey,
     list: found.isPlaceholderData ? undefined : found.data,

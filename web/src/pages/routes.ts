@@ -27,6 +27,11 @@ const experiments = createRoute({
     ...listIn(search, "columns"),
     ...flagIn(search, "bin"),
     ...textIn(search, "selected"),
+    ...choiceIn(search, "show", ["charts"]),
+    ...listIn(search, "fixed"),
+    ...textIn(search, "baseline"),
+    ...textIn(search, "view"),
+    ...chartViewIn(search),
   }),
   loaderDeps: ({ search }) => wantedOf(search),
   loader: ({ context, deps }) => {
@@ -47,6 +52,7 @@ const compare = createRoute({
     ...textIn(search, "y"),
     ...listIn(search, "axes"),
     ...flagIn(search, "same"),
+    ...textIn(search, "view"),
     ...chartViewIn(search),
   }),
   component: page(() => import("@/pages/compare/ComparePage"), "ComparePage"),
@@ -63,6 +69,12 @@ const run = createRoute({
     void context.client.prefetchQuery(runQuery(params.id));
   },
   component: page(() => import("@/pages/run/RunPage"), "RunPage"),
+});
+
+const view = createRoute({
+  getParentRoute: () => inside,
+  path: "/views/$id",
+  component: page(() => import("@/pages/views/ViewPage"), "ViewPage"),
 });
 
 const cluster = createRoute({
@@ -204,6 +216,7 @@ export const moreRoutes = [
   experiments,
   compare,
   run,
+  view,
   cluster,
   bench,
   store,

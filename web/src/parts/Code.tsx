@@ -30,7 +30,7 @@ export function CopyButton(props: { text: string }) {
       icon={isDone ? "check" : "copy"}
       label={isDone ? common.copied : common.copy}
       onClick={() => {
-        copy(props.text).then(() => {
+        copyText(props.text).then(() => {
           setIsDone(true);
           setTimeout(() => {
             setIsDone(false);
@@ -41,7 +41,8 @@ export function CopyButton(props: { text: string }) {
   );
 }
 
-async function copy(text: string): Promise<void> {
+/** Into the clipboard. */
+export async function copyText(text: string): Promise<void> {
   // plain HTTP beyond this machine has no clipboard
   if ("clipboard" in navigator) {
     await navigator.clipboard.writeText(text);

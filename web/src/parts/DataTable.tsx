@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { isValidElement, useEffect, useRef, type ReactNode } from "react";
+import { isValidElement, useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { useTexts } from "@/texts/language";
 import { Icon } from "./Icon";
+import { pinOf, usePinned } from "./pinned";
 
 const ROW_PX = 37;
 const DRAW_ALL_BELOW = 60;
@@ -18,6 +19,8 @@ export type Column<Row> = {
   isClipped?: boolean;
   /** Left out where there is little room. */
   isWideOnly?: boolean;
+  /** What a file of the table has where it is not what it is sorted by. */
+  text?: (row: Row) => string;
 };
 
 export type Sort = { by: string; isDown: boolean };
@@ -37,11 +40,16 @@ export function DataTable<Row>(props: {
   sort?: Sort;
   onSort?: (sort: Sort) => void;
   selection?: Selection;
+  /** How many of the first columns stay in sight when the others are scrolled. */
+  numPinned?: number;
   /** The most height; taller tables scroll. */
   maxHeight?: string;
 }) {
   const scroll = useRef<HTMLDivElement>(null);
-  const { rows, columns, selection } = props;
+  const { rows, columns, selection, numPinned = 0 } = props;
+  const ticks = selection ? 1 : 0;
+  const pinned = numPinned > 0 ? numPinned + ticks : 0;
+  usePinned(scroll, pinned, columns);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
@@ -56,7 +64,6 @@ export function DataTable<Row>(props: {
     : drawn.map((item) => rows[item.index]).filter((row) => row !== undefined);
   const above = isAll ? 0 : (drawn[0]?.start ?? 0);
   const below = isAll ? 0 : virtual.getTotalSize() - (drawn.at(-1)?.end ?? 0);
-  const width = columns.length + (selection ? 1 : 0);
   return (
     <div
       className="table-scroll"
@@ -69,14 +76,27 @@ export function DataTable<Row>(props: {
       <table className="table" aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
-            {selection && <SelectAll rows={rows} rowId={props.rowId} selection={selection} />}
-            {columns.map((column) => (
-              <Head key={column.id} column={column} sort={props.sort} onSort={props.onSort} />
+            {selection && (
+              <SelectAll
+                rows={rows}
+                rowId={props.rowId}
+                selection={selection}
+                pin={pinOf(0, pinned)}
+              />
+            )}
+            {columns.map((column, at) => (
+              <Head
+                key={column.id}
+                column={column}
+                sort={props.sort}
+                onSort={props.onSort}
+                pin={pinOf(at + ticks, pinned)}
+              />
             ))}
           </tr>
         </thead>
         <tbody>
-          {above > 0 && <Spacer height={above} width={width} />}
+          {above > 0 && <Spacer height={above} width={columns.length + ticks} />}
           {shown.map((row) => (
             <TableRow
               key={props.rowId(row)}
@@ -84,9 +104,10 @@ export function DataTable<Row>(props: {
               id={props.rowId(row)}
               columns={columns}
               selection={selection}
+              pinned={pinned}
             />
           ))}
-          {below > 0 && <Spacer height={below} width={width} />}
+          {below > 0 && <Spacer height={below} width={columns.length + ticks} />}
         </tbody>
       </table>
     </div>
@@ -126,13 +147,15 @@ function Head<Row>(props: {
   column: Column<Row>;
   sort: Sort | undefined;
   onSort: ((sort: Sort) => void) | undefined;
+  pin: CSSProperties | undefined;
 }) {
-  const { column, sort, onSort } = props;
+  const { column, sort, onSort, pin } = props;
   const isBy = sort?.by === column.id;
   return (
     <th
       scope="col"
-      className={cellClass(column)}
+      className={cellClass(column, pin)}
+      style={pin}
       title={column.title.length > SHORT_CHARACTERS ? column.title : undefined}
       aria-sort={isBy ? (sort.isDown ? "descending" : "ascending") : undefined}
     >
@@ -158,14 +181,15 @@ function TableRow<Row>(props: {
   id: string;
   columns: readonly Column<Row>[];
   selection: Selection | undefined;
+  pinned: number;
 }) {
-  const { selection, id } = props;
+  const { selection, id, pinned } = props;
   const { jobs } = useTexts();
   const isSelected = selection?.ids.has(id);
   return (
     <tr aria-selected={selection ? isSelected : undefined}>
       {selection && (
-        <td>
+        <td className={pinned ? "pinned" : undefined} style={pinOf(0, pinned)}>
           <input
             type="checkbox"
             className="tick"
@@ -180,21 +204,29 @@ function TableRow<Row>(props: {
           />
         </td>
       )}
-      {props.columns.map((column) => (
-        <Cell key={column.id} className={cellClass(column)}>
-          {column.cell(props.row)}
-        </Cell>
+      {props.columns.map((column, at) => (
+        <Cell
+          key={column.id}
+          column={column}
+          pin={pinOf(at + (selection ? 1 : 0), pinned)}
+          row={props.row}
+        />
       ))}
     </tr>
   );
 }
 
 /** Long text is cut with an ellipsis; all of it is said on pointing. */
-function Cell(props: { className: string | undefined; children: ReactNode }) {
-  const text = textIn(props.children);
+function Cell<Row>(props: { column: Column<Row>; row: Row; pin: CSSProperties | undefined }) {
+  const shown = props.column.cell(props.row);
+  const text = textIn(shown);
   return (
-    <td className={props.className} title={text.length > SHORT_CHARACTERS ? text : undefined}>
-      {props.children}
+    <td
+      className={cellClass(props.column, props.pin)}
+      style={props.pin}
+      title={text.length > SHORT_CHARACTERS ? text : undefined}
+    >
+      {shown}
     </td>
   );
 }
@@ -211,8 +243,9 @@ function SelectAll<Row>(props: {
   rows: readonly Row[];
   rowId: (row: Row) => string;
   selection: Selection;
+  pin: CSSProperties | undefined;
 }) {
-  const { rows, rowId, selection } = props;
+  const { rows, rowId, selection, pin } = props;
   const { jobs } = useTexts();
   const box = useRef<HTMLInputElement>(null);
   const count = rows.filter((row) => selection.ids.has(rowId(row))).length;
@@ -221,7 +254,7 @@ function SelectAll<Row>(props: {
     if (box.current) box.current.indeterminate = count > 0 && !isAll;
   }, [count, isAll]);
   return (
-    <th scope="col">
+    <th scope="col" className={pin && "pinned"} style={pin}>
       <input
         ref={box}
         type="checkbox"
@@ -244,8 +277,9 @@ function Spacer(props: { height: number; width: number }) {
   );
 }
 
-function cellClass<Row>(column: Column<Row>): string | undefined {
+function cellClass<Row>(column: Column<Row>, pin: CSSProperties | undefined): string | undefined {
   const words = [
+    pin ? "pinned" : "",
     column.isEnd ? "end number" : "",
     column.isClipped ? "clip" : "",
     column.isWideOnly ? "wide-only" : "",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseCsv } from "./csv";
+import { csvOf, parseCsv } from "./csv";
 
 it("reads cells, quotes, and lines within quotes", () => {
   expect(parseCsv('a,b\r\n1,"x, ""y""\nz"\n')).toEqual([
@@ -17,4 +17,20 @@ it("reads tabs, empty cells and a last line without an end", () => {
 
 it("stops where it is told to", () => {
   expect(parseCsv("1\n2\n3\n4\n", 2)).toEqual([["1"], ["2"]]);
+});
+
+it("writes what it reads, and no formulas", () => {
+  const rows = [
+    ["name", "x"],
+    ['a, "b"\nc', 1.5],
+    ["=HYPERLINK(1)", null],
+    ["-x", -2],
+  ];
+  const text = csvOf(rows);
+  expect(parseCsv(text)).toEqual([
+    ["name", "x"],
+    ['a, "b"\nc', "1.5"],
+    ["'=HYPERLINK(1)", ""],
+    ["'-x", "-2"],
+  ]);
 });

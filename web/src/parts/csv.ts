@@ -29,3 +29,17 @@ export function parseCsv(text: string, most = 200): string[][] {
   if ((cell || row.length) && rows.length < most) rows.push([...row, cell]);
   return rows;
 }
+
+type CsvCell = string | number | boolean | null | undefined;
+
+/** Rows as a file that spreadsheets open. Text that one of them would take for a formula gets a quote before it. */
+export function csvOf(rows: readonly (readonly CsvCell[])[]): string {
+  return rows.map((row) => row.map(cellOf).join(",") + "\r\n").join("");
+}
+
+function cellOf(value: CsvCell): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "string") return String(value);
+  const plain = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}

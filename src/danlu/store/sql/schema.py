@@ -16,6 +16,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     run_tables,
     ssh_key_tables,
     template_tables,
+    view_tables,
 )
 from danlu.store.sql.tables import Base
 

@@ -1,21 +1,19 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { runsQuery, type RunSummary } from "@/api/runs";
-import { MetricCharts } from "@/parts/chart/MetricCharts";
+import { useRuns, type RunSummary } from "@/api/runs";
 import { colorOf } from "@/parts/chart/colors";
-import { SYSTEM } from "@/parts/chart/groups";
 import { buttonClass } from "@/parts/Button";
 import { Empty, Loading, Notice, Problem } from "@/parts/Empty";
 import { Icon } from "@/parts/Icon";
-import { showValue } from "@/parts/numbers";
+import { Live } from "@/parts/Live";
 import { Tabs } from "@/parts/Tabs";
 import { useIsDark } from "@/parts/theme";
 import { useTexts } from "@/texts/language";
-import { differing, keysOf, shortKey, valuesOf } from "../experiments/values";
 import { MOST_COMPARED } from "../experiments/RunActions";
+import { ViewsMenu } from "../views/ViewsMenu";
 import { EnvironmentDiff } from "./EnvironmentDiff";
 import { Parallel } from "./Parallel";
+import { RunCharts } from "./RunCharts";
 import { Scatter } from "./Scatter";
 import { ValueTable } from "./ValueTable";
 import styles from "./compare.module.css";
@@ -25,14 +23,12 @@ export type ComparedRun = RunSummary & { color: string };
 export function ComparePage() {
   const { values: texts } = useTexts();
   const search = useSearch({ from: "/inside/experiments/compare" });
+  const navigate = useNavigate({ from: "/experiments/compare" });
   const ids = useMemo(
     () => [...new Set((search.runs ?? "").split(",").filter(Boolean))].slice(0, MOST_COMPARED),
     [search.runs],
   );
-  const found = useQuery({
-    ...runsQuery({ filter: `id in (${ids.join(", ")})` }),
-    enabled: ids.length > 0,
-  });
+  const found = useRuns({ filter: `id in (${ids.join(", ")})` }, { isEnabled: ids.length > 0 });
   const isDark = useIsDark();
   const runs = useMemo(() => {
     const byId = new Map(found.data?.items.map((run) => [run.id, run]));
@@ -66,6 +62,20 @@ export function ComparePage() {
     <div className="page">
       <div className="page-head">
         <h1>{texts.compareTitle(runs.length)}</h1>
+        {runs.some((run) => run.state === "running") && <Live state={found.stream} />}
+        <div className="actions">
+          <ViewsMenu
+            page="compare"
+            search={search}
+            project={runs[0]?.project}
+            onSaved={(view) => {
+              void navigate({
+                search: (before) => ({ ...before, view: view.id }),
+                replace: true,
+              });
+            }}
+          />
+        </div>
       </div>
       {runs.length < ids.length && (
         <Notice kind="wait">{texts.gone(ids.length - runs.length)}</Notice>
@@ -83,26 +93,6 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
   const shown = useMemo(
     () => props.runs.filter((run) => !hidden.has(run.id)),
     [props.runs, hidden],
-  );
-  const groupKeys = useMemo(() => {
-    const keys = keysOf(props.runs);
-    return differing(props.runs, keys.hparams);
-  }, [props.runs]);
-  const { group } = search;
-  const charted = useMemo(
-    () =>
-      group === undefined
-        ? shown
-        : shown.map((run) => ({
-            ...run,
-            group: `${shortKey(group)}=${showValue(valuesOf(run)[group])}`,
-          })),
-    [shown, group],
-  );
-  const series = useMemo(
-    () =>
-      props.runs.flatMap((run) => (run.metrics ?? []).filter((metric) => metric.type !== SYSTEM)),
-    [props.runs],
   );
   const change = (to: Partial<typeof search>) => {
     void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
@@ -162,15 +152,7 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
       <div className={styles.main}>
         <Tabs label={texts.compareTitle(props.runs.length)} tabs={tabs} shown={tab} />
         {tab === "charts" && (
-          <MetricCharts
-            runs={charted}
-            series={series}
-            groupKeys={groupKeys}
-            view={search}
-            onView={(view) => {
-              change(view);
-            }}
-          />
+          <RunCharts runs={shown} view={search} onView={change} baseline={search.baseline} />
         )}
         {tab === "values" && (
           <ValueTable

@@ -5,7 +5,7 @@ import { useTexts } from "@/texts/language";
 import { differing, keysOf, shortKey, valuesOf, type ValueKind } from "../experiments/values";
 import type { ComparedRun } from "./ComparePage";
 import styles from "./compare.module.css";
-import { differenceOf } from "./difference";
+import { differenceOf } from "@/parts/difference";
 
 const KINDS: readonly ValueKind[] = ["hparams", "metrics", "summary"];
 

@@ -6,21 +6,27 @@ import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { DataTable, sorted, sortOf, sortText } from "@/parts/DataTable";
 import { Empty, Notice } from "@/parts/Empty";
+import { Segments } from "@/parts/Field";
 import { Found, Incomplete } from "@/parts/Found";
 import { Live } from "@/parts/Live";
+import { saveAs } from "@/parts/saving";
 import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
+import { ViewsMenu } from "../views/ViewsMenu";
 import { ColumnPicker } from "./ColumnPicker";
 import { ownColumns, usualColumns, valueColumn } from "./columns";
+import { tableAsCsv } from "./export";
 import { FilterField, FilterProblem, isFilterProblem } from "./FilterField";
 import { wantedOf } from "./filter";
 import { FolderArtifacts } from "./FolderArtifacts";
 import { FolderTree } from "./FolderTree";
 import { RunActions } from "./RunActions";
 import { useSelection } from "./selection";
+import { Workspace } from "./Workspace";
 import styles from "./experiments.module.css";
 
 const NONE: readonly RunSummary[] = [];
+const USUALLY_PINNED = ["name"];
 
 export function ExperimentsPage() {
   const all = useTexts();
@@ -43,11 +49,19 @@ export function ExperimentsPage() {
   const usual = useMemo(() => usualColumns(inProject.slice(0, 100)), [inProject]);
   const shownIds = search.columns ?? usual;
   const columnsKey = shownIds.join("\n");
-  const columns = useMemo(
-    () =>
-      columnsKey.split("\n").map((id) => own.find((column) => column.id === id) ?? valueColumn(id)),
-    [columnsKey, own],
-  );
+  const baseline = items.find((run) => run.id === search.baseline);
+  const pinned = search.fixed ?? USUALLY_PINNED;
+  const pinnedKey = pinned.join("\n");
+  const columns = useMemo(() => {
+    const isPinned = new Set(pinnedKey.split("\n"));
+    const found = columnsKey
+      .split("\n")
+      .map((id) => own.find((column) => column.id === id) ?? valueColumn(id, baseline));
+    return [
+      ...found.filter((column) => isPinned.has(column.id)),
+      ...found.filter((column) => !isPinned.has(column.id)),
+    ];
+  }, [columnsKey, pinnedKey, own, baseline]);
   const sort = sortOf(search.sort);
   const rows = useMemo(
     () => sorted(inProject, [...own, ...columns], sort),
@@ -59,6 +73,7 @@ export function ExperimentsPage() {
   };
   const selected = rows.filter((run) => chosen.has(run.id));
   const isBin = search.bin ?? false;
+  const isCharts = search.show === "charts" && !isBin;
   const isWrong = found.error !== null && isFilterProblem(found.error);
   const { rest } = found;
   const isLoadingRest = found.data && !isWrong && !rest.isComplete && !rest.isFull && !rest.error;
@@ -73,8 +88,8 @@ export function ExperimentsPage() {
         </span>
         {!isWrong && <Live state={found.stream} />}
       </div>
-      <div className={styles.sides}>
-        <FolderTree folder={search.folder} isBin={isBin} />
+      <div className={isCharts ? styles.alone : styles.sides}>
+        {!isCharts && <FolderTree folder={search.folder} isBin={isBin} />}
         <div className={styles.main}>
           {isBin && <Notice icon="trash">{texts.binText}</Notice>}
           <div className="toolbar">
@@ -84,18 +99,64 @@ export function ExperimentsPage() {
                 change({ q: q || undefined });
               }}
             />
+            <Segments
+              label={texts.show}
+              value={isCharts ? "charts" : "table"}
+              choices={[
+                ["table", texts.table],
+                ["charts", texts.charts],
+              ]}
+              onChange={(show) => {
+                change({ show: show === "charts" ? show : undefined });
+              }}
+            />
             <ColumnPicker
               runs={inProject}
               own={own}
               shown={shownIds}
-              onChange={(ids) => {
+              pinned={pinned}
+              onShown={(ids) => {
                 change({ columns: ids });
               }}
+              onPinned={(fixed) => {
+                change({ fixed });
+              }}
             />
+            <ViewsMenu
+              page="experiments"
+              search={search}
+              project={project}
+              onSaved={(view) => {
+                change({ view: view.id });
+              }}
+            />
+            <Button
+              icon="download"
+              disabled={!rows.length}
+              onClick={() => {
+                saveAs(new Blob([tableAsCsv(rows, columns)]), "runs.csv");
+              }}
+            >
+              {texts.exportTable}
+            </Button>
+            {baseline && (
+              <Button
+                icon="close"
+                title={texts.noBaseline}
+                onClick={() => {
+                  change({ baseline: undefined });
+                }}
+              >
+                {texts.baselineIs(baseline.name)}
+              </Button>
+            )}
             {selected.length > 0 && (
               <RunActions
                 runs={selected}
                 isBin={isBin}
+                onBaseline={(run) => {
+                  change({ baseline: run });
+                }}
                 onDone={() => {
                   setChosen(new Set());
                 }}
@@ -108,21 +169,41 @@ export function ExperimentsPage() {
             <Found of={found} lines={10}>
               {() =>
                 rows.length ? (
-                  <DataTable
-                    label={texts.title}
-                    rows={rows}
-                    columns={columns}
-                    rowId={(run) => run.id}
-                    sort={sort}
-                    onSort={(next) => {
-                      change({ sort: sortText(next) });
-                    }}
-                    selection={{
-                      ids: chosen,
-                      onChange: setChosen,
-                      nameOf: (id) => rows.find((run) => run.id === id)?.name ?? id,
-                    }}
-                  />
+                  isCharts ? (
+                    <Workspace
+                      rows={rows}
+                      value={columns.find((column) => column.id.includes("metrics."))}
+                      chosen={chosen}
+                      onChosen={setChosen}
+                      sort={sort}
+                      onSort={(next) => {
+                        change({ sort: sortText(next) });
+                      }}
+                      view={search}
+                      onView={change}
+                      baseline={baseline?.id}
+                      onBaseline={(run) => {
+                        change({ baseline: run });
+                      }}
+                    />
+                  ) : (
+                    <DataTable
+                      label={texts.title}
+                      rows={rows}
+                      columns={columns}
+                      rowId={(run) => run.id}
+                      sort={sort}
+                      onSort={(next) => {
+                        change({ sort: sortText(next) });
+                      }}
+                      selection={{
+                        ids: chosen,
+                        onChange: setChosen,
+                        nameOf: (id) => rows.find((run) => run.id === id)?.name ?? id,
+                      }}
+                      numPinned={columns.filter((column) => pinned.includes(column.id)).length}
+                    />
+                  )
                 ) : (
                   <div className="panel">
                     <NoRuns
@@ -135,7 +216,9 @@ export function ExperimentsPage() {
               }
             </Found>
           )}
-          {search.folder && !isBin && <FolderArtifacts folder={search.folder} project={project} />}
+          {search.folder && !isBin && !isCharts && (
+            <FolderArtifacts folder={search.folder} project={project} />
+          )}
         </div>
       </div>
     </div>

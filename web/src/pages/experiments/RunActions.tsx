@@ -14,6 +14,7 @@ export const MOST_COMPARED = 50;
 export function RunActions(props: {
   runs: readonly RunSummary[];
   isBin: boolean;
+  onBaseline: (run: string) => void;
   onDone: () => void;
 }) {
   const { runs: texts, common } = useTexts();
@@ -23,6 +24,7 @@ export function RunActions(props: {
   const restore = useRestoreRuns();
   const ids = props.runs.map((run) => run.id);
   const count = ids.length;
+  const [only] = props.runs;
   const close = () => {
     setAsked(undefined);
   };
@@ -50,6 +52,16 @@ export function RunActions(props: {
             {texts.compareCount(count)}
           </Link>
         ))}
+      {!props.isBin && only && count === 1 && (
+        <Button
+          icon="star"
+          onClick={() => {
+            props.onBaseline(only.id);
+          }}
+        >
+          {texts.setBaseline}
+        </Button>
+      )}
       {props.isBin ? (
         <Button
           icon="again"

@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { RunSummary } from "@/api/runs";
 import type { Column } from "@/parts/DataTable";
+import { differenceOf } from "@/parts/difference";
 import { showNumber, showValue } from "@/parts/numbers";
 import { RunBadge } from "@/parts/RunBadge";
 import { Ago, Duration } from "@/parts/time";
 import type { Texts } from "@/texts/language";
-import { differing, keysOf, shortKey, valuesOf, type ValueKey } from "./values";
+import { differing, keysOf, shortKey, valueOf, type ValueKey } from "./values";
 
 const LOOKED_AT = 200;
 
@@ -29,7 +30,7 @@ export function ownColumns({ runs: texts }: Texts): Column<RunSummary>[] {
       sort: (row) => row.state,
       cell: (row) => <RunBadge state={row.state} />,
     },
-    { id: "id", title: texts.id, cell: (row) => <code>{row.id}</code> },
+    { id: "id", title: texts.id, text: (row) => row.id, cell: (row) => <code>{row.id}</code> },
     {
       id: "folder",
       title: texts.folder,
@@ -43,6 +44,7 @@ export function ownColumns({ runs: texts }: Texts): Column<RunSummary>[] {
       id: "labels",
       title: texts.labels,
       isClipped: true,
+      text: (row) => (row.labels ?? []).join(" "),
       cell: (row) =>
         (row.labels ?? []).map((label) => (
           <span key={label} className="tag">
@@ -104,29 +106,39 @@ export function ownColumns({ runs: texts }: Texts): Column<RunSummary>[] {
       isEnd: true,
       isWideOnly: true,
       sort: (row) =>
-        new Date(row.ended_at ?? Date.now()).getTime() - new Date(row.started_at).getTime(),
+        (new Date(row.ended_at ?? Date.now()).getTime() - new Date(row.started_at).getTime()) /
+        1000,
       cell: (row) => <Duration from={row.started_at} to={row.ended_at} />,
     },
   ];
 }
 
 /** A hyperparameter, a metric or a value of the summary. */
-export function valueColumn(key: ValueKey): Column<RunSummary> {
+export function valueColumn(key: ValueKey, baseline?: RunSummary): Column<RunSummary> {
   return {
     id: key,
     title: shortKey(key),
     isEnd: true,
     isClipped: true,
     sort: (row) => {
-      const value = valuesOf(row)[key];
+      const value = valueOf(row, key);
       if (typeof value === "number") return Number.isFinite(value) ? value : null;
       if (typeof value === "string") return value;
       return value === undefined || value === null ? null : showValue(value);
     },
     cell: (row) => {
-      const value = valuesOf(row)[key];
+      const value = valueOf(row, key);
       const shown = value === null ? "–" : showValue(value);
-      return <span title={shown.length > 12 ? shown : undefined}>{shown}</span>;
+      const difference =
+        baseline && baseline.id !== row.id && key.includes("metrics.")
+          ? differenceOf(value, valueOf(baseline, key))
+          : undefined;
+      return (
+        <span title={shown.length > 12 ? shown : undefined}>
+          {shown}
+          {difference !== undefined && <span className="muted small"> {difference}</span>}
+        </span>
+      );
     },
   };
 }

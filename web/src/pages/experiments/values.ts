@@ -18,13 +18,27 @@ export function valuesOf(run: RunSummary): Values {
   for (const [key, value] of Object.entries(flatten(run.hparams ?? {})))
     values[`hparams.${key}`] = value;
   for (const metric of run.metrics ?? [])
-    values[`metrics.${metric.type ? `${metric.type}.` : ""}${metric.name}`] =
+    values[keyOfMetric(metric)] =
       // JSON has neither NaN nor infinity: a series with points and no last value ended with one of them
       metric.last ?? (metric.num_points > 0 ? NaN : null);
   for (const [key, value] of Object.entries(flatten(run.summary ?? {})))
     values[`summary.${key}`] = value;
   known.set(run, values);
   return values;
+}
+
+const BEST = /^(min|max)\((metrics\..+)\)$/;
+
+/** The value of a column: `min(…)` and `max(…)` of a metric are its best values, as in the filter language. */
+export function valueOf(run: RunSummary, key: ValueKey): unknown {
+  const [, which, metric] = BEST.exec(key) ?? [];
+  if (metric === undefined) return valuesOf(run)[key];
+  const found = (run.metrics ?? []).find((one) => keyOfMetric(one) === metric);
+  return found && (which === "min" ? found.low : found.high);
+}
+
+function keyOfMetric(metric: { type: string; name: string }): ValueKey {
+  return `metrics.${metric.type ? `${metric.type}.` : ""}${metric.name}`;
 }
 
 /** All keys that some run has: metrics, hyperparameters, summaries, each by name. */
@@ -59,5 +73,7 @@ function comparable(value: unknown): string | undefined {
 
 /** `hparams.optimizer.lr` is called `optimizer.lr` where it is clear that it is a hyperparameter. */
 export function shortKey(key: ValueKey): string {
+  const [, which, metric] = BEST.exec(key) ?? [];
+  if (which !== undefined && metric !== undefined) return `${which} ${shortKey(metric)}`;
   return key.slice(key.indexOf(".") + 1);
 }

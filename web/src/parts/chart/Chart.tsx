@@ -31,17 +31,23 @@ export type ChartProps = {
   yRange?: readonly [low: number | undefined, high: number | undefined];
   /** Charts of one group show the same place on the axis. */
   group?: string;
+  /** The part of the X axis in sight; all of it when left out. */
+  zoom?: Range;
+  /** Told what part somebody chose here; undefined for all. */
+  onZoom?: (range: Range | undefined) => void;
+  /** The line that the others are compared with when one points at them. */
+  baseline?: string;
 };
 
 /** Lines over steps, epochs or time: drag to zoom, double-click for all, arrow keys to read values. */
 export function Chart(props: ChartProps) {
   const { lines, isLog = false, smoothing = 0, height = 220, xKind = "number", group } = props;
-  const { fromZeroTo, withoutOutliers, yRange } = props;
+  const { fromZeroTo, withoutOutliers, yRange, baseline } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const drawn = useRef<readonly Drawn[]>([]);
   const focused = useRef<string>(undefined);
-  const zoom = useRef<Range>(undefined);
+  const zoom = useRef<Range>(props.zoom);
   const [hover, setHover] = useState<Hover>();
   const isDark = useIsDark();
   const { chart: texts } = useTexts();
@@ -61,7 +67,7 @@ export function Chart(props: ChartProps) {
     const isHere = place.current?.matches(":hover, :focus-within, :focus") ?? false;
     const found =
       isHere && left !== undefined && left >= 0 && top !== undefined
-        ? pointsAt(u, drawn.current, left, top)
+        ? pointsAt(u, drawn.current, { left, top, baseline })
         : undefined;
     const name = found?.points[0]?.id;
     if (name !== focused.current) {
@@ -74,7 +80,11 @@ export function Chart(props: ChartProps) {
     const { min, max } = u.scales.x ?? {};
     if (min == null || max == null) return;
     const all = rangeOfX(lines);
+    const before = zoom.current;
     zoom.current = all && (min > all[0] || max < all[1]) ? [min, max] : undefined;
+    // the others of the group follow by themselves: only where somebody zooms it is told
+    if (place.current?.matches(":hover") && String(before) !== String(zoom.current))
+      props.onZoom?.(zoom.current);
     fitY(u, drawn.current, [min, max], { isLog, fromZeroTo, withoutOutliers, yRange });
   });
   const show = useEffectEvent((u: uPlot) => {
@@ -131,6 +141,16 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     if (plot.current) show(plot.current);
   }, [shown, withoutOutliers, yRange]);
+
+  const [from, to] = props.zoom ?? [];
+  const zoomTo = useEffectEvent((range: Range | undefined) => {
+    if (String(range) === String(zoom.current)) return;
+    zoom.current = range;
+    if (plot.current) show(plot.current);
+  });
+  useEffect(() => {
+    zoomTo(from === undefined || to === undefined ? undefined : [from, to]);
+  }, [from, to]);
 
   const step = (by: number) => {
     const u = plot.current;

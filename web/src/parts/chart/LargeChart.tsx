@@ -4,22 +4,37 @@ import { Button } from "../Button";
 import { Dialog } from "../Dialog";
 import { TextField } from "../Field";
 import { Chart, type ChartProps } from "./Chart";
+import { numberOf, type YRange } from "./view";
 
-/** One chart as large as the window, with a chosen range. */
-export function LargeChart(props: { chart: ChartProps; onClose: () => void }) {
+/** One chart as large as the window. The range of its Y axis, when set, stays when it is small again. */
+export function LargeChart(props: {
+  chart: ChartProps;
+  onRange: (range: YRange) => void;
+  onClose: () => void;
+}) {
   const { chart: texts, common } = useTexts();
-  const [low, setLow] = useState("");
-  const [high, setHigh] = useState("");
+  const [low, setLow] = useState(() => String(props.chart.yRange?.[0] ?? ""));
+  const [high, setHigh] = useState(() => String(props.chart.yRange?.[1] ?? ""));
   const yRange = useMemo(() => [numberOf(low), numberOf(high)] as const, [low, high]);
+  const isEmpty = yRange[0] !== undefined && yRange[1] !== undefined && yRange[0] >= yRange[1];
+  const close = () => {
+    if (!isEmpty) props.onRange(yRange);
+    props.onClose();
+  };
   return (
-    <Dialog title={props.chart.label} isLarge onClose={props.onClose}>
-      <Chart {...props.chart} height={Math.max(260, window.innerHeight - 280)} yRange={yRange} />
+    <Dialog title={props.chart.label} isLarge onClose={close}>
+      <Chart
+        {...props.chart}
+        height={Math.max(260, window.innerHeight - 280)}
+        yRange={isEmpty ? undefined : yRange}
+      />
       <div className="toolbar">
         <TextField
           label={texts.lowest}
           inputMode="decimal"
           value={low}
           placeholder={texts.automatic}
+          wrong={isEmpty ? texts.emptyRange : undefined}
           onChange={(event) => {
             setLow(event.target.value);
           }}
@@ -35,13 +50,8 @@ export function LargeChart(props: { chart: ChartProps; onClose: () => void }) {
         />
       </div>
       <div className="actions">
-        <Button onClick={props.onClose}>{common.close}</Button>
+        <Button onClick={close}>{common.close}</Button>
       </div>
     </Dialog>
   );
-}
-
-function numberOf(text: string): number | undefined {
-  const value = Number(text);
-  return text.trim() !== "" && Number.isFinite(value) ? value : undefined;
 }

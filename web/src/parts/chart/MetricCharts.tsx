@@ -1,16 +1,18 @@
-import { useMemo, useState, type ReactNode } from "react";
+import { useMemo, useState } from "react";
 import type { RunSummary } from "@/api/runs";
 import { Button } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Empty } from "@/parts/Empty";
-import { CheckField, SearchField, Segments } from "@/parts/Field";
 import { LOG_METRICS } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
-import { groupSeries, sectionsOf, type SeriesKey } from "./groups";
+import { ChartTools } from "./ChartTools";
+import { groupSeries, sectionsOf, type ChartGroup, type Section, type SeriesKey } from "./groups";
 import { MetricChart } from "./MetricChart";
 import type { ChartView } from "./view";
 
-const SHOWN_AT_FIRST = 24;
+const OPEN_AT_FIRST = 24;
+const FEW = 4;
+
 export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & {
   color?: string;
   /** The runs that it is put together with, as people read it; undefined where runs are not grouped. */
@@ -30,20 +32,23 @@ export type MetricChartsProps = {
   hasBranches?: boolean;
   /** What the runs can be put together by. */
   groupKeys?: readonly string[];
+  /** The run that the others are compared with. */
+  baseline?: string;
   /** The use of the machine: by time only. */
   isSystem?: boolean;
+  /** Runs of several are drawn as several, also when only one is left of them. */
+  isComparing?: boolean;
 };
 
 /** Charts of all metrics of some runs, with what one needs to look at them. */
 export function MetricCharts(props: MetricChartsProps) {
   const { chart: texts } = useTexts();
-  const { view, onView, runs, isSystem = false } = props;
+  const { onView, runs, isSystem = false } = props;
+  const smoothing = Math.min(0.99, Math.max(0, props.view.smoothing ?? 0));
+  const view = { ...props.view, smoothing };
   const [words, setWords] = useState("");
-  const [most, setMost] = useState(SHOWN_AT_FIRST);
-  const groups = useMemo(
-    () => groupSeries(props.series, runs.length === 1),
-    [props.series, runs.length],
-  );
+  const isOne = runs.length === 1 && !props.isComparing;
+  const groups = useMemo(() => groupSeries(props.series, isOne), [props.series, isOne]);
   const wanted = words.trim().toLowerCase();
   const found = groups.filter(
     (group) =>
@@ -59,128 +64,98 @@ export function MetricCharts(props: MetricChartsProps) {
         </Empty>
       </div>
     );
-  const smoothing = Math.min(0.99, Math.max(0, view.smoothing ?? 0));
+  const chart = (group: ChartGroup) => (
+    <MetricChart
+      key={group.title}
+      group={group}
+      runs={runs}
+      view={isSystem ? { ...view, axis: "time" } : view}
+      onChange={(change) => {
+        onView(change(props.view));
+      }}
+      version={props.version}
+      baseline={props.baseline}
+      isSystem={isSystem}
+    />
+  );
+  const isPinned = (group: ChartGroup) => view.pins?.includes(group.title) ?? false;
+  const pinned = (view.pins ?? []).flatMap((title) => found.filter((one) => one.title === title));
+  const sections = sectionsOf(found.filter((group) => !isPinned(group)));
   return (
-    <>
-      <div className="toolbar chart-tools">
-        {groups.length > 4 && (
-          <SearchField
-            label={texts.find}
-            value={words}
-            onChange={(event) => {
-              setWords(event.target.value);
-            }}
-          />
-        )}
-        {!isSystem && (
-          <Segments
-            label={texts.axis}
-            value={view.axis ?? "step"}
-            choices={[
-              ["step", texts.step],
-              ["epoch", texts.epoch],
-              ["time", texts.time],
-            ]}
-            onChange={(axis) => {
-              onView({ ...view, axis: axis === "step" ? undefined : axis });
-            }}
-          />
-        )}
-        <label>
-          {texts.smoothing}
-          <input
-            type="range"
-            min="0"
-            max="0.99"
-            step="0.01"
-            value={smoothing}
-            onChange={(event) => {
-              onView({ ...view, smoothing: Number(event.target.value) || undefined });
-            }}
-          />
-          <span className="number">{smoothing.toFixed(2)}</span>
-        </label>
-        <CheckField
-          label={texts.log}
-          checked={view.log ?? false}
-          onChange={(event) => {
-            onView({ ...view, log: event.target.checked || undefined });
-          }}
-        />
-        <CheckField
-          label={texts.outliers}
-          checked={view.outliers ?? false}
-          onChange={(event) => {
-            onView({ ...view, outliers: event.target.checked || undefined });
-          }}
-        />
-        {(props.groupKeys ?? []).length > 0 && (
-          <label>
-            {texts.groupBy}
-            <select
-              className="input fit"
-              value={view.group ?? ""}
-              onChange={(event) => {
-                onView({ ...view, group: event.target.value || undefined });
-              }}
-            >
-              <option value="">{texts.noGroups}</option>
-              {props.groupKeys?.map((key) => (
-                <option key={key} value={key}>
-                  {key}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        {props.hasBranches && (
-          <CheckField
-            label={texts.hidden}
-            checked={view.hidden ?? false}
-            onChange={(event) => {
-              onView({ ...view, hidden: event.target.checked || undefined });
-            }}
-          />
-        )}
-      </div>
+    <div className="charts" data-size={view.size}>
+      <ChartTools
+        view={view}
+        onView={onView}
+        words={groups.length > FEW ? words : undefined}
+        onWords={setWords}
+        groupKeys={props.groupKeys ?? []}
+        hasBranches={props.hasBranches ?? false}
+        isSystem={isSystem}
+      />
       {!found.length && <p className="muted">{texts.noMatch}</p>}
-      {sectionsOf(found.slice(0, most)).map((section, _, all) => (
-        <ChartSection key={section.name} name={section.name} isAlone={all.length === 1}>
-          {section.groups.map((group) => (
-            <MetricChart
-              key={group.title}
-              group={group}
-              runs={runs}
-              view={{ ...view, smoothing, ...(isSystem ? { axis: "time" as const } : {}) }}
-              version={props.version}
-            />
-          ))}
-        </ChartSection>
-      ))}
-      {found.length > most && (
-        <Button
-          onClick={() => {
-            setMost(most + SHOWN_AT_FIRST);
-          }}
-        >
-          {texts.showMore(Math.min(SHOWN_AT_FIRST, found.length - most))}
-        </Button>
+      {pinned.length > 0 && (
+        <section aria-label={texts.pinned}>
+          <h2 className="chart-heading">{texts.pinned}</h2>
+          <div className="chart-grid">{pinned.map(chart)}</div>
+        </section>
       )}
+      {sections.map((section, at) => (
+        <ChartSection
+          key={section.name}
+          section={section}
+          isAlone={sections.length === 1 && !pinned.length}
+          isOpen={numBefore(sections, at) < OPEN_AT_FIRST || wanted !== ""}
+          chart={chart}
+        />
+      ))}
       <p className="faint small wide-only">{texts.zoomHint}</p>
-    </>
+    </div>
   );
 }
 
-/** Charts whose names begin alike; it can be closed. */
-function ChartSection(props: { name: string; isAlone: boolean; children: ReactNode }) {
-  const grid = <div className="chart-grid">{props.children}</div>;
-  if (props.isAlone || !props.name) return grid;
+function numBefore(sections: readonly Section[], at: number): number {
+  return sections.slice(0, at).reduce((sum, section) => sum + section.groups.length, 0);
+}
+
+/** Charts whose names begin alike. Those of a closed one are not made. */
+function ChartSection(props: {
+  section: Section;
+  isAlone: boolean;
+  isOpen: boolean;
+  chart: (group: ChartGroup) => React.ReactNode;
+}) {
+  const { chart: texts } = useTexts();
+  const { name, groups } = props.section;
+  const [toggled, setToggled] = useState<boolean>();
+  const [most, setMost] = useState(OPEN_AT_FIRST);
+  const isOpen = toggled ?? props.isOpen;
+  const inside = (
+    <>
+      <div className="chart-grid">{groups.slice(0, most).map(props.chart)}</div>
+      {groups.length > most && (
+        <Button
+          onClick={() => {
+            setMost(most + OPEN_AT_FIRST);
+          }}
+        >
+          {texts.showMore(Math.min(OPEN_AT_FIRST, groups.length - most))}
+        </Button>
+      )}
+    </>
+  );
+  if (props.isAlone || !name) return inside;
   return (
-    <details className="chart-section" open>
+    <details
+      className="chart-section"
+      open={isOpen}
+      onToggle={(event) => {
+        if (event.currentTarget.open !== isOpen) setToggled(event.currentTarget.open);
+      }}
+    >
       <summary>
-        <h2>{props.name}</h2>
+        <h2>{name}</h2> <span className="faint number">{groups.length}</span>
       </summary>
-      {grid}
+      {isOpen && inside}
     </details>
   );
 }

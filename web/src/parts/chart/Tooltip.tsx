@@ -1,5 +1,6 @@
 import { exact, showSeconds } from "@/parts/time";
 import { useLocale, useTexts } from "@/texts/language";
+import { differenceOf } from "../difference";
 import { showNumber } from "../numbers";
 import type { XKind } from "./Chart";
 import type { Hover } from "./hover";
@@ -33,7 +34,18 @@ export function Tooltip(props: { hover: Hover; xKind: XKind; xLabel: string | un
         <p key={point.id} className={index === 0 ? "nearest" : undefined}>
           <span className="swatch" style={{ background: point.color }} />
           <span className="one-line">{point.label}</span>
-          <span className="number">{showNumber(point.y)}</span>
+          <span className="number">
+            {showNumber(point.y)}
+            {point.spread && (
+              <span className="faint">
+                {" "}
+                {showNumber(point.spread[0])}–{showNumber(point.spread[1])}
+              </span>
+            )}
+            {point.base !== undefined && (
+              <span className="faint"> {differenceOf(point.y, point.base)}</span>
+            )}
+          </span>
         </p>
       ))}
       {hover.more > 0 && <p className="faint">{texts.more(hover.more)}</p>}

@@ -9,6 +9,10 @@ export type HoverPoint = {
   x: number;
   y: number;
   distance: number;
+  /** What the baseline has at this place. */
+  base?: number;
+  /** Of a group: its lowest and highest at this place. */
+  spread?: readonly [low: number, high: number];
 };
 export type Hover = {
   left: number;
@@ -25,13 +29,13 @@ const MOST = 8;
 export function pointsAt(
   u: uPlot,
   drawn: readonly Drawn[],
-  left: number,
-  top: number,
+  at: { left: number; top: number; baseline: string | undefined },
 ): Hover | undefined {
-  const at = u.posToVal(left, "x");
+  const { left, top } = at;
+  const place = u.posToVal(left, "x");
   const points: HoverPoint[] = [];
   for (const { line, smoothed } of drawn) {
-    const index = nearest(line, at);
+    const index = nearest(line, place);
     if (index === undefined) continue;
     const x = line.x[index] ?? 0;
     const y = (smoothed ?? line.y)[index];
@@ -39,9 +43,13 @@ export function pointsAt(
     const away = Math.abs(u.valToPos(x, "x") - left);
     if (away > u.over.clientWidth / 4) continue; // the line has no point near here
     const distance = Math.abs(u.valToPos(y, "y") - top) + away / 4;
-    points.push({ id: line.id, label: line.label, color: line.color, x, y, distance });
+    const [low, high] = [line.band?.low[index], line.band?.high[index]];
+    const spread = low != null && high != null ? ([low, high] as const) : undefined;
+    points.push({ id: line.id, label: line.label, color: line.color, x, y, distance, spread });
   }
   if (!points.length) return undefined;
+  const base = points.find((point) => point.id === at.baseline)?.y;
+  for (const point of points) if (point.id !== at.baseline) point.base = base;
   points.sort((a, b) => a.distance - b.distance);
   const box = u.over.getBoundingClientRect();
   const outer = u.root.getBoundingClientRect();
@@ -49,7 +57,7 @@ export function pointsAt(
     left: left + box.left - outer.left,
     top: top + box.top - outer.top,
     width: outer.width,
-    x: points[0]?.x ?? at,
+    x: points[0]?.x ?? place,
     points: points.slice(0, MOST),
     more: Math.max(0, points.length - MOST),
   };

@@ -25,6 +25,7 @@ import { store } from "./store";
 import { submit } from "./submit";
 import { terminal } from "./terminal";
 import { values } from "./values";
+import { views } from "./views";
 
 export const texts = {
   admin,
@@ -54,4 +55,5 @@ export const texts = {
   submit,
   terminal,
   values,
+  views,
 };

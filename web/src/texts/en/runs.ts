@@ -113,5 +113,18 @@ export const runs = {
     `${String(count)} values from ${low} to ${high}`,
   inBin: "This run is in the trash.",
   seen: "Last update",
+  best: { min: "min", max: "max" },
+  bestColumn: (which: "min" | "max", name: string) =>
+    which === "min" ? `Lowest value of ${name}` : `Highest value of ${name}`,
+  pinColumn: (name: string) => `Pin the column ${name}`,
+  table: "Table",
+  charts: "Charts",
+  show: "Show as",
+  shownOf: (count: number, total: number) => `${String(count)} of ${String(total)} runs drawn`,
+  mostDrawn: "Up to 50 runs are drawn.",
+  exportTable: "Export",
+  baselineIs: (name: string) => `Baseline: ${name}`,
+  setBaseline: "Set as baseline",
+  noBaseline: "Remove the baseline",
   stepOf: (name: string) => `Step of ${name}`,
 };
