@@ -12,12 +12,14 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse
 from sqlalchemy.orm import Session
 
-from danlu.auth.identity import Identity, JobIdentity
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.errors import NotAllowed
 from danlu.server.identity import CurrentIdentity
 from danlu.server.mlflow import failures
 from danlu.server.scope import find_project, project_to_use
 from danlu.server.state import ServerState
+from danlu.spec.job import JobAccess
 from danlu.store.queries import people
 
 PREFIX = "/compat/mlflow"
@@ -42,6 +44,18 @@ class Caller(NamedTuple):
         if self.project is not None:
             return find_project(session, self.who, self.project).id
         return project_to_use(session, self.who)
+
+
+def reader_of(caller: Caller) -> UserIdentity:
+    """Whose rights count for reading what is not a run."""
+    who = caller.who
+    return rights.check_acts(who, JobAccess.READ) if isinstance(who, JobIdentity) else who
+
+
+def actor_of(caller: Caller) -> UserIdentity:
+    """Whose rights count for changing what is not a run."""
+    who = caller.who
+    return rights.check_acts(who, JobAccess.OWNER) if isinstance(who, JobIdentity) else who
 
 
 async def _caller(request: Request, who: CurrentIdentity) -> Caller:

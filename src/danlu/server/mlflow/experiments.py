@@ -197,15 +197,15 @@ def _tags(tags: Sequence[Tag]) -> dict[str, str]:
 
 def _project_to_use(session: Session, caller: Caller) -> int:
     project_id = caller.project_id(session)
-    _check_project(caller, project_id)
+    check_project(caller, project_id)
     return project_id
 
 
 def _check_use(caller: Caller, row: ExperimentRow) -> None:
-    _check_project(caller, row.project_id)
+    check_project(caller, row.project_id)
 
 
-def _check_project(caller: Caller, project_id: int) -> None:
+def check_project(caller: Caller, project_id: int) -> None:
     actor = rights.actor_of(caller.who)
     if actor is None or not rights.can_use_project(actor, project_id):
         raise NotAllowed("you may look at this project but not add to it; ask an owner of it")
@@ -237,7 +237,7 @@ def _is_viewed(row: ExperimentRow, view: str) -> bool:
 
 def _passes(row: ExperimentRow, test: Test) -> bool:
     if test.kind == "tag":
-        return _compares(row.tags.get(test.key), test)
+        return compares(row.tags.get(test.key), test)
     known = {
         "name": name_of(row),
         "experiment_id": id_of(row),
@@ -246,10 +246,10 @@ def _passes(row: ExperimentRow, test: Test) -> bool:
     }
     if test.kind != "attribute" or test.key not in known:
         raise InvalidInput(f"Invalid attribute key '{test.key}' specified. Valid keys are {', '.join(known)}")
-    return _compares(known[test.key], test)
+    return compares(known[test.key], test)
 
 
-def _compares(value: Any, test: Test) -> bool:
+def compares(value: Any, test: Test) -> bool:
     if test.sign in ("IS NULL", "IS NOT NULL"):
         return (value is None) == (test.sign == "IS NULL")
     if value is None:
