@@ -43,7 +43,7 @@ _TOKEN = re.compile(
 Value = Union[float, str, "tuple[str, ...]", None]
 
 
-class Test(NamedTuple):
+class Comparison(NamedTuple):
     kind: str
     """metric, param, tag or attribute"""
 
@@ -63,7 +63,7 @@ class _Token(NamedTuple):
     text: str
 
 
-def parse_filter(text: str) -> list[Test]:
+def parse_filter(text: str) -> list[Comparison]:
     """The tests of a filter, all of which must hold. Raise InvalidInput that says what is wrong."""
     if len(text) > MAX_CHARS:
         raise InvalidInput(f"filter: expected at most {MAX_CHARS} characters, got {len(text)}")
@@ -98,21 +98,23 @@ def _tokens(text: str) -> list[_Token]:
     return found
 
 
-def _test(tokens: list[_Token], text: str) -> Test:
+def _test(tokens: list[_Token], text: str) -> Comparison:
     token = tokens.pop(0)
     if token.kind != "field":
         raise _wrong(text, f"expected a field such as metrics.acc, got {token.text!r}")
     kind, key = _field(token.text, text)
     sign = _sign(tokens, text)
     if sign in ("IS NULL", "IS NOT NULL"):
-        return _checked(Test(kind, key, sign, None), text)
+        return _checked(Comparison(kind, key, sign, None), text)
     if sign in ("IN", "NOT IN"):
-        return _checked(Test(kind, key, sign, _list(tokens, text)), text)
+        return _checked(Comparison(kind, key, sign, _list(tokens, text)), text)
     if not tokens or tokens[0].kind not in ("number", "text"):
         got = tokens[0].text if tokens else "the end"
         raise _wrong(text, f"expected a value after {sign}, texts in single quotes, got {got!r}")
     value = tokens.pop(0)
-    return _checked(Test(kind, key, sign, float(value.text) if value.kind == "number" else _text(value.text)), text)
+    return _checked(
+        Comparison(kind, key, sign, float(value.text) if value.kind == "number" else _text(value.text)), text
+    )
 
 
 def _field(text: str, whole: str) -> tuple[str, str]:
@@ -158,7 +160,7 @@ def _list(tokens: list[_Token], text: str) -> tuple[str, ...]:
     raise _wrong(text, "expected a list such as ('a', 'b')")
 
 
-def _checked(test: Test, text: str) -> Test:
+def _checked(test: Comparison, text: str) -> Comparison:
     is_number = test.kind == "metric" or (test.kind == "attribute" and test.key in _NUMBERS)
     signs = NUMBER_SIGNS if is_number else TEXT_SIGNS
     if test.sign not in signs:

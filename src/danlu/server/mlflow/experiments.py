@@ -18,7 +18,7 @@ from danlu.server.mlflow.door import Caller
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.mlflow_filter import Test, parse_filter, parse_order
+from danlu.spec.mlflow_filter import Comparison, parse_filter, parse_order
 from danlu.store.metrics.decode import clean
 from danlu.store.queries import mlflow, run_folders
 from danlu.store.sql.mlflow_tables import ExperimentRow
@@ -235,7 +235,7 @@ def _is_viewed(row: ExperimentRow, view: str) -> bool:
     return (row.deleted_at is not None) == (view == "DELETED_ONLY")
 
 
-def _passes(row: ExperimentRow, test: Test) -> bool:
+def _passes(row: ExperimentRow, test: Comparison) -> bool:
     if test.kind == "tag":
         return compares(row.tags.get(test.key), test)
     known = {
@@ -249,7 +249,7 @@ def _passes(row: ExperimentRow, test: Test) -> bool:
     return compares(known[test.key], test)
 
 
-def compares(value: Any, test: Test) -> bool:
+def compares(value: Any, test: Comparison) -> bool:
     if test.sign in ("IS NULL", "IS NOT NULL"):
         return (value is None) == (test.sign == "IS NULL")
     if value is None:

@@ -16,7 +16,7 @@ from danlu.server.mlflow.door import Caller, actor_of
 from danlu.server.mlflow.experiments import check_project, compares, id_of, milliseconds
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
-from danlu.spec.mlflow_filter import Test, parse_filter
+from danlu.spec.mlflow_filter import Comparison, parse_filter
 from danlu.store.metrics.decode import clean
 from danlu.store.queries import mlflow
 from danlu.store.sql.mlflow_tables import LoggedModelRow
@@ -123,7 +123,7 @@ def search(session: Session, caller: Caller, body: SearchLoggedModels) -> dict[s
     return answer | {"next_page_token": token_of(page[-1].number)} if len(passing) > len(page) else answer
 
 
-def _passes(row: LoggedModelRow, test: Test) -> bool:
+def _passes(row: LoggedModelRow, test: Comparison) -> bool:
     if test.kind == "tag":
         return compares(row.tags.get(test.key), test)
     if test.kind == "param":

@@ -18,7 +18,7 @@ from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.models import service
 from danlu.server.models.view import versions_out
 from danlu.server.state import ServerState
-from danlu.spec.mlflow_filter import Test, parse_filter
+from danlu.spec.mlflow_filter import Comparison, parse_filter
 from danlu.spec.models import check_model_name
 from danlu.store.queries import buckets, models, people
 from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
@@ -204,9 +204,10 @@ def _path(session: Session, caller: Caller, body: CreateVersion) -> str:
     return f"store://{bucket.name}/{FOLDER}/{kind}/{found['owner']}{(parts.get('key') or '').rstrip('/')}/"
 
 
-def _passes(values: dict[str, Any], tags: dict[str, str], test: Test) -> bool:
+def _passes(values: dict[str, Any], tags: dict[str, str], test: Comparison) -> bool:
     if test.kind == "tag":
-        return compares(tags.get(test.key), test)
+        # clients ask for what is not a prompt by this tag, which only prompts have
+        return compares(tags.get(test.key, "false" if test.key == "mlflow.prompt.is_prompt" else None), test)
     key = {"source_path": "source"}.get(test.key, test.key)
     if test.kind != "attribute" or key not in values:
         raise InvalidInput(f"Invalid attribute key '{test.key}' specified. Valid keys are {', '.join(values)}")

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, sele
 from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidInput
-from danlu.spec.mlflow_filter import Order, Test
+from danlu.spec.mlflow_filter import Comparison, Order
 from danlu.store.queries.mlflow import PARAM, TAG
 from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import RunRow, RunValueRow
@@ -41,7 +41,7 @@ class RunSearch:
             is_there = RunRow.deleted_at.is_(None)
             self._query = self._query.where(not_(is_there) if is_deleted else is_there)
 
-    def where(self, tests: Sequence[Test], states: Callable[[str], Sequence[str]]) -> None:
+    def where(self, tests: Sequence[Comparison], states: Callable[[str], Sequence[str]]) -> None:
         """`states` says which states of runs a status of MLflow stands for."""
         for test in tests:
             self._query = self._query.where(self._condition(test, states))
@@ -54,7 +54,7 @@ class RunSearch:
         ordered = self._query.order_by(*columns, RunRow.started_at.desc(), RunRow.number.desc())
         return self._session.scalars(ordered.offset(offset).limit(limit)).all()
 
-    def _condition(self, test: Test, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:
+    def _condition(self, test: Comparison, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:
         if test.kind == "metric":
             return exists().where(
                 RunValueRow.run == RunRow.number,
@@ -78,7 +78,7 @@ class RunSearch:
             )
         return self._compared(columns[test.key], test)
 
-    def _text(self, test: Test) -> ColumnElement[bool]:
+    def _text(self, test: Comparison) -> ColumnElement[bool]:
         if test.kind == TAG and test.key == "mlflow.runName":
             return self._compared(RunRow.name, test)
         here = and_(RunTextRow.run == RunRow.number, RunTextRow.kind == test.kind, RunTextRow.key == test.key)
@@ -91,7 +91,7 @@ class RunSearch:
         # runs that other clients made have hyperparameters only
         return or_(found, and_(not_(exists().where(here)), exists().where(value_here, self._hparam(test))))
 
-    def _hparam(self, test: Test) -> ColumnElement[bool]:
+    def _hparam(self, test: Comparison) -> ColumnElement[bool]:
         try:
             number = float(test.value) if isinstance(test.value, str) else None
         except ValueError:
@@ -100,7 +100,7 @@ class RunSearch:
             return _SIGNS[test.sign](RunValueRow.num, number)
         return self._compared(RunValueRow.text, test)
 
-    def _compared(self, column: Any, test: Test) -> ColumnElement[bool]:
+    def _compared(self, column: Any, test: Comparison) -> ColumnElement[bool]:
         value = test.value
         if test.sign == "IN" and isinstance(value, tuple):
             return or_(false(), *(column == one for one in value))
@@ -145,7 +145,7 @@ def metric_value_key(key: str) -> str:
     return f"metrics.{type_}.{name}" if slash and type_ and name and len(type_) <= 60 else f"metrics.{key}"
 
 
-def _status(test: Test, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:
+def _status(test: Comparison, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:
     given = test.value if isinstance(test.value, tuple) else (str(test.value),)
     named = [state for one in given for state in states(one)]
     if test.sign in ("=", "IN"):
