@@ -31,6 +31,8 @@ from danlu.server.jobs.changes import router as changes_router
 from danlu.server.jobs.routes import reasons_router
 from danlu.server.jobs.routes import router as jobs_router
 from danlu.server.logs.routes import router as logs_router
+from danlu.server.mlflow.door import PREFIX as MLFLOW_PREFIX
+from danlu.server.mlflow.routes import mlflow_door
 from danlu.server.models.routes import router as models_router
 from danlu.server.monitoring.middleware import Measured
 from danlu.server.monitoring.routes import router as monitoring_router
@@ -172,5 +174,9 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.include_router(monitoring_router)
     app.include_router(pages.router)
     app.include_router(oidc_pages.router)
+    if state.settings.mlflow_door:
+        door = mlflow_door(state)
+        app.mount(f"{MLFLOW_PREFIX}/projects/{{project}}", door)
+        app.mount(MLFLOW_PREFIX, door)
     app.router.routes.append(console_route(state.console))
     return app

@@ -110,6 +110,9 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Answer Tencent Cloud's own SDK of TI-ONE at /compat/tencent, signed with keys of `danlu keys new --signs`. Needs
     danlu-compat beside the server."""
 
+    mlflow_door: bool = True
+    """Answer MLflow's own clients at /compat/mlflow, with API keys."""
+
     currency: str = Field(default="CNY", pattern=r"^[A-Z]{3}$")
     """Currency of all prices, by its code of three letters; jobs keep the one they were submitted with."""
 

@@ -24,6 +24,7 @@ HEADER_BYTES = 4 << 20
 MAX_OBJECT_BYTES = 5 << 40
 MAX_BLOB_BYTES = 64 << 30
 
+_MLFLOW_FILES = "/api/2.0/mlflow-artifacts/artifacts"
 UPLOAD_BYTES = 8 << 20
 """What a body that goes to the disk counts for, with the pieces that are being written."""
 
@@ -53,10 +54,12 @@ class _Rule(NamedTuple):
     limit: BodyLimit
 
 
-def _rule(method: str, path: str, most_bytes: int, *, goes_to_disk: bool = False, is_json: bool = False) -> _Rule:
+def _rule(
+    method: str, path: str, most_bytes: int, *, goes_to_disk: bool = False, is_json: bool = False, at: str = "/api/v1"
+) -> _Rule:
     pattern = re.sub(r"\{[^}]+:path\}", ".+", path)
     pattern = re.sub(r"\{[^}]+\}", "[^/]+", pattern)
-    return _Rule(method, re.compile(f"/api/v1{pattern}"), BodyLimit(most_bytes, goes_to_disk, is_json))
+    return _Rule(method, re.compile(f"{at}{pattern}"), BodyLimit(most_bytes, goes_to_disk, is_json))
 
 
 RULES = (
@@ -70,6 +73,14 @@ RULES = (
     _rule("POST", "/artifacts/uploads/{artifact}/commit", MAX_MANIFEST_BYTES + HEADER_BYTES),
     _rule("POST", "/trees", 32 << 20, is_json=True),
     _rule("POST", "/jobs/{job}/metrics", 8 << 20, is_json=True),
+    _rule("PUT", f"{_MLFLOW_FILES}/{{path:path}}", MAX_OBJECT_BYTES, goes_to_disk=True, at="/compat/mlflow"),
+    _rule(
+        "PUT",
+        f"/projects/{{project}}{_MLFLOW_FILES}/{{path:path}}",
+        MAX_OBJECT_BYTES,
+        goes_to_disk=True,
+        at="/compat/mlflow",
+    ),
 )
 """The routes that take more than the setting `max_body_bytes`."""
 

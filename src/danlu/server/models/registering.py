@@ -17,7 +17,7 @@ from danlu.server.flow.recording import job_submitted
 from danlu.server.identity import identity_now
 from danlu.server.invalid import bad_field
 from danlu.server.models.files import Files
-from danlu.server.models.service import record
+from danlu.server.models.service import create_model, record
 from danlu.server.models.sources import Measured, Source, find_source
 from danlu.server.objects.located import Located, below, bucket_named, locate, writable
 from danlu.server.scope import project_to_use
@@ -28,7 +28,7 @@ from danlu.spec.models import model_node
 from danlu.spec.paths import StorePath, parse_store_path
 from danlu.store.metrics.decode import clean
 from danlu.store.queries import artifacts, buckets, flow, jobs, models
-from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
+from danlu.store.sql.model_tables import ModelVersionRow
 from danlu.wire.models import RegisterModel
 
 FOLDER = "models"
@@ -119,15 +119,7 @@ def add(
         raise Conflict(f"{body.artifact} was deleted a moment ago; nothing was registered")
     model = models.find_model(session, project_id, body.name)
     if model is None:
-        model = ModelRow(
-            id=f"m-{_word(secrets.token_bytes(10))}",
-            project_id=project_id,
-            name=body.name,
-            description="",
-            tags={},
-            created_at=row.created_at,
-        )
-        models.add_model(session, model)
+        model = create_model(session, state, who, project_id=project_id, name=body.name)
     row.model = model.number
     models.add_version(session, model, row)
     for alias in body.aliases:

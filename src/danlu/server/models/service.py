@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,6 +100,18 @@ def get_version(session: Session, who: UserIdentity, version_id: str) -> ModelVe
     if row is None or not rights.can_see_project(who, _model(session, row).project_id):
         raise NotFound(f"no model version {version_id[:60]!r}; `danlu models list` shows yours")
     return row
+
+
+def create_model(session: Session, state: ServerState, who: UserIdentity, *, project_id: int, name: str) -> ModelRow:
+    """A model without versions."""
+    row = ModelRow(id=new_model_id(), project_id=project_id, name=name, description="", tags={}, created_at=state.now())
+    _check_use(who, row)
+    models.add_model(session, row)
+    return row
+
+
+def new_model_id() -> str:
+    return f"m-{base64.b32encode(secrets.token_bytes(10)).decode().rstrip('=').lower()}"
 
 
 def change_model(session: Session, state: ServerState, who: UserIdentity, row: ModelRow, body: ChangeModel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -28,17 +29,17 @@ class Incoming(NamedTuple):
     writer: Writer
 
 
-class _CheckedWriter(Writer):
+class CheckedWriter(Writer):
     """Looks before it commits whether its sender may still write there: bytes may come for hours."""
 
-    def __init__(self, state: ServerState, who: Identity, where: Located, inner: Writer) -> None:
-        self._state, self._who, self._where, self._inner = state, who, where, inner
+    def __init__(self, inner: Writer, check: Callable[[], None]) -> None:
+        self._inner, self._check = inner, check
 
     def write(self, data: Bytes) -> None:
         self._inner.write(data)
 
     def commit(self, sha256: str | None = None) -> ObjectInfo:
-        self._state.database.read(still_writable, self._state, self._who, self._where)
+        self._check()
         return self._inner.commit(sha256)
 
     def abort(self) -> None:
@@ -47,7 +48,11 @@ class _CheckedWriter(Writer):
 
 def begin_put(state: ServerState, who: Identity, bucket: str, key: str, *, sha256: str | None) -> Incoming:
     where = state.database.read(writable, who, bucket, key)
-    return Incoming(where, _CheckedWriter(state, who, where, state.objects.put(where.stored, sha256)))
+
+    def check() -> None:
+        state.database.read(still_writable, state, who, where)
+
+    return Incoming(where, CheckedWriter(state.objects.put(where.stored, sha256), check))
 
 
 def list_objects(

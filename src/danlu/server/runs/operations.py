@@ -33,16 +33,22 @@ def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetr
     """Append to the job's own run; durable when this returns. Others may push at the same time."""
     row = state.database.write(pushed.own_run, state, who, job)
     now = state.now().timestamp()
-    frames = pushed.frames(metrics, after_step=row.step, now=now)
+    append_frames(state, row, pushed.JOURNAL, pushed.frames(metrics, after_step=row.step, now=now))
+    with state.database.reading() as session:
+        return run_out(session, service.find(session, who, row.id))
+
+
+def append_frames(state: ServerState, row: RunRow, journal: str, frames: Sequence[bytes]) -> None:
+    """Append to a journal that this server writes, and ingest it. Others may append at the same time."""
+    now = state.now().timestamp()
     for _ in range(TRIES):
-        offset = state.metrics.journals.offset(row.number, row.id, pushed.JOURNAL)
-        data = b"".join([*pushed.head(row, now, is_first=offset == 0), *frames])
-        end = state.metrics.append(row.number, row.id, pushed.JOURNAL, offset=offset, data=data, now=state.now())
+        offset = state.metrics.journals.offset(row.number, row.id, journal)
+        data = b"".join([*pushed.head(row, now, journal, is_first=offset == 0), *frames])
+        end = state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
         if end == offset + len(data):
-            state.metrics.ingest_journal(row.number, row.id, pushed.JOURNAL)
-            with state.database.reading() as session:
-                return run_out(session, service.find(session, who, row.id))
-    raise Unavailable("too many concurrent pushes to this job; try again")
+            state.metrics.ingest_journal(row.number, row.id, journal)
+            return
+    raise Unavailable("too many concurrent pushes to this run; try again")
 
 
 def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], query: PointsQuery) -> PointsOut:

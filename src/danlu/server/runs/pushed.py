@@ -77,13 +77,14 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
     return row
 
 
-def head(row: RunRow, now: float, *, is_first: bool) -> list[bytes]:
-    """What a journal begins with."""
+def head(row: RunRow, now: float, name: str, *, is_first: bool) -> list[bytes]:
+    """What a journal of that name begins with."""
     if not is_first:
         return []
     header = {"run": row.id, "name": row.name, "created_at": now, "job": row.job_id, "branch": 1, "writer": "process"}
+    seed = row.id if name == JOURNAL else f"{row.id}/{name}"
     return [
-        journal.file_header(hashlib.md5(row.id.encode(), usedforsecurity=False).hexdigest()),
+        journal.file_header(hashlib.md5(seed.encode(), usedforsecurity=False).hexdigest()),
         journal.encode_run(header),
     ]
 

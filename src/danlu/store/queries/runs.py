@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from danlu.spec.runs import RunState
 from danlu.store.queries.run_folders import below
 from danlu.store.queries.run_search import compile_filter
+from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import (
     BranchRow,
     ChunkRow,
@@ -159,7 +160,7 @@ def purge(session: Session, row: RunRow) -> None:
     """Delete a run permanently. The caller deletes its files after the commit."""
     series = select(SeriesRow.id).where(SeriesRow.run == row.number)
     session.execute(delete(ChunkRow).where(ChunkRow.series.in_(series)))
-    for table in (SeriesRow, RunValueRow, JournalRow, BranchRow, MediaRow, RunOutputRow):
+    for table in (SeriesRow, RunValueRow, RunTextRow, JournalRow, BranchRow, MediaRow, RunOutputRow):
         session.execute(delete(table).where(table.run == row.number))
     session.delete(row)
     session.flush()

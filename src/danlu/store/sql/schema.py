@@ -9,6 +9,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     endpoint_tables,
     favourite_tables,
     flow_tables,
+    mlflow_tables,
     model_tables,
     monitoring_tables,
     node_tables,

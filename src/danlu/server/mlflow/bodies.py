@@ -1,0 +1,208 @@
+"""What MLflow's clients send. Fields that are not named here are passed over, as newer clients send more."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_KEY_CHARS = 250
+MAX_TAG_CHARS = 8000
+MAX_PARAM_CHARS = 6000
+MAX_METRICS = 1000
+MAX_PARAMS = 100
+MAX_TAGS = 100
+MAX_RESULTS = 50_000
+
+Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS)]
+TagValue = Annotated[str, Field(max_length=MAX_TAG_CHARS)]
+Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_000)]
+Step = Annotated[int, Field(ge=-(2**62), le=2**62)]
+PageToken = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=6000)]
+
+
+class _Sent(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
+
+
+class Tag(_Sent):
+    key: Key
+    value: TagValue = ""
+
+
+class Param(_Sent):
+    key: Key
+    value: str = Field(default="", max_length=MAX_PARAM_CHARS)
+
+
+class Metric(_Sent):
+    key: Key
+    value: Any
+    """A number; NaN and infinities come as texts."""
+
+    timestamp: Milliseconds
+    step: Step = 0
+
+
+class CreateExperiment(_Sent):
+    name: str = Field(min_length=1, max_length=400)
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class NamedExperiment(_Sent):
+    experiment_id: str = Field(max_length=40)
+
+
+class UpdateExperiment(NamedExperiment):
+    new_name: str = Field(min_length=1, max_length=400)
+
+
+class ExperimentTag(NamedExperiment):
+    key: Key
+    value: TagValue = ""
+
+
+class SearchExperiments(_Sent):
+    max_results: int = Field(default=1000, ge=1, le=MAX_RESULTS)
+    page_token: PageToken = ""
+    filter: Text = ""
+    order_by: list[Text] = Field(default=[], max_length=10)
+    view_type: str = "ACTIVE_ONLY"
+
+
+class CreateRun(_Sent):
+    experiment_id: str = Field(default="0", max_length=40)
+    run_name: str = Field(default="", max_length=200)
+    start_time: Optional[Milliseconds] = None
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class NamedRun(_Sent):
+    run_id: str = Field(default="", max_length=100)
+    run_uuid: str = Field(default="", max_length=100)
+
+    @property
+    def run(self) -> str:
+        return self.run_id or self.run_uuid
+
+
+class UpdateRun(NamedRun):
+    status: Optional[str] = Field(default=None, max_length=20)
+    end_time: Optional[Milliseconds] = None
+    run_name: Optional[str] = Field(default=None, max_length=200)
+
+
+class RunTag(NamedRun, Tag):
+    pass
+
+
+class RunKey(NamedRun):
+    key: Key
+
+
+class LogParam(NamedRun, Param):
+    pass
+
+
+class LogMetric(NamedRun, Metric):
+    pass
+
+
+class LogBatch(NamedRun):
+    metrics: list[Metric] = Field(default=[], max_length=MAX_METRICS)
+    params: list[Param] = Field(default=[], max_length=MAX_PARAMS)
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class SearchRuns(_Sent):
+    experiment_ids: list[str] = Field(default=[], max_length=10_000)
+    filter: Text = ""
+    run_view_type: str = "ACTIVE_ONLY"
+    max_results: int = Field(default=1000, ge=1, le=MAX_RESULTS)
+    order_by: list[Text] = Field(default=[], max_length=20)
+    page_token: PageToken = ""
+
+
+class CreateLoggedModel(NamedExperiment):
+    name: str = Field(default="", max_length=MAX_KEY_CHARS)
+    model_type: str = Field(default="", max_length=MAX_KEY_CHARS)
+    source_run_id: str = Field(default="", max_length=100)
+    params: list[Param] = Field(default=[], max_length=MAX_PARAMS)
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class FinalizeLoggedModel(_Sent):
+    status: str = Field(max_length=40)
+
+
+class TagLoggedModel(_Sent):
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class ParamsOfLoggedModel(_Sent):
+    params: list[Param] = Field(default=[], max_length=MAX_PARAMS)
+
+
+class SearchLoggedModels(_Sent):
+    experiment_ids: list[str] = Field(default=[], max_length=1000)
+    filter: Text = ""
+    max_results: int = Field(default=100, ge=1, le=1000)
+    page_token: PageToken = ""
+
+
+class NamedModel(_Sent):
+    name: str = Field(min_length=1, max_length=256)
+
+
+class CreateModel(NamedModel):
+    tags: list[Tag] = Field(default=[], max_length=50)
+    description: str = Field(default="", max_length=100_000)
+
+
+class RenameModel(NamedModel):
+    new_name: str = Field(min_length=1, max_length=256)
+
+
+class DescribeModel(NamedModel):
+    description: str = Field(default="", max_length=100_000)
+
+
+class TagModel(NamedModel, Tag):
+    pass
+
+
+class ModelKey(NamedModel):
+    key: Key
+
+
+class ModelAlias(NamedModel):
+    alias: str = Field(min_length=1, max_length=255)
+
+
+class SetModelAlias(ModelAlias):
+    version: str = Field(max_length=20)
+
+
+class NamedVersion(NamedModel):
+    version: str = Field(max_length=20)
+
+
+class CreateVersion(NamedModel):
+    source: str = Field(max_length=2000)
+    run_id: str = Field(default="", max_length=100)
+    tags: list[Tag] = Field(default=[], max_length=50)
+    description: str = Field(default="", max_length=100_000)
+    model_id: str = Field(default="", max_length=100)
+
+
+class DescribeVersion(NamedVersion):
+    description: str = Field(default="", max_length=100_000)
+
+
+class TagVersion(NamedVersion, Tag):
+    pass
+
+
+class VersionKey(NamedVersion):
+    key: Key

@@ -1,0 +1,83 @@
+"""The application behind the door, and which project it is about.
+
+<server>/compat/mlflow                  the caller's default project
+<server>/compat/mlflow/projects/NAME    that project
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import PlainTextResponse
+from sqlalchemy.orm import Session
+
+from danlu.auth import rights
+from danlu.auth.identity import Identity, JobIdentity, UserIdentity
+from danlu.errors import NotAllowed
+from danlu.server.identity import CurrentIdentity
+from danlu.server.mlflow import failures
+from danlu.server.scope import find_project, project_to_use
+from danlu.server.state import ServerState
+from danlu.spec.job import JobAccess
+from danlu.store.queries import people
+
+PREFIX = "/compat/mlflow"
+API = "/api/2.0"
+VERSION = "3.3.0"
+"""The version of MLflow's server that the door answers as: newer clients ask for less from it."""
+
+
+class Caller(NamedTuple):
+    """Who asks, through which door."""
+
+    who: Identity
+    project: str | None
+    """The project in the address; None for the default one."""
+
+    def project_id(self, session: Session) -> int:
+        """The project that this door is about, if the caller may see it."""
+        if isinstance(self.who, JobIdentity):
+            if self.project not in (None, people.projects_by_id(session)[self.who.project_id]):
+                raise NotAllowed(f"a job uses the door of its own project, not of {self.project!r}")
+            return self.who.project_id
+        if self.project is not None:
+            return find_project(session, self.who, self.project).id
+        return project_to_use(session, self.who)
+
+
+def reader_of(caller: Caller) -> UserIdentity:
+    """Whose rights count for reading what is not a run."""
+    who = caller.who
+    return rights.check_acts(who, JobAccess.READ) if isinstance(who, JobIdentity) else who
+
+
+def actor_of(caller: Caller) -> UserIdentity:
+    """Whose rights count for changing what is not a run."""
+    who = caller.who
+    return rights.check_acts(who, JobAccess.OWNER) if isinstance(who, JobIdentity) else who
+
+
+async def _caller(request: Request, who: CurrentIdentity) -> Caller:
+    return Caller(who, request.path_params.get("project"))
+
+
+CurrentCaller = Annotated[Caller, Depends(_caller)]
+
+
+def create_door(state: ServerState, routers: tuple[APIRouter, ...]) -> FastAPI:
+    door = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    door.state.danlu = state
+    failures.install(door)
+    for router in routers:
+        door.include_router(router, prefix=API)
+
+    @door.get("/health")
+    async def health() -> PlainTextResponse:
+        return PlainTextResponse("OK")
+
+    @door.get("/version")
+    async def version() -> PlainTextResponse:
+        return PlainTextResponse(VERSION)
+
+    return door

@@ -1,0 +1,54 @@
+"""Runs as MLflow's clients get them: made, found, or searched for in MLflow's own language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.errors import InvalidInput
+from danlu.server.mlflow import experiments, runs
+from danlu.server.mlflow.bodies import CreateRun, SearchRuns
+from danlu.server.mlflow.door import Caller
+from danlu.server.mlflow.run_view import run_out, surroundings_of
+from danlu.server.mlflow.runs import STATUSES
+from danlu.server.mlflow.tokens import offset_in, token_of
+from danlu.server.state import ServerState
+from danlu.spec.mlflow_filter import parse_filter, parse_order
+from danlu.store.queries.mlflow_search import RunSearch
+from danlu.store.sql.run_tables import RunRow
+
+_VIEWS = {"ACTIVE_ONLY": False, "DELETED_ONLY": True, "ALL": None}
+
+
+def create(session: Session, state: ServerState, caller: Caller, body: CreateRun) -> dict[str, Any]:
+    return _one(session, runs.create(session, state, caller, body))
+
+
+def get(session: Session, caller: Caller, run_id: str) -> dict[str, Any]:
+    return _one(session, runs.find(session, caller, run_id))
+
+
+def search(session: Session, caller: Caller, body: SearchRuns) -> tuple[list[dict[str, Any]], str | None]:
+    """A page of runs, and the token of the next one."""
+    if body.run_view_type not in _VIEWS:
+        raise InvalidInput(f"run_view_type: expected one of {', '.join(_VIEWS)}, got {body.run_view_type[:40]!r}")
+    offset = offset_in(body.page_token)
+    folders = [experiments.find(session, caller, one).folder for one in dict.fromkeys(body.experiment_ids)]
+    project_id = caller.project_id(session)
+    found = RunSearch(session, project_id, folders)
+    found.only(is_deleted=_VIEWS[body.run_view_type])
+    found.where(parse_filter(body.filter), _states)
+    rows = found.page([parse_order(text) for text in body.order_by], offset=offset, limit=body.max_results + 1)
+    page = rows[: body.max_results]
+    is_more = len(rows) > len(page)
+    around = surroundings_of(session, project_id, page)
+    return [run_out(row, around) for row in page], token_of(offset + len(page)) if is_more else None
+
+
+def _one(session: Session, row: RunRow) -> dict[str, Any]:
+    return run_out(row, surroundings_of(session, row.project_id, [row]))
+
+
+def _states(status: str) -> list[str]:
+    return [state.value for state in STATUSES.get(status.upper(), ())]

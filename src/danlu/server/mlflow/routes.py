@@ -1,0 +1,17 @@
+"""All routes behind the door."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from danlu.server.mlflow.door import create_door
+from danlu.server.mlflow.experiment_routes import router as experiments
+from danlu.server.mlflow.file_routes import router as files
+from danlu.server.mlflow.logged_model_routes import router as logged_models
+from danlu.server.mlflow.registry_routes import router as registry
+from danlu.server.mlflow.run_routes import router as runs
+from danlu.server.state import ServerState
+
+
+def mlflow_door(state: ServerState) -> FastAPI:
+    return create_door(state, (experiments, runs, files, logged_models, registry))

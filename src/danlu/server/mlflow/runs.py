@@ -1,0 +1,176 @@
+"""The rules of runs as MLflow's clients know them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from danlu.errors import InvalidInput, NotFound
+from danlu.journal import new_run_id
+from danlu.server.mlflow import experiments
+from danlu.server.mlflow.bodies import CreateRun, LogBatch, Param, Tag
+from danlu.server.mlflow.door import Caller
+from danlu.server.mlflow.points import JOURNAL, number_in
+from danlu.server.runs import service
+from danlu.server.state import ServerState
+from danlu.spec.runs import RunState
+from danlu.store.metrics.decode import clean
+from danlu.store.metrics.ingest import put_values
+from danlu.store.queries import mlflow, people
+from danlu.store.sql.run_tables import RunRow
+from danlu.wire.runs import ChangeRun
+from danlu.wire.runs import CreateRun as MakeRun
+
+STATUSES = {
+    "RUNNING": (RunState.RUNNING,),
+    "SCHEDULED": (RunState.RUNNING,),
+    "FINISHED": (RunState.FINISHED,),
+    "FAILED": (RunState.FAILED, RunState.DIED),
+    "KILLED": (RunState.STOPPED,),
+}
+"""What MLflow calls a state, and which states of ours that is."""
+
+RUN_NAME, NOTE = "mlflow.runName", "mlflow.note.content"
+_KEY = re.compile(r"[/\w.\- :]+")
+
+
+def create(session: Session, state: ServerState, caller: Caller, body: CreateRun) -> RunRow:
+    experiment = experiments.find(session, caller, body.experiment_id)
+    if experiment.deleted_at is not None:
+        raise InvalidInput(f"The experiment {body.experiment_id} must be in the 'active' state")
+    tags = {tag.key: tag.value for tag in body.tags}
+    run_id = new_run_id()
+    given = body.run_name or tags.get(RUN_NAME, "")
+    if body.run_name and tags.get(RUN_NAME, body.run_name) != body.run_name:
+        raise InvalidInput(
+            f"Both 'run_name' argument and 'mlflow.runName' tag are specified, but with different values "
+            f"(run_name='{body.run_name}', mlflow.runName='{tags[RUN_NAME]}')."
+        )
+    made = MakeRun(
+        run=run_id,
+        name=given[:200].strip() or f"run-{run_id[-6:]}",
+        created_at=None if body.start_time is None else body.start_time / 1000,
+        project=people.projects_by_id(session)[experiment.project_id],
+        folder=experiment.folder,
+    )
+    row = service.create(session, state, caller.who, made)
+    _put_tags(session, state, caller, row, body.tags)
+    return row
+
+
+def find(session: Session, caller: Caller, run_id: str) -> RunRow:
+    """The run of that id in the caller's project."""
+    row = service.find(session, caller.who, run_id) if run_id.startswith("run-") else None
+    if row is None or row.id != run_id or row.project_id != caller.project_id(session):
+        raise NotFound(f"Run with id={run_id[:80]} not found")
+    return row
+
+
+def find_to_change(session: Session, caller: Caller, run_id: str, *, is_active: bool = True) -> RunRow:
+    row = find(session, caller, run_id)
+    if is_active and row.deleted_at is not None:
+        raise InvalidInput(f"The run {row.id} must be in the 'active' state. Current state is deleted.")
+    return service.find_to_change(session, caller.who, row.id)
+
+
+def take_batch(session: Session, state: ServerState, caller: Caller, body: LogBatch) -> RunRow:
+    """Check a whole batch and store its tags and parameters; return the run that its metrics go to."""
+    row = find_to_change(session, caller, body.run)
+    for metric in body.metrics:
+        _check_key("metric", metric.key)
+        number_in(metric)
+    _put_params(session, row, body.params)
+    _put_tags(session, state, caller, row, body.tags)
+    return row
+
+
+def rename(session: Session, state: ServerState, caller: Caller, row: RunRow, name: str) -> None:
+    if name.strip() and name != row.name:
+        service.change(session, state, caller.who, row.id, ChangeRun(name=name[:200]))
+
+
+def reopen(session: Session, row: RunRow) -> None:
+    mlflow.reopen(session, row, JOURNAL)
+    row.state, row.ended_at = RunState.RUNNING.value, None
+
+
+def delete_tag(session: Session, caller: Caller, run_id: str, key: str) -> None:
+    row = find_to_change(session, caller, run_id)
+    if not mlflow.delete_text(session, row.number, mlflow.TAG, key):
+        raise NotFound(f"No tag with name: {key} in run with id {row.id}")
+    row.version += 1
+
+
+def end_of(status: str) -> RunState | None:
+    """How a run ends by that status; None when it goes on."""
+    if status not in STATUSES:
+        raise InvalidInput(f"status: expected one of {', '.join(STATUSES)}, got {status!r}")
+    state = STATUSES[status][0]
+    return None if state is RunState.RUNNING else state
+
+
+def moment(milliseconds: int | None, otherwise: datetime) -> datetime:
+    return otherwise if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+
+
+def _put_tags(session: Session, state: ServerState, caller: Caller, row: RunRow, tags: Sequence[Tag]) -> None:
+    values = {}
+    for tag in tags:
+        _check_key("tag", tag.key)
+        values[clean(tag.key)] = clean(tag.value)
+    if RUN_NAME in values:
+        rename(session, state, caller, row, values.pop(RUN_NAME))
+    if NOTE in values:
+        row.description = values.pop(NOTE)
+    if values:
+        mlflow.put_texts(session, row.number, mlflow.TAG, values)
+    if tags:
+        row.version += 1
+
+
+def _put_params(session: Session, row: RunRow, params: Sequence[Param]) -> None:
+    """A parameter keeps its first value."""
+    if not params:
+        return
+    known = mlflow.texts_of(session, [row.number], mlflow.PARAM)[row.number]
+    for param in params:
+        _check_key("param", param.key)
+        key, value = clean(param.key), clean(param.value)
+        if known.setdefault(key, value) != value:
+            raise InvalidInput(
+                f"Changing param values is not allowed. Param with key='{key}' was already logged with "
+                f"value='{known[key]}' for run ID='{row.id}'. Attempted logging new value '{value}'."
+            )
+    mlflow.put_texts(session, row.number, mlflow.PARAM, known)
+    row.hparams = {**row.hparams, **{key: _typed(value) for key, value in known.items()}}
+    put_values(session, row.number, "hparams", row.hparams)
+    row.version += 1
+
+
+def _typed(text: str) -> Any:
+    """A number or a truth value where the text is just what it is written as: so it can be compared here."""
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        if str(value) == text and abs(value) < 2**53:
+            return value
+    return text
+
+
+def _check_key(noun: str, key: str) -> None:
+    parts = key.split("/")
+    is_path = all(part not in ("", ".", "..") for part in parts)
+    if _KEY.fullmatch(key) is None or not is_path:
+        raise InvalidInput(
+            f"Invalid value \"{key[:100]}\" for parameter '{noun}s' supplied: Names may only contain alphanumerics, "
+            "underscores (_), dashes (-), periods (.), spaces ( ), colon(:) and slashes (/), and no empty part, "
+            "'.' or '..' between slashes."
+        )

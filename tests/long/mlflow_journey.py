@@ -1,0 +1,67 @@
+"""What a user of MLflow does, with MLflow's own client. Prints what it found as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import mlflow  # type: ignore[import-not-found]
+
+
+def main() -> None:
+    found: dict[str, Any] = {}
+    client = mlflow.MlflowClient()
+    mlflow.set_experiment("vision/base")
+    with mlflow.start_run(run_name="first") as run, tempfile.TemporaryDirectory() as folder:
+        mlflow.log_params({"lr": 0.01, "model": "cnn", "deep": True})
+        for step in range(50):
+            mlflow.log_metric("val/acc", step / 50, step=step)
+        mlflow.log_metrics({"loss": math.nan, "speed": math.inf})
+        mlflow.set_tags({"team": "vision", "mlflow.note.content": "a note"})
+        Path(folder, "inner").mkdir()
+        Path(folder, "inner", "w.bin").write_bytes(b"w" * 100_000)
+        mlflow.log_artifacts(folder, "model")
+        mlflow.log_dict({"a": 1}, "config.json")
+        with mlflow.start_run(run_name="inner", nested=True) as inner:
+            mlflow.log_metric("x", 1)
+    run_id, experiment_id = run.info.run_id, run.info.experiment_id
+    read = client.get_run(run_id)
+    found["run"] = [
+        read.info.status,
+        read.data.params,
+        read.data.metrics["val/acc"],
+        math.isnan(read.data.metrics["loss"]),
+    ]
+    found["history"] = [point.value for point in client.get_metric_history(run_id, "val/acc")]
+    found["files"] = sorted(one.path for one in client.list_artifacts(run_id))
+    fetched = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path="model")
+    found["bytes"] = Path(fetched, "inner", "w.bin").stat().st_size
+    searched = client.search_runs([experiment_id], "metrics.`val/acc` > 0.5 and params.model = 'cnn'", max_results=10)
+    found["searched"] = [one.info.run_name for one in searched]
+    children = client.search_runs([experiment_id], f"tags.mlflow.parentRunId = '{run_id}'")
+    found["children"] = [one.info.run_id for one in children] == [inner.info.run_id]
+    model = client.create_logged_model(experiment_id=experiment_id, name="net", source_run_id=run_id)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "MLmodel").write_text("flavors: {}\n")
+        client.log_model_artifacts(model.model_id, folder)
+    client.finalize_logged_model(model.model_id, "READY")
+    version = mlflow.register_model(f"models:/{model.model_id}", "net")
+    client.set_registered_model_alias("net", "champion", version.version)
+    found["version"] = client.get_model_version_by_alias("net", "champion").version
+    found["model files"] = [
+        path.name for path in Path(mlflow.artifacts.download_artifacts("models:/net@champion")).iterdir()
+    ]
+    try:
+        client.search_traces([experiment_id])
+    except mlflow.exceptions.MlflowException as error:
+        found["traces"] = error.error_code
+    client.delete_experiment(experiment_id)
+    found["deleted"] = [one.name for one in client.search_experiments(view_type=mlflow.entities.ViewType.DELETED_ONLY)]
+    json.dump(found, sys.stdout)
+
+
+main()

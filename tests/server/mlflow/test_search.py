@@ -1,0 +1,87 @@
+"""MLflow's search language against runs in the database."""
+
+from __future__ import annotations
+
+import pytest
+from tests.server.mlflow.conftest import Door
+from tests.support.world import World
+
+
+@pytest.fixture(scope="module")
+def runs(door: Door, world: World) -> dict[str, str]:
+    """Three runs, a second apart."""
+    ids = {}
+    experiment = door.post("experiments/create", name="searched")["experiment_id"]
+    for number, (name, model) in enumerate([("a", "cnn"), ("b", "CNN"), ("c", "tree")]):
+        run = door.new_run(experiment, run_name=name, start_time=1_700_000_000_000 + 1000 * number)
+        door.post(
+            "runs/log-batch",
+            run_id=run,
+            metrics=[{"key": "acc", "value": number / 10, "timestamp": 1}] if number else [],
+            params=[{"key": "model", "value": model}, {"key": "lr", "value": f"0.{number + 1}"}],
+            tags=[{"key": "team x", "value": f"100%_{number}"}],
+        )
+        ids[name] = run
+    door.post("runs/update", run_id=ids["a"], status="FINISHED")
+    return {"experiment": experiment, **ids}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ["c", "b", "a"]),
+        ("metrics.acc > 0.1", ["c"]),
+        ("metrics.acc >= 0.1 and params.model = 'CNN'", ["b"]),
+        ("params.model LIKE 'c%'", ["a"]),
+        ("params.model ILIKE 'c%'", ["b", "a"]),
+        ("params.model != 'tree'", ["b", "a"]),
+        ("params.lr = '0.3'", ["c"]),
+        ("params.nothing IS NULL", ["c", "b", "a"]),
+        ("tags.`team x` = '100%_1'", ["b"]),
+        ("tags.\"team x\" LIKE '%2'", ["c"]),
+        ("attributes.status = 'FINISHED'", ["a"]),
+        ("attributes.status != 'FINISHED'", ["c", "b"]),
+        ("run_name IN ('a', 'c')", ["c", "a"]),
+        ("attributes.run_name NOT IN ('a', 'c')", ["b"]),
+        ("attributes.start_time > 1700000000500", ["c", "b"]),
+        ("tags.mlflow.runName = 'b'", ["b"]),
+        ("attributes.user_id = 'admin' and metrics.acc < 0.15", ["b"]),
+        ("params.model = 'a'' or 1=1 --'", []),
+    ],
+)
+def test_a_filter_finds(door: Door, runs: dict[str, str], text: str, expected: list[str]) -> None:
+    assert door.names(text, experiment_ids=[runs["experiment"]]) == expected
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (["metrics.acc DESC"], ["c", "b", "a"]),
+        (["metrics.acc ASC"], ["b", "c", "a"]),  # without a value: last
+        (["attributes.start_time ASC"], ["a", "b", "c"]),
+        (["params.model", "attributes.run_name DESC"], ["b", "a", "c"]),
+    ],
+)
+def test_runs_are_sorted(door: Door, runs: dict[str, str], order: list[str], expected: list[str]) -> None:
+    assert door.names(experiment_ids=[runs["experiment"]], order_by=order) == expected
+
+
+def test_pages_follow_each_other(door: Door, runs: dict[str, str]) -> None:
+    names, token = [], ""
+    while True:
+        found = door.post("runs/search", experiment_ids=[runs["experiment"]], max_results=2, page_token=token)
+        names += [run["info"]["run_name"] for run in found["runs"]]
+        token = found.get("next_page_token", "")
+        if not token:
+            break
+    assert names == ["c", "b", "a"]
+
+
+def test_deleted_runs_are_found_when_asked_for(door: Door, runs: dict[str, str]) -> None:
+    door.post("runs/delete", run_id=runs["b"])
+    here = {"experiment_ids": [runs["experiment"]]}
+    assert door.names(**here) == ["c", "a"]
+    assert door.names(run_view_type="DELETED_ONLY", **here) == ["b"]
+    assert door.names(run_view_type="ALL", **here) == ["c", "b", "a"]
+    door.post("runs/restore", run_id=runs["b"])
+    assert door.names(**here) == ["c", "b", "a"]
