@@ -246,6 +246,12 @@ def _things(scene: Scene, accesses: Sequence[str]) -> None:
     _artifacts(scene, owners)
     drain = DrainNode(reason="kernel update")  # nothing starts any more: there is something to open
     world.database.write(node_service.drain, world.state, world.admin, "here", drain)
+    _saved(scene, owners)
+
+
+def _saved(scene: Scene, owners: dict[str, UserIdentity]) -> None:
+    """A template and a view of everybody's."""
+    world = scene.world
     for name, who in owners.items():
         project = "other" if name == "finn" else "vision"
         template = SaveTemplate(name=name, project=project, is_shared=True, spec={})

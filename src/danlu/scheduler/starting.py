@@ -31,9 +31,7 @@ START_SECONDS = 120.0
 """How long a task may take from the decision to start it until it reports."""
 
 
-def begin(
-    context: Context, job_id: str, placement: Placement, *, engine: str, notes: list[str]
-) -> LiveJob | None:
+def begin(context: Context, job_id: str, placement: Placement, *, engine: str, notes: list[str]) -> LiveJob | None:
     """Store a new attempt and claim its devices; None when the job or a device is no longer available."""
     now = context.now()
     try:

@@ -39,7 +39,9 @@ class Agent:
         """`settings`: JSON, `work_dir` may begin with ~. `address` of this node, and `node_id` as Ray has it."""
         _be_ordinary()
         chosen = EngineSettings.model_validate_json(settings)
-        chosen = chosen.model_copy(update={"work_dir": chosen.work_dir.expanduser(), "hide": (*chosen.hide, *private_paths())})
+        chosen = chosen.model_copy(
+            update={"work_dir": chosen.work_dir.expanduser(), "hide": (*chosen.hide, *private_paths())}
+        )
         self._engine = LocalEngine(chosen)
         self._node = self._engine.nodes()[0].model_copy(update={"address": address, "interface": interface_of(address)})
         self._lease = _Lease(str(chosen.lease_file), node_id, chosen.task_lease_seconds)

@@ -1,6 +1,6 @@
 """Attempts by their start, for the timeline of the cluster.
 
-Revision ID: 0020_console
+Revision ID: 0020
 Revises: 0019
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0020_console"
+revision = "0020"
 down_revision = "0019"
 branch_labels = None
 depends_on = None

@@ -1,7 +1,7 @@
 """Saved views of runs.
 
-Revision ID: 0020_views
-Revises: 0019
+Revision ID: 0021
+Revises: 0020
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0020_views"
-down_revision = "0019"
+revision = "0021"
+down_revision = "0020"
 branch_labels = None
 depends_on = None
 
