@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Optional, TypeVar, Union
 
 import httpx
@@ -133,6 +135,22 @@ class Http:
         if not response.is_success:
             raise _not_ours(response)
         return response
+
+    def put_file(self, path: str, file: Path) -> None:
+        """Send a file as the body of a request, in pieces."""
+
+        def once() -> None:
+            with file.open("rb") as data:
+                size = str(os.fstat(data.fileno()).st_size)
+                try:
+                    response = self._client.put(path, content=data, headers={"Content-Length": size})
+                except httpx.TransportError as error:
+                    raise disconnected(error) from error
+            if response.is_error:
+                raise refusal(response.status_code, response.reason_phrase, response.content)
+
+        with self.plain_errors():
+            self._retry.call(f"PUT {path}", once, is_repeatable=True)
 
     @contextmanager
     def stream(

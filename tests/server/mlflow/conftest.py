@@ -17,10 +17,10 @@ class Door:
         base = f"{url}/compat/mlflow" if project is None else f"{url}/compat/mlflow/projects/{project}"
         self.http = httpx.Client(base_url=f"{base}/api/2.0", headers={"Authorization": f"Bearer {key}"}, timeout=None)
 
-    def post(self, path: str, **body: Any) -> Any:
+    def post(self, path: str, /, **body: Any) -> Any:
         return told(self.http.post(f"/mlflow/{path}", json=body))
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         return told(self.http.get(f"/mlflow/{path}", params=query))
 
     def refused(self, method: str, path: str, **options: Any) -> tuple[int, str]:

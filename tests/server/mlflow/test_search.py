@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.server.mlflow.conftest import Door
 from tests.support.world import World
@@ -79,7 +81,7 @@ def test_pages_follow_each_other(door: Door, runs: dict[str, str]) -> None:
 
 def test_deleted_runs_are_found_when_asked_for(door: Door, runs: dict[str, str]) -> None:
     door.post("runs/delete", run_id=runs["b"])
-    here = {"experiment_ids": [runs["experiment"]]}
+    here: dict[str, Any] = {"experiment_ids": [runs["experiment"]]}
     assert door.names(**here) == ["c", "a"]
     assert door.names(run_view_type="DELETED_ONLY", **here) == ["b"]
     assert door.names(run_view_type="ALL", **here) == ["c", "b", "a"]

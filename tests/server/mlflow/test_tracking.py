@@ -92,10 +92,11 @@ def test_tags_are_set_changed_and_deleted(door: Door) -> None:
     )
 
 
-def test_an_experiment_takes_its_runs_to_the_trash_and_back(door: Door) -> None:
+def test_an_experiment_takes_its_runs_to_the_trash_and_back(door: Door, world: World) -> None:
     experiment = door.post("experiments/create", name="gone")["experiment_id"]
     kept, binned = door.new_run(experiment), door.new_run(experiment)
     door.post("runs/delete", run_id=binned)
+    world.clock.pass_seconds(1)
     door.post("experiments/delete", experiment_id=experiment)
     stages = {run: door.get("runs/get", run_id=run)["run"]["info"]["lifecycle_stage"] for run in (kept, binned)}
     assert stages == {kept: "deleted", binned: "deleted"}

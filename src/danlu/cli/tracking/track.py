@@ -8,7 +8,8 @@ from typing import Optional
 import typer
 
 from danlu.cli import CONTEXT
-from danlu.cli.terminal import echo
+from danlu.cli.options import AsJson
+from danlu.cli.terminal import echo, echo_err, echo_json, one_line
 
 app = typer.Typer(name="track", rich_markup_mode=None, no_args_is_help=True, context_settings=CONTEXT)
 
@@ -41,6 +42,46 @@ def import_tensorboard(
     echo(
         f"{found.num_points} points, {found.num_media} media of {found.num_files} files; upload them with `danlu sync`"
     )
+
+
+@app.command("import-mlflow", context_settings=CONTEXT)
+def import_mlflow(
+    source: str = typer.Argument(
+        ..., metavar="SOURCE", help="A folder mlruns, a SQLite file (mlflow.db), or the address of an MLflow server."
+    ),
+    experiment: Optional[str] = typer.Option(None, help="Only this experiment."),
+    project: Optional[str] = typer.Option(None, help="Project for the runs; default: yours."),
+    as_json: AsJson = False,
+) -> None:
+    """Import runs of MLflow with metrics, parameters, tags, times, files and parents.
+
+    Experiments become folders. May be repeated: runs that were imported before are passed over. What cannot be read is
+    named, the others are imported all the same, and the exit code is 1 then.
+
+    \b
+    Examples:
+      danlu track import-mlflow mlruns
+      danlu track import-mlflow mlflow.db --experiment vision/base
+      danlu track import-mlflow http://127.0.0.1:5000 --project vision
+    """
+    from danlu.client import Client
+
+    with Client() as client:
+        found = client.runs.import_mlflow(
+            source,
+            experiment=experiment,
+            project=project,
+            on_run=lambda run: None if as_json else echo_err(one_line(f"{run.experiment}: {run.name or run.id}")),
+        )
+    if as_json:
+        echo_json(found._asdict())
+    else:
+        for problem in found.problems:
+            echo_err(one_line(problem))
+        known = f", {found.num_known} were here already" if found.num_known else ""
+        echo(f"{len(found.runs)} runs, {found.num_points} points, {found.num_files} files{known}")
+    if found.problems:
+        raise typer.Exit(1)
 
 
 @app.command("export-tensorboard", context_settings=CONTEXT)

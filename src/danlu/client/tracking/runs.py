@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import List, Optional, Union  # noqa: UP035
+from typing import Callable, List, Optional, Union  # noqa: UP035
 
 from danlu.client.http import Http, Query
 from danlu.client.jobs.jobs import path_part
 from danlu.client.pages import pages
+from danlu.client.tracking.mlflow import Imported, import_mlflow
+from danlu.client.tracking.mlflow.records import MlflowRun
 from danlu.client.tracking.run_list import ListedRun, RunList, points_of
 from danlu.wire.runs import (
     ChangeRun,
@@ -140,6 +142,18 @@ class Run:
 class Runs:
     def __init__(self, http: Http) -> None:
         self._http = http
+
+    def import_mlflow(
+        self,
+        source: Union[str, Path],
+        *,
+        experiment: Optional[str] = None,
+        project: Optional[str] = None,
+        on_run: Callable[[MlflowRun], None] = lambda _run: None,
+    ) -> Imported:
+        """Bring the runs of a folder `mlruns`, an MLflow SQLite file or an MLflow server here, with their metrics,
+        parameters, tags, times and files. Those that were brought before are passed over."""
+        return import_mlflow(self._http, str(source), experiment=experiment, project=project, on_run=on_run)
 
     def get(self, run: str) -> Run:
         """The run with this id, or the newest one of this name. Raises NotFound."""
