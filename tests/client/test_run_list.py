@@ -22,6 +22,7 @@ from danlu.errors import InvalidInput, MissingExtra, NotFound
 from danlu.spec.fields import JobFields
 from danlu.spec.job import JobSpec, parse_job
 from danlu.testing.serving import RunningServer
+from danlu.testing.waiting import wait_until
 from danlu.track.reading import open_journals, points
 
 SOURCE = str(Path(danlu.__file__).parents[1])
@@ -40,6 +41,7 @@ def runs(server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Run
     environ = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "PYTHONPATH": SOURCE}
     subprocess.run([sys.executable, "-m", "danlu", "sync", str(folder)], env=environ, check=True, capture_output=True)
     with server.client() as client:
+        wait_until(lambda: len(client.runs.list("state = finished", folder="listed")) == 3)
         return client.runs.list(folder="listed")[:]
 
 

@@ -127,7 +127,7 @@ def launch(context: Context, live: LiveJob) -> Reason | None:
 def _owner(context: Context, job: JobRow) -> Owner:
     with context.database.reading() as session:
         users = people.names_of_users(session, {job.owner_id})
-        project = people.projects_by_id(session)[job.project_id]
+        project = people.project_name(session, job.project_id)
         return Owner(user=users[job.owner_id], project=project, project_id=job.project_id)
 
 

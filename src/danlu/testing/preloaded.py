@@ -1,4 +1,5 @@
-"""Forks `danlu up` from a process that has imported all of it: importing is most of what a start takes.
+"""Forks `danlu up` from a process that has imported all of it, with a database that has all tables: importing and
+migrating is most of what a first start takes.
 
     python -m danlu.testing.preloaded danlu up      for each line of its input: start a server, answer with its pid
 
@@ -16,6 +17,8 @@ import select
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 IMPORTED = (
@@ -122,6 +125,29 @@ def _next_server() -> dict[str, Any] | None:
     return None
 
 
+def _migrated() -> bytes:
+    """A SQLite database with all tables."""
+    from danlu.store.sql import migrate
+    from danlu.store.sql.database import Database, sqlite_url
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "template.db")
+        database = Database(sqlite_url(file))
+        migrate.upgrade(database)
+        database.close()
+        return file.read_bytes()
+
+
+def _lay_database(words: list[str], template: bytes) -> None:
+    """Put it where a first start would make one."""
+    from danlu.server.settings import ServerSettings
+
+    folder = ServerSettings(data_dir=Path(words[words.index("--data-dir") + 1])).server_dir
+    if not (folder / "danlu.db").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "danlu.db").write_bytes(template)
+
+
 def _become(request: dict[str, Any]) -> None:
     """Be what `python -m danlu` with these words would be."""
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -134,6 +160,7 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["danlu", *request["words"]]
+    _lay_database(request["words"], request["template"])
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
     from danlu.cli import main
 
@@ -143,6 +170,7 @@ def _become(request: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for module in IMPORTED:
         importlib.import_module(module)
+    template = _migrated()
     wanted = _next_server()
     if wanted is not None:
-        _become(wanted)
+        _become({**wanted, "template": template})

@@ -1,10 +1,8 @@
-"""What `client.runs.list` returns: runs that can be counted, indexed, sorted and made a table of."""
+"""What `client.runs.list` returns: runs that can be counted, indexed and made a table of."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from importlib import import_module
 from typing import Any, Optional, Union, overload
 
@@ -74,15 +72,6 @@ class RunList(Sequence[ListedRun]):
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in list(self)[:5])
         return f"<{len(self)} runs: {names}{', ...' if len(self) > 5 else ''}>"
-
-    def sorted(self, key: str) -> RunList:
-        """By `val/acc`, `hparams.lr`, `name` or `created`; with a `-` in front the largest first. Runs without a value
-        come last. Reads all of them."""
-        name, is_down = key.lstrip("-"), key.startswith("-")
-        values = {run.id: _comparable(value_of(run, name)) for run in self}
-        known = [run for run in self if values[run.id] is not None]
-        known.sort(key=lambda run: values[run.id] or (0, 0.0), reverse=is_down)
-        return RunList([*known, *(run for run in self if values[run.id] is None)])
 
     def best(self, series: str, *, lowest: bool = False) -> ListedRun:
         """The run whose series (such as "val/acc") had the highest value, or the lowest. Raise NotFound for none."""
@@ -158,14 +147,3 @@ def points_of(http: Http, run_id: str, *, series: str, max_points: int, axis: st
 def _metric(run: RunSummary, key: str) -> Optional[MetricOut]:
     type_, _, name = key[len("metrics.") :].partition(".") if key.startswith("metrics.") else key.partition("/")
     return next((one for one in run.metrics if (one.type, one.name) == (type_, name)), None)
-
-
-def _comparable(value: Any) -> Optional[tuple[int, Any]]:
-    """Numbers before texts; None for what has no place in an order."""
-    if isinstance(value, bool):
-        return 0, float(value)
-    if isinstance(value, datetime):
-        return 0, value.timestamp()
-    if isinstance(value, (int, float)):
-        return (0, float(value)) if math.isfinite(value) else None
-    return None if value is None else (1, str(value))

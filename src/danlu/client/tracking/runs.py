@@ -14,6 +14,7 @@ from danlu.client.pages import pages
 from danlu.client.tracking.mlflow import Imported, import_mlflow
 from danlu.client.tracking.mlflow.records import MlflowRun
 from danlu.client.tracking.run_list import ListedRun, RunList, points_of
+from danlu.spec.run_sort import parse_sort
 from danlu.wire.runs import (
     ChangeRun,
     EnvironmentOut,
@@ -174,20 +175,20 @@ class Runs:
             runs = client.runs.list("metrics.val.acc > 0.9 and hparams.lr < 0.01", folder="vision")
             runs[0].points("val/acc"), runs.best("val/acc"), runs.to_pandas()
 
-        `sort` is a metric such as `val/acc`, `hparams.lr`, `name` or `created`, with `-` for the largest first; all
-        runs that match are read for it.
+        `sort` is a metric such as `val/acc`, `hparams.lr`, `name` or `created`, with `-` for the largest first; runs
+        without the value come last.
         """
         query: Query = {
             "filter": filter,
             "folder": folder,
             "job": job,
             "deleted": deleted,
-            "limit": min(limit, 1000) if limit is not None and sort is None else None,
+            "sort": sort,
+            "limit": min(limit, 1000) if limit is not None else None,
         }
-        found = self._listed(query)
-        if sort is None:
-            return RunList(islice(found, limit))
-        return RunList(found).sorted(sort)[:limit]
+        if sort is not None:
+            parse_sort(sort)  # a wrong one is told here, and not with the first run
+        return RunList(islice(self._listed(query), limit))
 
     def _listed(self, query: Query) -> Iterator[ListedRun]:
         for run in pages(self._http, "/runs", ListedRun, query=query):

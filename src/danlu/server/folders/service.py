@@ -91,7 +91,7 @@ def _project_of_new(session: Session, who: Identity, name: str | None) -> int:
 
 def _folder_out(session: Session, project_id: int, path: str) -> FolderOut:
     num_runs = run_folders.num_runs(session, [project_id]).get((project_id, path), 0)
-    return FolderOut(project=people.projects_by_id(session)[project_id], path=path, num_runs=num_runs)
+    return FolderOut(project=people.project_name(session, project_id), path=path, num_runs=num_runs)
 
 
 def _check_folder_change(session: Session, who: UserIdentity, project_id: int, folder: str) -> None:

@@ -42,12 +42,13 @@ def find_inputs(
     sources = [("data", source) for source in spec.data]
     if spec.code is not None and spec.code.store:
         sources.append(("code.store", spec.code.store))
-    project = people.projects_by_id(session)[project_id]
     for name, source in sources:
         try:
             if source.startswith(ARTIFACT):
+                project = people.project_name(session, project_id)
                 found.stood_for[source] = _artifact(session, who, source, project=project, known=known or {})
             elif source.startswith(MODEL):
+                project = people.project_name(session, project_id)
                 _add_model(session, who, source, project=project, known=known or {}, found=found)
             elif not source.startswith((WEB, S3)):
                 _add_path(session, who, parse_store_path(source), found=found)

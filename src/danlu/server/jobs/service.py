@@ -67,7 +67,7 @@ def check(session: Session, state: ServerState, who: UserIdentity, values: dict[
     """Refuse what cannot work, before anything is stored."""
     spec, terms = catalog.settled(session, understood(session, parse_job(values), state.nodes), state.settings.currency)
     project_id = project_of(session, who, spec)
-    project = people.projects_by_id(session)[project_id]
+    project = people.project_name(session, project_id)
     access = check_access(session, who, spec, project_id=project_id)
     check_job_access(who, spec)
     check_network(spec, allows_host=state.settings.host_network)
@@ -130,7 +130,7 @@ def plan(
     check_network(spec, allows_host=state.settings.host_network)
     output = output_folder(session, spec, project_id)
     inputs = find_inputs(session, who, spec, project_id=project_id)
-    owner = Owner(user=who.name, project=people.projects_by_id(session)[project_id], project_id=project_id)
+    owner = Owner(user=who.name, project=people.project_name(session, project_id), project_id=project_id)
     made, notes = try_plan(session, spec, state.nodes, output=output, owner=owner, now=state.now())
     made = with_sources(made, inputs.stood_for)
     if spec.secrets:

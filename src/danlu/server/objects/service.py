@@ -49,7 +49,7 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
     project_id = project_to_use(session, who, body.project)
     buckets.add_bucket(session, name, project_id=project_id, at=now)
     record_action(session, who, Action.BUCKET_MAKE, f"bucket/{name}", at=now, project_id=project_id)
-    return BucketOut(name=name, project=people.projects_by_id(session)[project_id])
+    return BucketOut(name=name, project=people.project_name(session, project_id))
 
 
 def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
@@ -61,7 +61,7 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
         raise Conflict(f"active jobs write to bucket {name!r}: {', '.join(writing)}; stop them first")
-    before = people.projects_by_id(session)[row.project_id]
+    before = people.project_name(session, row.project_id)
     for project_id in {row.project_id, to}:  # both projects have it in their story
         told = {"from_project": before, "to_project": project}
         record_action(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)

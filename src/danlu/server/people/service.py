@@ -90,7 +90,7 @@ def job_itself(session: Session, who: JobIdentity) -> MeOut:
     job = jobs.get_job(session, who.job_id)
     assert job is not None, "its token was valid a moment ago"
     owner = people.get_user(session, job.owner_id)
-    project = people.projects_by_id(session)[who.project_id]
+    project = people.project_name(session, who.project_id)
     return MeOut(
         name=owner.name if owner is not None else "",
         is_admin=False,

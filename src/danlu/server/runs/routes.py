@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -12,11 +12,13 @@ from danlu.auth import rights
 from danlu.errors import TooLarge
 from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader
 from danlu.server.openapi import TAKES_BYTES
-from danlu.server.paging import Cursor, Limit, number_in
+from danlu.server.paging import Limit, number_in
 from danlu.server.runs import operations, service
+from danlu.server.runs.sorting import MAX_CURSOR_CHARS, place_in
 from danlu.server.runs.view import environment_out, run_out, skipped_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
+from danlu.spec.run_sort import MAX_SORT_CHARS, parse_sort
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, EnvironmentOut, OffsetOut, RunOut, RunSummary
@@ -37,13 +39,20 @@ def create(body: CreateRun, who: CurrentIdentity, state: State) -> RunOut:
 def list_runs(
     state: State,
     wanted: WantedRuns,
-    cursor: Cursor = None,
+    cursor: Annotated[Optional[str], Query(max_length=MAX_CURSOR_CHARS)] = None,
     limit: Limit = 100,
+    sort: Annotated[Optional[str], Query(max_length=MAX_SORT_CHARS)] = None,
 ) -> Page[RunSummary]:
     """Newest first. `filter` is in the filter language, such as `metrics.val.acc > 0.9 and hparams.lr < 0.01`.
 
     `below=false` leaves out the folders below `folder`; `deleted=true` lists the trash.
+    `sort` is a metric (`val/acc`: its last value), `hparams.NAME`, `summary.NAME` or a field such as `name` or
+    `created`, with `-` in front for the largest first; runs without the value come last.
     """
+    if sort is not None:
+        by = parse_sort(sort)
+        after = None if cursor is None else place_in(cursor, by)
+        return state.database.read(service.list_sorted, wanted, by, after=after, limit=limit)
     return state.database.read(service.list_runs, wanted, before=number_in(cursor), limit=limit)
 
 

@@ -15,16 +15,19 @@ from danlu.server.flow import recording as flow
 from danlu.server.folders.service import folder_in, need_folder
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
+from danlu.server.runs.sorting import cursor_of
 from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.run_filter import parse_filter, value_fields
+from danlu.spec.run_sort import RunSort
 from danlu.spec.runs import RUN_ID_BEGINS, RunState, is_run_id
 from danlu.spec.sentences import suggestion
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
-from danlu.store.queries import jobs, run_folders, runs
+from danlu.store.queries import jobs, run_folders, run_order, runs
+from danlu.store.queries.run_order import Place
 from danlu.store.sql.run_tables import MediaRow, RunRow
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunSummary
@@ -84,6 +87,17 @@ def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, l
         _check_names(session, wanted, wanted.text)
     rows, after = cut(found, limit, lambda row: str(row.number))
     return Page(items=rows_out(session, rows), next=after)
+
+
+def list_sorted(
+    session: Session, wanted: runs.RunFilter, sort: RunSort, *, after: Place | None, limit: int
+) -> Page[RunSummary]:
+    """By a value of theirs; runs without it last. Raise InvalidInput as `list_runs`."""
+    found = run_order.list_sorted(session, wanted, sort, after=after, limit=limit + 1)
+    if not found and wanted.text and after is None:
+        _check_names(session, wanted, wanted.text)
+    placed, behind = cut(found, limit, lambda one: cursor_of(one.place))
+    return Page(items=rows_out(session, [one.run for one in placed]), next=behind)
 
 
 def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:

@@ -44,7 +44,7 @@ def save(
     row.spec, row.is_shared, row.changed_at = spec, body.is_shared, now
     templates.add_template(session, row)
     _record(session, who, Action.TEMPLATE_SAVE, row, state)
-    return _out(who, row, people.projects_by_id(session)[project_id], who.name)
+    return _out(who, row, people.project_name(session, project_id), who.name)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, template: str) -> None:

@@ -63,7 +63,7 @@ def _look_up(session: Session, state: ServerState, who: UserIdentity, job: str) 
     shown_by = jobs.JobFilter(project_ids=visible_project_ids(who), states=_OPEN, tags=[(OF, row.id)])
     there = jobs.list_jobs(session, shown_by, before=None, limit=100)
     mine = next((one for one in there if one.owner_id == who.user_id), None)
-    project = people.projects_by_id(session)[row.project_id]
+    project = people.project_name(session, row.project_id)
     return row, project, None if mine is None else job_out(session, mine, state.now())
 
 

@@ -32,7 +32,7 @@ def list_views(session: Session, who: UserIdentity, *, after: int, limit: int) -
 def get(session: Session, who: UserIdentity, view: str) -> ViewOut:
     row = _find(session, who, view)
     owners = people.names_of_users(session, {row.owner_id})
-    return _out(who, row, people.projects_by_id(session)[row.project_id], owners.get(row.owner_id, ""))
+    return _out(who, row, people.project_name(session, row.project_id), owners.get(row.owner_id, ""))
 
 
 def save(session: Session, state: ServerState, who: UserIdentity, body: SaveView) -> ViewOut:
@@ -46,7 +46,7 @@ def save(session: Session, state: ServerState, who: UserIdentity, body: SaveView
     row.page, row.search, row.is_shared, row.changed_at = body.page, body.search, body.is_shared, state.now()
     views.add_view(session, row)
     _record(session, who, Action.VIEW_SAVE, row, state)
-    return _out(who, row, people.projects_by_id(session)[project_id], who.name)
+    return _out(who, row, people.project_name(session, project_id), who.name)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, view: str) -> None:

@@ -183,6 +183,10 @@ def add_project(session: Session, name: str, *, description: str = "", at: datet
     return project
 
 
+def project_name(session: Session, project_id: int) -> str:
+    return session.get_one(ProjectRow, project_id).name
+
+
 def projects_by_id(session: Session) -> dict[int, str]:
     return {row.id: row.name for row in session.scalars(select(ProjectRow))}
 

@@ -92,7 +92,7 @@ def own_run(session: Session, job_id: str) -> RunRow | None:
 
 def list_runs(session: Session, wanted: RunFilter, *, before: int | None, limit: int) -> Sequence[RunRow]:
     """Newest first, below the number `before`. Raise InvalidInput for an invalid filter."""
-    query = select(RunRow).where(*_conditions(wanted))
+    query = select(RunRow).where(*conditions(wanted))
     if before is not None:
         query = query.where(RunRow.number < before)
     return session.scalars(query.order_by(RunRow.number.desc()).limit(limit)).all()
@@ -119,7 +119,7 @@ def lively_versions(
     session: Session, wanted: RunFilter, *, num_newest: int, also: Collection[str] = ()
 ) -> dict[str, int]:
     """Id -> version of runs that may change: running ones, the newest, and the given ones."""
-    query = select(RunRow.id, RunRow.version).where(*_conditions(wanted)).order_by(RunRow.number.desc())
+    query = select(RunRow.id, RunRow.version).where(*conditions(wanted)).order_by(RunRow.number.desc())
     found = {row.id: row.version for row in session.execute(query.limit(num_newest))}
     running = query.where(RunRow.state == RunState.RUNNING.value).limit(MOST_LIVELY)
     found.update({row.id: row.version for row in session.execute(running)})
@@ -239,7 +239,8 @@ def still_running(session: Session) -> Sequence[tuple[RunRow, JobRow | None, Att
     return [(row[0], row[1], row[2]) for row in session.execute(query)]
 
 
-def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
+def conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
+    """What runs that fit have in common. Raise InvalidInput for an invalid filter."""
     found: list[ColumnElement[bool]] = [
         RunRow.deleted_at.is_not(None) if wanted.is_deleted else RunRow.deleted_at.is_(None)
     ]

@@ -1,0 +1,45 @@
+"""Cursors of sorted lists of runs: the place of the last run, as JSON in base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime
+
+from danlu.server.paging import bad_cursor
+from danlu.spec.run_sort import RunSort
+from danlu.store.queries.run_order import Place, SortValue, value_kinds
+
+MAX_CURSOR_CHARS = 3000
+"""A text of 500 characters, in base64, and a number."""
+
+MAX_NUMBER = 2**63 - 1
+
+
+def cursor_of(place: Place) -> str:
+    value = place.value.isoformat() if isinstance(place.value, datetime) else place.value
+    return base64.urlsafe_b64encode(json.dumps([value, place.number], ensure_ascii=False).encode()).decode()
+
+
+def place_in(cursor: str, sort: RunSort) -> Place:
+    """Raise InvalidInput for what is no cursor of a list that is sorted so."""
+    try:
+        value, number = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+        if type(number) is not int or not 0 <= number <= MAX_NUMBER:
+            raise bad_cursor(cursor)
+        return Place(_value(value, value_kinds(sort)), number)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise bad_cursor(cursor) from error
+
+
+def _value(value: object, kinds: tuple[type, ...]) -> SortValue:
+    if value is None:
+        return None
+    if isinstance(value, str) and datetime in kinds:
+        return datetime.fromisoformat(value)
+    if isinstance(value, str) and str in kinds and "\0" not in value:
+        value.encode()  # a database takes no half of a surrogate pair
+        return value
+    if isinstance(value, float) and float in kinds:
+        return value
+    raise ValueError(f"expected a value of {kinds}")
