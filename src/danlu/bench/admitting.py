@@ -7,6 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 from danlu.bench import runs
 from danlu.bench.admission import (
+    MAX_PAST,
     Baseline,
     Judged,
     baseline_of,
@@ -21,9 +22,6 @@ from danlu.bench.report import Report, Verdict
 from danlu.bench.suite import Mode, Suite
 from danlu.client import Client
 from danlu.errors import InvalidInput, NotFound
-
-MAX_LOOKED_AT = 50
-"""Past runs that are read to find those that measured the same."""
 
 
 class Admission(NamedTuple):
@@ -86,7 +84,7 @@ def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseli
     """What nodes had in the run that was named, else in runs so far that measured the same."""
     better = suite.measures[suite.main_measure].better
     if rules.baseline is None:
-        looked_at = runs.history(client, suite.name, limit=MAX_LOOKED_AT)
+        looked_at = runs.history(client, suite.name, limit=MAX_PAST)
         past = comparable(suite, (runs.make_report(client, one) for one in looked_at))
         return baseline_of(past, better=better, tolerance=rules.tolerance)
     named = runs.make_report(client, runs.find(client, rules.baseline))
