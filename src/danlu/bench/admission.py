@@ -8,13 +8,13 @@ other nodes share is not the node's, and drains nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from danlu.bench.aggregate import is_worse, worse_by
 from danlu.bench.markdown import number, signed
-from danlu.bench.report import Report, Verdict
-from danlu.bench.suite import Better, Measure, Mode, Suite
+from danlu.bench.report import Report
+from danlu.bench.suite import Better, Measure, Suite
 from danlu.spec.states import Word
 from danlu.spec.units import parse_device
 
@@ -22,7 +22,7 @@ MIN_PEERS = 3
 """Fewer nodes say nothing about each other."""
 
 MAX_PAST = 30
-"""Runs that are looked at for a baseline, the newest."""
+"""Runs that make a baseline, the newest."""
 
 NUM_BEST = 3
 """So many runs have to reach a level before a node is expected to."""
@@ -101,13 +101,9 @@ def best_of(values: Iterable[Mapping[str, float]], better: Better) -> dict[str, 
     return {node: choose(some) for node, some in _by_node(values).items()}
 
 
-def comparable(suite: Suite, past: Iterable[Report]) -> Iterator[Report]:
-    """Past runs that passed and measured the same, every node for itself."""
-    wanted = suite.model_dump(include=_COMPARED)
-    for report in past:
-        is_alone = report.mode is Mode.SINGLE_SERVER or report.jobs[-1].job.nodes == 1
-        if report.verdict is Verdict.PASSED and is_alone and report.suite.model_dump(include=_COMPARED) == wanted:
-            yield report
+def measures_same(one: Suite, other: Suite) -> bool:
+    """Whether numbers of the two can be compared: whatever is reserved, and however it is judged."""
+    return one.model_dump(include=_COMPARED) == other.model_dump(include=_COMPARED)
 
 
 def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, Baseline]:

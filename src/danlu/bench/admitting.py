@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Callable, NamedTuple, Optional
 
 from danlu.bench import runs
@@ -12,16 +13,20 @@ from danlu.bench.admission import (
     Judged,
     baseline_of,
     best_of,
-    comparable,
     judge,
+    measures_same,
     node_values,
     one_per_node,
     peers_of,
 )
+from danlu.bench.jobs import mode_of
 from danlu.bench.report import Report, Verdict
 from danlu.bench.suite import Mode, Suite
 from danlu.client import Client
 from danlu.errors import InvalidInput, NotFound
+
+MAX_LOOKED_AT = 100
+"""Runs of the suite among which those that measured the same are looked for."""
 
 
 class Admission(NamedTuple):
@@ -84,14 +89,26 @@ def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseli
     """What nodes had in the run that was named, else in runs so far that measured the same."""
     better = suite.measures[suite.main_measure].better
     if rules.baseline is None:
-        looked_at = runs.history(client, suite.name, limit=MAX_PAST)
-        past = comparable(suite, (runs.make_report(client, one) for one in looked_at))
-        return baseline_of(past, better=better, tolerance=rules.tolerance)
+        return baseline_of(_past(client, suite), better=better, tolerance=rules.tolerance)
     named = runs.make_report(client, runs.find(client, rules.baseline))
     if named.verdict is not Verdict.PASSED:
         told = f"expected a run that passed, got {named.run}: {named.verdict}"
         raise InvalidInput(told, fields={"baseline": told})
     return baseline_of([named], better=better, tolerance=rules.tolerance)
+
+
+def _past(client: Client, suite: Suite) -> Iterator[Report]:
+    """Runs that passed and measured the same, every node for itself; newest first."""
+    same = (run for run in runs.history(client, suite.name, limit=MAX_LOOKED_AT) if measures_same(suite, run.suite))
+    for run in islice(filter(_is_alone, same), MAX_PAST):
+        report = runs.make_report(client, run)
+        if report.verdict is Verdict.PASSED:
+            yield report
+
+
+def _is_alone(run: runs.Run) -> bool:
+    last = run.jobs[-1]
+    return last.row.nodes == 1 or mode_of(last) is Mode.SINGLE_SERVER
 
 
 def _judged(reports: Sequence[Report], expected: dict[str, Baseline], *, tolerance: float) -> list[Judged]:
