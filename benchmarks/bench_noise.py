@@ -7,7 +7,7 @@ where it has two. A slowed node loses 20 % of its CPU time: its ranks are stoppe
 and slowed runs alternate, so that what changes on the machine meanwhile changes both. Every one is judged as `admit`
 does it, by the runs so far: those of slowed nodes among them.
 
-`--quick` has smaller suites and one pair of runs of each, and as many runs of `admit`. The last line is JSON.
+`--quick` has smaller suites and two pairs of runs of each, and as many runs of `admit`. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ PERIOD_SECONDS, SLOWED = 0.05, 0.2
 MARK = f"NOISE-{uuid.uuid4().hex}"
 """In the environment of our own ranks: nothing else is ever stopped."""
 
-ADMITTED = [f"env.NOISE={MARK}", "parameters.size=512", "parameters.steps=400"]
-"""About a second: many periods of a slowed node."""
+ADMITTED = [f"env.NOISE={MARK}", "parameters.size=512", "parameters.steps=250"]
+"""More than half a second: many periods of a slowed node."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="smaller suites, and one pair of runs of each")
+    parser.add_argument("--quick", action="store_true", help="smaller suites, and two pairs of runs of each")
     quick = parser.parse_args().quick
     with tempfile.TemporaryDirectory(prefix="bench-noise-") as folder:
         with _serving(RunningServer(Path(folder) / "one" / "data")) as client:
-            figures = [_noise(client, name, 1 if quick else 5, quick=quick) for name in SUITES]
+            figures = [_noise(client, name, 2 if quick else 5, quick=quick) for name in SUITES]
         with _serving(server_with_nodes(Path(folder), NUM_NODES)) as client:
             figures += _named(client)
     print(json.dumps({"bench": "bench_noise", "figures": figures}))

@@ -92,6 +92,8 @@ def test_the_slow_one_of_four_is_drained_and_the_reason_is_shown(
     with pytest.raises(SystemExit) as healthy:
         main(["bench", "admit", str(bed.file)])
     assert (healthy.value.code, drained(client)) == (0, {})
+    bed.say(dict.fromkeys(NODES, 99.0))
+    runs.wait(runs.start(client, bed.suite, mode=Mode.NORMAL, nodes=[4]))  # together: tells nothing of a node alone
     bed.say(SLOW)
     with pytest.raises(SystemExit) as ended:
         main(["bench", "admit", str(bed.file), "--repeat", "1"])

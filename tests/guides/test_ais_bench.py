@@ -105,12 +105,21 @@ class TestGuide:
         assert (entry.value, entry.unit, entry.nodes, entry.num_ranks) == (100.0, "samples/s", 2, 4)
         assert f"reported to the Tester: store://main/bench-results/aisbench-reported/{entry.run}.json" in done.stdout
 
-    def test_a_rank_that_fails_fails_the_test(self, package: Path, stubs: Stubs) -> None:
+    @pytest.mark.parametrize(
+        ("line", "code", "told"),
+        [
+            ("export DIES=2", 2, "task failed, status JOBSTAT_FAILED"),
+            ("export SILENT=1", 4, "rank 1 left no throughput_1.json"),
+        ],
+    )
+    def test_a_rank_without_a_result_fails_the_test(
+        self, package: Path, stubs: Stubs, line: str, code: int, told: str
+    ) -> None:
         with (package / "code" / "code" / "ma-pre-start.sh").open("a") as file:
-            file.write("export DIES=2\n")
+            file.write(f"{line}\n")
         done = stubs("test")
-        assert done.returncode == 2
-        assert "task failed, status JOBSTAT_FAILED" in done.stdout
+        assert done.returncode == code
+        assert told in done.stdout + done.stderr
 
     def test_a_training_that_takes_too_long_is_stopped(self, client: Client, package: Path, stubs: Stubs) -> None:
         rename_job(package, "aisbench-endless")

@@ -8,21 +8,24 @@ other nodes share is not the node's, and drains nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
-from danlu.bench.aggregate import worse_by
+from danlu.bench.aggregate import is_worse, worse_by
 from danlu.bench.markdown import number, signed
-from danlu.bench.report import Report, Verdict
-from danlu.bench.suite import Better, Measure, Mode, Suite
+from danlu.bench.report import Report
+from danlu.bench.suite import Better, Measure, Suite
 from danlu.spec.states import Word
 from danlu.spec.units import parse_device
 
 MIN_PEERS = 3
 """Fewer nodes say nothing about each other."""
 
-MIN_PAST, MAX_PAST = 3, 10
-"""Values of a node that make its baseline: so many count whatever they are; the newest ones."""
+MAX_PAST = 30
+"""Runs that make a baseline, the newest."""
+
+NUM_BEST = 3
+"""So many runs have to reach a level before a node is expected to."""
 
 _COMPARED = {"name", "work", "command", "data", "device", "image", "framework", "env", "parameters"}
 """Fields of a suite that say what is measured."""
@@ -46,7 +49,7 @@ class Baseline(NamedTuple):
     """What a node has when nothing disturbs it."""
 
     spread: float = 0.0
-    """By which part of that its runs vary: the distance of the quartiles. A smaller change says nothing."""
+    """By which part of that its better runs vary: the distance of the quartiles. A smaller change says nothing."""
 
 
 class Judged(NamedTuple):
@@ -98,30 +101,19 @@ def best_of(values: Iterable[Mapping[str, float]], better: Better) -> dict[str, 
     return {node: choose(some) for node, some in _by_node(values).items()}
 
 
-def comparable(suite: Suite, past: Iterable[Report]) -> Iterator[Report]:
-    """Past runs that passed and measured the same, every node for itself."""
-    wanted = suite.model_dump(include=_COMPARED)
-    for report in past:
-        is_alone = report.mode is Mode.SINGLE_SERVER or report.jobs[-1].job.nodes == 1
-        if report.verdict is Verdict.PASSED and is_alone and report.suite.model_dump(include=_COMPARED) == wanted:
-            yield report
+def measures_same(one: Suite, other: Suite) -> bool:
+    """Whether numbers of the two can be compared: whatever is reserved, and however it is judged."""
+    return one.model_dump(include=_COMPARED) == other.model_dump(include=_COMPARED)
 
 
 def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, Baseline]:
-    """Node -> the better quartile of what it had. `past`: newest first.
+    """Node -> what it had in its better runs.
 
-    Runs in which it was below what it had before are not part of its past: being slow does not become normal by being
-    measured often.
+    These are the best few, and those within the tolerance of them: runs in which it was slow or disturbed do not make
+    that normal, however many there are, nor does one that was lucky.
     """
-    oldest_first = reversed([node_values(report) for report in past])
-    kept: dict[str, list[float]] = {}
-    for node, values in _by_node(oldest_first).items():
-        kept[node] = values[:MIN_PAST]
-        for value in values[MIN_PAST:]:
-            worse = worse_by(value, statistics.median(kept[node]), better=better)
-            if worse is None or worse <= max(tolerance, _baseline(kept[node], better).spread):
-                kept[node] = [*kept[node][1 - MAX_PAST :], value]
-    return {node: _baseline(values, better) for node, values in kept.items()}
+    by_node = _by_node(node_values(report) for report in past)
+    return {node: _baseline(values, better=better, tolerance=tolerance) for node, values in by_node.items()}
 
 
 def peers_of(report: Report) -> dict[str, set[str]]:
@@ -175,10 +167,13 @@ def _by_node(values: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
     return found
 
 
-def _baseline(values: Sequence[float], better: Better) -> Baseline:
-    if len(values) == 1:
-        return Baseline(values[0])
-    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+def _baseline(values: Sequence[float], *, better: Better, tolerance: float) -> Baseline:
+    best = sorted(values, reverse=better is Better.HIGHER)
+    reached = best[min(NUM_BEST, len(best)) - 1]
+    kept = [value for value in best if not is_worse(value, reached, better=better, tolerance=tolerance)]
+    if len(kept) == 1:
+        return Baseline(kept[0])
+    low, _, high = statistics.quantiles(kept, n=4, method="inclusive")
     value = high if better is Better.HIGHER else low
     return Baseline(value, (high - low) / abs(value) if value else 0.0)
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Callable, NamedTuple, Optional
 
 from danlu.bench import runs
 from danlu.bench.admission import (
+    MAX_PAST,
     Baseline,
     Judged,
     baseline_of,
     best_of,
-    comparable,
     judge,
+    measures_same,
     node_values,
     one_per_node,
     peers_of,
 )
+from danlu.bench.jobs import mode_of
 from danlu.bench.report import Report, Verdict
 from danlu.bench.suite import Mode, Suite
 from danlu.client import Client
 from danlu.errors import InvalidInput, NotFound
 
-MAX_LOOKED_AT = 50
-"""Past runs that are read to find those that measured the same."""
+MAX_LOOKED_AT = 100
+"""Runs of the suite among which those that measured the same are looked for."""
 
 
 class Admission(NamedTuple):
@@ -54,22 +57,15 @@ def admit(client: Client, suite: Suite, *, rules: Rules, say: Callable[[str], No
     there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
     if not there:
         raise NotFound("no node is open: nothing can be measured")
-    alone = one_per_node(suite, [node.cpus for node in there])
-    reports: list[Report] = []
-    judged: list[Judged] = []
-    for _ in range(2):
-        for number in range(rules.repeat):
-            run = runs.start(client, alone, mode=Mode.SINGLE_SERVER, nodes=[rules.nodes or len(there)])
-            say(f"{number + 1} of {rules.repeat}: {run.id}")
-            runs.wait(run)
-            reports.append(runs.make_report(client, run))
-            if reports[-1].verdict is not Verdict.PASSED:
-                return Admission([], reports, [], reports[-1].problems)
-        judged = _judged(reports, expected, tolerance=rules.tolerance)
-        suspects = [one.node for one in judged if one.is_below]
-        if not suspects or len(reports) > rules.repeat:
-            break
+    alone = one_per_node(suite, [node.cpus for node in there]).model_copy(update={"nodes": rules.nodes or len(there)})
+    reports = _measure(client, alone, times=rules.repeat, say=say)
+    judged = _judged(reports, expected, tolerance=rules.tolerance)
+    if suspects := [one.node for one in judged if one.is_below]:
         say(f"below the baseline: {', '.join(suspects)}; measuring once more")
+        reports += _measure(client, alone, times=rules.repeat, say=say)
+        judged = _judged(reports, expected, tolerance=rules.tolerance)
+    if not judged:
+        return Admission([], reports, [], reports[-1].problems)
     seen = {one.node for one in judged}
     return Admission(judged, reports, [node.name for node in there if node.name not in seen], [])
 
@@ -86,9 +82,7 @@ def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseli
     """What nodes had in the run that was named, else in runs so far that measured the same."""
     better = suite.measures[suite.main_measure].better
     if rules.baseline is None:
-        looked_at = runs.history(client, suite.name, limit=MAX_LOOKED_AT)
-        past = comparable(suite, (runs.make_report(client, one) for one in looked_at))
-        return baseline_of(past, better=better, tolerance=rules.tolerance)
+        return baseline_of(_past(client, suite), better=better, tolerance=rules.tolerance)
     named = runs.make_report(client, runs.find(client, rules.baseline))
     if named.verdict is not Verdict.PASSED:
         told = f"expected a run that passed, got {named.run}: {named.verdict}"
@@ -96,7 +90,37 @@ def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseli
     return baseline_of([named], better=better, tolerance=rules.tolerance)
 
 
+def _past(client: Client, suite: Suite) -> Iterator[Report]:
+    """Runs that passed and measured the same, every node for itself; newest first."""
+    same = (run for run in runs.history(client, suite.name, limit=MAX_LOOKED_AT) if measures_same(suite, run.suite))
+    for run in islice(filter(_is_alone, same), MAX_PAST):
+        report = runs.make_report(client, run)
+        if report.verdict is Verdict.PASSED:
+            yield report
+
+
+def _is_alone(run: runs.Run) -> bool:
+    last = run.jobs[-1]
+    return last.row.nodes == 1 or mode_of(last) is Mode.SINGLE_SERVER
+
+
+def _measure(client: Client, suite: Suite, *, times: int, say: Callable[[str], None]) -> list[Report]:
+    """Runs until one does not pass."""
+    reports: list[Report] = []
+    for number in range(times):
+        run = runs.start(client, suite, mode=Mode.SINGLE_SERVER)
+        say(f"{number + 1} of {times}: {run.id}")
+        runs.wait(run)
+        reports.append(runs.make_report(client, run))
+        if reports[-1].verdict is not Verdict.PASSED:
+            break
+    return reports
+
+
 def _judged(reports: Sequence[Report], expected: dict[str, Baseline], *, tolerance: float) -> list[Judged]:
+    """Nobody where a run did not pass."""
+    if reports[-1].verdict is not Verdict.PASSED:
+        return []
     suite = reports[0].suite
     measure = suite.measures[suite.main_measure]
     values = best_of(map(node_values, reports), measure.better)

@@ -22,7 +22,7 @@ Bucket = Annotated[str, typer.Option(help="Bucket of the collecting server.")]
 @app.command(context_settings=CONTEXT)
 def admit(
     suite: SuiteName,
-    nodes: Annotated[Optional[int], typer.Option(help="Nodes to measure; default: all that are open.")] = None,
+    nodes: Annotated[Optional[int], typer.Option(min=1, help="Nodes to measure; default: all that are open.")] = None,
     repeat: int = typer.Option(
         3, min=1, help="Runs; the best of each node counts. As many again where a node is below."
     ),

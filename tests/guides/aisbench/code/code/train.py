@@ -21,6 +21,8 @@ if data.startswith("s3://"):
 images = len(mox.file.read(os.path.join(data, "train", "images.txt")).split())
 if env.get("DIES") and rank == int(env["DIES"]):
     raise SystemExit(3)
+if env.get("SILENT") and rank == int(env["SILENT"]):
+    raise SystemExit
 
 is_single = env.get("SINGLESERVER_MODE") == "True"
 own = rank % args.device_num if is_single else rank
