@@ -3,7 +3,8 @@
     second start   from `start` to the end of `python -c pass`: with an environment that is there, and without one
     making         what the log says of the build, and by hand: an empty environment and the same installer, same wheels
 
-Wheels are made here, so nothing is downloaded. Run nothing else meanwhile. The last line printed is JSON.
+Both sides of a figure take turns, and the first round of each counts for nothing. Wheels are made here, so nothing is
+downloaded. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from danlu.testing.engines import Started, Starter
 from danlu.testing.store_server import running_store
 
 NUM_PACKAGES, NUM_FILES = 5, 2000
-SIZE, QUICK_SIZE = 1 << 30, 16 << 20
+SIZE, QUICK_SIZE = 1 << 30, 128 << 20
 _TOOK = re.compile(r"it took ([0-9.]+) s")
 
 
@@ -39,7 +40,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="danlu-bench-", dir=options.dir))
     print(f"load average at the start: {os.getloadavg()[0]:.2f}; {NUM_PACKAGES} packages of {size >> 20} MiB together")
     try:
-        figures = measure(folder, size, num_starts=3 if options.quick else 15)
+        figures = measure(folder, size, num_starts=10 if options.quick else 30, num_builds=3 if options.quick else 5)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     for one in figures:
@@ -47,35 +48,42 @@ def main() -> None:
     print(json.dumps({"bench": "environments", "size_mib": size >> 20, "figures": figures}))
 
 
-def measure(folder: Path, size: int, *, num_starts: int) -> list[dict[str, Any]]:
+def measure(folder: Path, size: int, *, num_starts: int, num_builds: int) -> list[dict[str, Any]]:
     wheels = make_wheels(folder / "wheels", size)
     engine = LocalEngine(EngineSettings(work_dir=folder / "work", server_id="bench"))
-    tool = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    by_hand = _by_hand(folder / "by-hand", wheels, tool)
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     with running_store() as store:
         starter = Starter(engine, server_url=store.url, token=store.token)
         code = {"tree": store.add_tree({f"wheels/{path.name}": path.read_bytes() for path in wheels})}
         bare = {"tree": store.add_tree({"none": b""})}
         named = [f"./wheels/{path.name}" for path in wheels]
-        first = starter.start(["python", "-c", "pass"], code=code, requirements=["--no-index", *named])
-        took = _TOOK.search(_end(first).log())
-        assert took is not None, first.log()
-        small = {"code": bare, "requirements": ["--no-index"]}
-        _end(starter.start(["python", "-c", "pass"], **small))
+        made, by_hand = [], []
+        for number in range(num_builds + 1):
+            by_hand.append(_by_hand(folder / "by-hand", wheels, uv))
+            made.append(_made(starter, number, code=code, requirements=["--no-index", *named]))
         with_one, without = [], []
-        for _ in range(num_starts):
-            with_one.append(_seconds(starter, **small))
+        for _ in range(num_starts + 1):
+            with_one.append(_seconds(starter, code=bare, requirements=["--no-index"]))
             without.append(_seconds(starter, code=bare))
         starter.clean_up()
-    print(
-        f"starts: {statistics.median(with_one):.3f} s with an environment, {statistics.median(without):.3f} s without"
-    )
-    print(f"making: {float(took[1]):.2f} s, by hand {by_hand:.2f} s, with {'uv' if tool else 'pip'}")
+    start, plain = statistics.median(with_one[1:]), statistics.median(without[1:])
+    making, typed = statistics.median(made[1:]), statistics.median(by_hand[1:])
+    print(f"starts: {start:.3f} s with an environment, {plain:.3f} s without")
+    print(f"making: {making:.2f} s, by hand {typed:.2f} s, with {'uv' if uv else 'pip'}")
     return [
-        figure("second_start_times_without", statistics.median(with_one) / statistics.median(without), 1.15, 1.05),
-        figure("making_times_by_hand", float(took[1]) / by_hand, 1.3, 1.1),
-        figure("making_seconds", float(took[1]), None, None),
+        figure("second_start_times_without", start / plain, 1.15, 1.05),
+        figure("making_times_by_hand", making / typed, 1.3, 1.1),
+        figure("making_seconds", making, None, None),
     ]
+
+
+def _made(starter: Starter, number: int, **fields: Any) -> float:
+    """Seconds of a build. A variable for installers makes it another environment."""
+    os.sync()
+    log = _end(starter.start(["python", "-c", "pass"], env={"PIP_ROUND": str(number)}, **fields)).log()
+    took = _TOOK.search(log)
+    assert took is not None, log
+    return float(took[1])
 
 
 def make_wheels(folder: Path, size: int) -> list[Path]:
@@ -101,7 +109,9 @@ def make_wheels(folder: Path, size: int) -> list[Path]:
 
 def _by_hand(folder: Path, wheels: list[Path], uv: str | None) -> float:
     """What somebody types, with nothing cached: `uv venv && uv pip install`, or the same with pip."""
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    os.sync()
     place, cache = folder / "venv", folder / "cache"
     env = {**os.environ, "UV_CACHE_DIR": str(cache), "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if uv is not None:

@@ -10,7 +10,7 @@ import pytest
 from danlu.client import Client, Progress
 from danlu.client.tracking.artifacts import Draft, plan
 from danlu.content.ids import new_artifact_id
-from danlu.errors import BadChecksum, InvalidInput, NotFound
+from danlu.errors import BadChecksum, Conflict, InvalidInput, NotFound
 from danlu.wire.artifacts import LinkKind
 
 
@@ -155,6 +155,19 @@ class TestNames:
         assert client.artifacts.get("named:2").aliases == []
         with pytest.raises(NotFound, match="danlu artifacts versions named"):
             client.artifacts.get("named:worst")
+
+    def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(self, client: Client, tmp_path: Path) -> None:
+        (tmp_path / "x").write_text("x")
+        begin = new_artifact_id()[:20]
+        drafts = [Draft("prefixed", id=f"{begin}{letter * 10}") for letter in "ab"]
+        made = [client.artifacts.send(draft, plan(tmp_path / "x")).version for draft in drafts]
+        assert client.artifacts.get(f"{begin}b") == made[1]
+        with pytest.raises(Conflict, match=f"several artifacts have ids that begin with '{begin}'"):
+            client.artifacts.get(begin)
+        with pytest.raises(NotFound, match=f"no artifact '{begin}c'"):
+            client.artifacts.get(f"{begin}c")
+        named = client.artifacts.upload(f"{begin}b", tmp_path / "x")
+        assert client.artifacts.get(f"{begin}b") == named, "a name comes before the beginning of an id"
 
     def test_a_number_is_not_given_again(self, client: Client, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("x")

@@ -26,8 +26,8 @@ IMAGE = "localhost/danlu-busybox:1"
 def image(server: RunningServer) -> Iterator[str]:
     with server.client() as client:
         (node,) = client.nodes()
-    if not node.image_tool:
-        pytest.skip(f"no images here: {node.image_problem}")
+    if node.image_tool not in ("podman", "docker"):
+        pytest.skip(f"no image can be made here: {node.image_problem or 'neither podman nor docker works'}")
     if shutil.which("busybox") is None:
         pytest.skip("no busybox-static; scripts/system-packages.sh tests installs it")
     subprocess.run([EXAMPLE / "make_image.sh", IMAGE], check=True, capture_output=True)

@@ -50,6 +50,16 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(params=["uv"])
+def installer(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def settings(settings: EngineSettings, installer: str) -> EngineSettings:
+    return settings.model_copy(update={"uv": installer == "uv"})
+
+
 def code_of(store: StoreServer, requirements: str, **files: bytes) -> dict[str, Any]:
     """A code folder with two wheels and a file of requirements."""
     wheels = wheel_folder(make_wheel("iron"), make_wheel("steel", "2.0", needs=["iron"]))
@@ -63,13 +73,14 @@ def end(started: Started) -> str:
 
 
 class TestRequirements:
+    @pytest.mark.parametrize("installer", ["uv", "pip"], indirect=True)
     def test_they_are_installed_once_and_used_by_the_next_job(
-        self, starter: Starter, store: StoreServer, engine: LocalEngine
+        self, starter: Starter, store: StoreServer, engine: LocalEngine, installer: str
     ) -> None:
         code = code_of(store, f"{OFFLINE}steel==2.0  # and what it needs\n")
         command = "steel; iron; python -c 'import steel, iron, danlu; print(steel.VERSION, iron.VERSION)'"
         first = end(starter.start(command, code=code, requirements="requirements.txt"))
-        assert MADE in first
+        assert f"{MADE} from requirements.txt with {installer} and" in first
         assert first.endswith("steel 2.0\niron 1.0\n2.0 1.0\n")
         other = code_of(store, f"{OFFLINE}steel==2.0  # and what it needs\n", **{"train.py": b"print('more code')"})
         second = end(starter.start(command, code=other, requirements="requirements.txt"))
@@ -77,6 +88,30 @@ class TestRequirements:
         (kept,) = engine.nodes()[0].environments
         assert (kept.packages, kept.project_id) == (("iron==1.0", "steel==2.0"), 0)
         assert kept.size_bytes > 0
+
+    def test_a_lock_of_uv_is_installed_as_it_is(self, starter: Starter, store: StoreServer, tmp_path: Path) -> None:
+        """Made by uv itself, of wheels in the code folder."""
+        code = tmp_path / "code"
+        (code / "wheels").mkdir(parents=True)
+        for name, data in (make_wheel("iron"), make_wheel("steel", "2.0", needs=["iron"])):
+            (code / "wheels" / name).write_bytes(data)
+        sources = "\n".join(
+            f'{name} = {{ path = "wheels/{name}-{version}-py3-none-any.whl" }}'
+            for name, version in (("iron", "1.0"), ("steel", "2.0"))
+        )
+        (code / "pyproject.toml").write_text(
+            '[project]\nname = "mine"\nversion = "0"\nrequires-python = ">=3.11"\n'
+            f'dependencies = ["iron", "steel"]\n[tool.uv.sources]\n{sources}\n'
+        )
+        uv = str(Path(sys.executable).with_name("uv"))
+        words = [uv, "lock", "--offline", "--python", sys.executable, "--cache-dir", str(tmp_path / "cache")]
+        subprocess.run(words, cwd=code, check=True, capture_output=True)
+        files = {str(path.relative_to(code)): path.read_bytes() for path in code.rglob("*") if path.is_file()}
+        wanted: dict[str, Any] = {"code": {"tree": store.add_tree(files)}, "requirements": "uv.lock"}
+        first = end(starter.start("steel; iron", **wanted))
+        assert f"{MADE} from uv.lock with uv" in first
+        assert first.endswith("steel 2.0\niron 1.0\n")
+        assert end(starter.start("steel", **wanted)) == "steel 2.0\n"
 
     def test_tasks_of_a_gang_wait_for_the_one_that_makes_it(self, starter: Starter, store: StoreServer) -> None:
         started = starter.start(

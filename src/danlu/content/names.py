@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional
 MAX_NAME_CHARS = 200
 LATEST = "latest"
 _ID = re.compile(r"art-[a-z2-7]{26}")
+_ID_BEGINS = re.compile(r"art-[a-z2-7]{1,25}")
 _PART = re.compile(r"[^\W_][\w.-]*")
 _ALIAS = re.compile(r"[^\W\d_][\w.-]{0,59}")
 
@@ -23,6 +24,11 @@ class Named(NamedTuple):
 def is_artifact_id(text: str) -> bool:
     """Whether it is the id of a version; clients make them."""
     return _ID.fullmatch(text) is not None
+
+
+def begins_artifact_id(text: str) -> bool:
+    """Whether it may be the beginning of an id; it may be a name too."""
+    return _ID_BEGINS.fullmatch(text) is not None
 
 
 def check_artifact_name(name: str) -> str:

@@ -43,8 +43,8 @@ def cp(
     Examples:
       danlu store cp data.tar store://main/raw/
       danlu store cp -r images/ store://main/images/
-      danlu store cp store://main/jobs/train-12/model/model.pt .
-      danlu store cp -r store://main/jobs/train-12/ results/
+      danlu store cp store://main/jobs/train-074123456789012345/model/model.pt .
+      danlu store cp -r store://main/jobs/train-074123456789012345/ results/
     """
     from danlu.client import Client
 
@@ -73,7 +73,7 @@ def ls(
     Examples:
       danlu store ls
       danlu store ls store://main/
-      danlu store ls -r store://main/jobs/train-12/
+      danlu store ls -r store://main/jobs/train-074123456789012345/
     """
     from danlu.client import Client
     from danlu.errors import NotFound

@@ -29,7 +29,7 @@ def stop(jobs: JobNames, as_json: AsJson = False) -> None:
 
     \b
     Examples:
-      danlu stop train-12
+      danlu stop train-0741234
       danlu stop $(danlu ps --json | jq -r '.[].id')
     """
     from danlu.client import Client
@@ -52,8 +52,8 @@ def rm(
 
     \b
     Examples:
-      danlu rm train-12
-      danlu rm train-12 --output
+      danlu rm train-0741234
+      danlu rm train-0741234 --output
       danlu rm $(danlu ps --state failed --json | jq -r '.[].id')
     """
     from danlu.client import Client
@@ -74,8 +74,8 @@ def pause(job: JobName, as_json: AsJson = False) -> None:
 
     \b
     Examples:
-      danlu pause train-12
-      danlu resume train-12
+      danlu pause train-0741234
+      danlu resume train-0741234
     """
     _one(job, "pause", told=_pausing, as_json=as_json)
 
@@ -87,7 +87,7 @@ def resume(job: JobName, as_json: AsJson = False) -> None:
 
     \b
     Examples:
-      danlu resume train-12
+      danlu resume train-0741234
     """
     _one(job, "resume", told=lambda job: f"resuming {job.id}: it is queued", as_json=as_json)
 
@@ -99,8 +99,8 @@ def start(job: JobName, as_json: AsJson = False) -> None:
 
     \b
     Examples:
-      danlu start train-12
-      danlu start train-12 && danlu logs -f train-12
+      danlu start train-0741234
+      danlu start train-0741234 && danlu logs -f train-0741234
     """
     told = "it is queued for a new attempt"
     _one(job, "start", told=lambda job: f"starting {job.id} again: {told}", as_json=as_json)

@@ -40,9 +40,9 @@ def logs(
 
     \b
     Examples:
-      danlu logs train-12
+      danlu logs train-0741234
       danlu logs -f mnist --rank 0
-      danlu logs 'train-12*' --timestamps
+      danlu logs 'train-0741*' --timestamps
       danlu logs mnist --tail 100 --rank 0,2-3
       danlu logs mnist --since 10m --grep 'loss=nan'
     """

@@ -25,7 +25,7 @@ def show(
 
     \b
     Examples:
-      danlu show train-12
+      danlu show train-0741234
       danlu show mnist --events
       danlu show mnist --diff | git apply
       danlu show mnist --json | jq .reason

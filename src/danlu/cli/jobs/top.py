@@ -32,7 +32,7 @@ def top(
     \b
     Examples:
       danlu top mnist
-      danlu top train-12 --attempt 1
+      danlu top train-0741234 --attempt 1
       danlu top mnist --json | jq '.tasks[].lines.cpu.highest'
     """
     from danlu.client import Client

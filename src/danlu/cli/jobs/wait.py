@@ -22,7 +22,7 @@ def wait(
 
     \b
     Examples:
-      danlu wait train-12
+      danlu wait train-0741234
       danlu wait mnist cifar --timeout 2h
     """
     import time

@@ -19,7 +19,7 @@ def why(job: JobName, as_json: AsJson = False) -> None:
     \b
     Examples:
       danlu why mnist
-      danlu why train-12 --json | jq .limit
+      danlu why train-0741234 --json | jq .limit
     """
     from danlu.client import Client
 

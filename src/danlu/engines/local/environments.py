@@ -24,7 +24,8 @@ from danlu.engines.settings import EngineSettings
 from danlu.errors import Unsupported
 from danlu.launch import TaskPlan
 from danlu.launch.layout import Layout
-from danlu.node.environment.step import INSIDE, NEW, REQUIREMENTS
+from danlu.node.environment.find import REQUIREMENTS
+from danlu.node.environment.step import INSIDE, NEW
 from danlu.node.environment.venv import LAYER, look_further, site_packages, write_venv
 from danlu.node.supervise.records import ENVIRONMENT
 from danlu.node.task import TaskEnvironment

@@ -38,6 +38,8 @@ def collect(code: str, to: str, *, file: str, packages: Sequence[str]) -> str:
     if name == LOCK:
         copier.copy(file)
         copier.copy(os.path.join(os.path.dirname(file), PYPROJECT))
+        for path in _locked_paths(copier.read(file), file):
+            copier.copy(os.path.normpath(os.path.join(os.path.dirname(file), path)))
         return file
     if name == PYPROJECT:
         lines = _dependencies(copier.read(file), file)
@@ -173,6 +175,22 @@ def load_toml() -> Any:
         return importlib.import_module("tomllib")
     except ImportError:
         return None
+
+
+def _locked_paths(text: str, file: str) -> Iterator[str]:
+    """Wheels and folders of the code that a uv.lock names; the project itself is not installed."""
+    toml = load_toml()
+    if toml is None:
+        return  # the installer says what it misses
+    try:
+        packages = toml.loads(text).get("package", [])
+    except ValueError as error:
+        raise BadRequirements(f"{file} is not valid TOML: {error}") from error
+    for package in packages if isinstance(packages, list) else ():
+        source = package.get("source") if isinstance(package, dict) else None
+        for kind in ("path", "directory") if isinstance(source, dict) else ():
+            if isinstance(source.get(kind), str):
+                yield source[kind]
 
 
 def _dependencies(text: str, file: str) -> list[str]:

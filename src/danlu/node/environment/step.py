@@ -12,34 +12,29 @@ it; what installers print goes to the task's log.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Mapping
-from typing import NoReturn, Optional
+from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.codec import encode
 from danlu.node.environment import kept
 from danlu.node.environment.build import Order
-from danlu.node.environment.collect import LOCK, BadRequirements, collect, load_toml
+from danlu.node.environment.find import REQUIREMENTS, EnvironmentProblem, put_environment, wanted_environment
 from danlu.node.supervise.init_process import filter_words
-from danlu.node.supervise.records import ENVIRONMENT, LOG
+from danlu.node.supervise.records import LOG
 from danlu.node.task import Task, TaskEnvironment, read_task
 
-REQUIREMENTS, NEW = "requirements", "new-environment"
+NEW = "new-environment"
 INSIDE = "/run/danlu/requirements"
 """Where a build in a sandbox sees the files that define it."""
-
-FORMAT = 1
-"""Changed when environments of the same requirements would differ from earlier ones."""
 
 LEAST_FREE, LEAST_FREE_BYTES = 0.02, 1 << 30
 """Of the disk; a build that leaves less than both is ended."""
@@ -48,102 +43,21 @@ LAST_LINES = 30
 LOOK_SECONDS = 1.0
 
 
-class EnvironmentProblem(Exception):
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
 def have_environment(folder: str, task: Task, *, variables: Mapping[str, str]) -> None:
     """Have it whole, and say in the task's folder where it is."""
     wanted = task.environment
     assert wanted is not None
     log = _Log(folder)
-    name = _collect(folder, task, wanted)
-    if os.path.basename(name) == LOCK and not wanted.uv:
-        raise EnvironmentProblem(
-            "environment_failed", "uv.lock needs uv on the node; install it there, or send requirements.txt (uv export)"
-        )
-    key = _key(os.path.join(folder, REQUIREMENTS), name, wanted, variables)
-    path = os.path.join(wanted.folder, key)
+    name, path = wanted_environment(folder, task, variables)
     os.makedirs(wanted.folder, mode=0o711, exist_ok=True)
     if not os.path.exists(f"{path}{kept.RECORD}"):
         with kept.building(path):
             if not os.path.exists(f"{path}{kept.RECORD}"):
                 _build(folder, task, _order(folder, wanted, name, path, variables), path=path, log=log)
-    link = os.path.join(folder, ENVIRONMENT)
-    if os.path.islink(link):
-        os.unlink(link)
-    os.symlink(path, link)
+    put_environment(folder, path)
     kept.hold(path)  # to the end of this process; then the shim holds it, or asks again
     if wanted.max_bytes:
         kept.clean(os.path.dirname(wanted.folder), wanted.max_bytes)
-
-
-def _collect(folder: str, task: Task, wanted: TaskEnvironment) -> str:
-    """Have the job's user copy what belongs to the requirements, in a child."""
-    said, say = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(said)
-        _collect_as_user(folder, task, wanted, say)
-    os.close(say)
-    with os.fdopen(said) as file:
-        told = file.read()
-    os.waitpid(child, 0)
-    kind, _, text = told.partition("\n")
-    if kind == "name":
-        return text
-    raise EnvironmentProblem("environment_failed", f"the requirements cannot be used: {text or 'they cannot be read'}")
-
-
-def _collect_as_user(folder: str, task: Task, wanted: TaskEnvironment, say: int) -> NoReturn:
-    try:
-        load_toml()  # while its file can be read
-        os.chdir(folder)  # the job's user may not pass the folders above it
-        os.umask(0o022)
-        if task.uid is not None and os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(task.uid)
-            os.setuid(task.uid)
-        code = os.path.relpath(wanted.code, folder)
-        told = f"name\n{collect(code, REQUIREMENTS, file=wanted.file, packages=wanted.packages)}"
-    except (BadRequirements, OSError) as error:
-        told = f"problem\n{error}"
-    except Exception:  # nothing may go on here as a second step
-        told = f"problem\n{traceback.format_exc()}"
-    os.write(say, told.encode("utf-8", "backslashreplace")[:4096])
-    os._exit(0)
-
-
-def _key(inputs: str, name: str, wanted: TaskEnvironment, variables: Mapping[str, str]) -> str:
-    """What the environment is known by: everything that a build sees."""
-    files = {}
-    for parent, _, names in os.walk(inputs):
-        for one in names:
-            path = os.path.join(parent, one)
-            files[os.path.relpath(path, inputs)] = _sha256(path)
-    real = os.path.realpath(wanted.python)
-    seen = os.stat(real)
-    told = {
-        "format": FORMAT,
-        "files": files,
-        "name": name,
-        "python": [real, seen.st_size, seen.st_mtime_ns, wanted.version],
-        "platform": [platform.machine(), *platform.libc_ver()],
-        "tool": "uv" if wanted.uv else "pip",
-        "base": wanted.base,
-        "variables": dict(variables),
-    }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:40]
-
-
-def _sha256(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _order(folder: str, wanted: TaskEnvironment, name: str, path: str, variables: Mapping[str, str]) -> Order:

@@ -27,9 +27,18 @@ def make_environment(
         groups.join()
         if net is not None:
             network.enter(net)
+        if _is_there(folder, task, variables):
+            os._exit(0)
 
     variables = {name: value for name, value in env.items() if _is_for_installers(name)}
     return StagerProcess.make_environment(folder, task.environment, variables=variables, enter=enter)
+
+
+def _is_there(folder: str, task: Task, variables: Mapping[str, str]) -> bool:
+    """Look before a process is started that could make it: most tasks find theirs."""
+    from danlu.node.environment.find import find_environment
+
+    return find_environment(folder, task, variables=variables)
 
 
 def hold_environment(folder: str) -> bool:

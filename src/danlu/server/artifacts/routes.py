@@ -59,9 +59,10 @@ def get_named(
     ref: Annotated[str, Query(min_length=1, max_length=300)],
     project: Project = None,
 ) -> VersionOut:
-    """The version of a name, such as `mnist-model:3`, `mnist-model:latest`, `mnist-model:best`, or of an id.
+    """The version of a name, such as `mnist-model:3`, `mnist-model:latest` or `mnist-model:best`, or of an id.
 
-    A job finds what its `data` names, and what it made itself.
+    The beginning of an id is enough where it is the only one. A job finds what its `data` names, and what it made
+    itself.
     """
     with state.database.reading() as session:
         return version_out(session, service.find_readable(session, who, ref, project))

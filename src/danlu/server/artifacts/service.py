@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from danlu.auth import rights
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
-from danlu.content.names import check_alias, is_artifact_id, parse_named
+from danlu.content.names import begins_artifact_id, check_alias, is_artifact_id, parse_named
 from danlu.errors import Conflict, NotAllowed, NotFound
 from danlu.server.artifacts.view import artifacts_out, versions_out
 from danlu.server.audit.service import record_action
@@ -71,9 +71,13 @@ def list_versions(
 
 
 def find_named(session: Session, who: UserIdentity, text: str, project: str | None) -> ArtifactVersionRow:
-    """The version of that id or name. Without a project, of the one project of yours that has the name."""
+    """The version of that id or name, or the only one whose id begins so. Without a project, of the one project of
+    yours that has the name.
+    """
     if is_artifact_id(text):
         return find(session, who, text)
+    if begins_artifact_id(text) and not artifacts.artifacts_named(session, visible_project_ids(who), text):
+        return _by_prefix(session, who, text)
     try:
         wanted = parse_named(text)
     except ValueError as error:
@@ -88,6 +92,15 @@ def find_named(session: Session, who: UserIdentity, text: str, project: str | No
     if row is None:
         raise NotFound(f"no version {text!r}; `danlu artifacts versions {wanted.name}` lists them")
     return row
+
+
+def _by_prefix(session: Session, who: UserIdentity, prefix: str) -> ArtifactVersionRow:
+    found = artifacts.versions_by_prefix(session, prefix, visible_project_ids(who), limit=2)
+    if len(found) > 1:
+        raise Conflict(f"several artifacts have ids that begin with {prefix!r}; give more of it")
+    if not found:
+        raise NotFound(f"no artifact {prefix!r}; `danlu artifacts list` shows yours")
+    return found[0]
 
 
 def find_readable(session: Session, who: Identity, text: str, project: str | None) -> ArtifactVersionRow:

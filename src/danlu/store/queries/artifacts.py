@@ -88,6 +88,17 @@ def get_version(session: Session, version_id: str) -> ArtifactVersionRow | None:
     return session.scalar(select(ArtifactVersionRow).where(ArtifactVersionRow.id == version_id))
 
 
+def versions_by_prefix(
+    session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int
+) -> Sequence[ArtifactVersionRow]:
+    """Versions whose ids begin so, newest first."""
+    query = select(ArtifactVersionRow).where(ArtifactVersionRow.id.startswith(prefix, autoescape=True))
+    if project_ids is not None:
+        owner = ArtifactRow.number == ArtifactVersionRow.artifact
+        query = query.join(ArtifactRow, owner).where(ArtifactRow.project_id.in_(project_ids))
+    return session.scalars(query.order_by(ArtifactVersionRow.number.desc()).limit(limit)).all()
+
+
 def version_of(session: Session, artifact: int, version: int) -> ArtifactVersionRow | None:
     query = select(ArtifactVersionRow).where(
         ArtifactVersionRow.artifact == artifact, ArtifactVersionRow.version == version
