@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import danlu
 from danlu.testing.serving import RunningServer
 
-PACKAGES = ("wandb==0.31.0", "trackio==0.30.0")
+PACKAGES = ("wandb==0.31.0", "trackio==0.43.0")
 VENV = Path(".bench") / "short-runs"
 SOURCE = str(Path(danlu.__file__).parents[1])
 MARK = "SHORT_RUNS"
