@@ -119,7 +119,13 @@ class TestMany:
 
     def test_one_that_is_killed_at_the_very_end_is_started_again(self, python: Python, tmp_path: Path) -> None:
         """By the end of the script: nobody else would."""
-        script = "import os, signal\nfrom pathlib import Path\nos.kill(int(sys.stdin.readline()), signal.SIGKILL)\n"
+        script = """
+import os, signal
+from danlu.track.orders import companion_of, home_of
+os.kill(int(sys.stdin.readline()), signal.SIGKILL)
+while companion_of(home_of(os.environ)) is not None:
+    pass
+"""
         child = python(BEGIN + script)
         runtime = tmp_path / "runtime"
         wait_until(lambda: len(open_all(tmp_path)) == 2)
