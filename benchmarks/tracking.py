@@ -30,8 +30,11 @@ from danlu.store.sql.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
 sys.path.insert(0, str(Path(__file__).parent / "tracking"))
+from insertion import measure_insertion
 from log_speed import measure_log_speed
 from mlflow_server import Mlflow
+from series_export import measure_export
+from short_runs import measure_short_runs
 
 HERE = Path(__file__).parent
 NUM_RUNS = 10_000
@@ -46,16 +49,14 @@ def main() -> None:
     repeats = 3 if options.quick else 5
     folder = Path(tempfile.mkdtemp(prefix="danlu-bench-"))
     print(f"load average at the start: {os.getloadavg()[0]:.2f}")
-    peer = None if options.no_mlflow else Mlflow(folder / "mlflow")
+    peer = None if options.no_mlflow or options.short else Mlflow(folder / "mlflow")
     server = RunningServer(folder / "data").start()
     try:
-        figures: list[dict[str, Any]] = [] if options.no_script else measure_log_speed(quick=options.quick)
-        figures += measure_durable(server, peer, folder, repeats=repeats, quick=options.quick)
-        server.stop()
-        fill(folder / "data" / "server" / "danlu.db")
-        server.start()
-        with server.client() as client:
-            figures += measure_looking(client, server, peer, repeats=10 if options.quick else 20)
+        figures = measure_short_runs(server, quick=options.quick)
+        figures += measure_export(server)
+        figures += measure_insertion(server, folder, repeats=repeats)
+        if not options.short:
+            figures += measure_speed(server, peer, folder, options)
     finally:
         server.stop()
         if peer is not None:
@@ -66,9 +67,22 @@ def main() -> None:
     print(json.dumps({"bench": "tracking", "figures": figures}))
 
 
+def measure_speed(
+    server: RunningServer, peer: Mlflow | None, folder: Path, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    figures: list[dict[str, Any]] = [] if options.no_script else measure_log_speed(quick=options.quick)
+    figures += measure_durable(server, peer, folder, repeats=3 if options.quick else 5, quick=options.quick)
+    server.stop()
+    fill(folder / "data" / "server" / "danlu.db")
+    server.start()
+    with server.client() as client:
+        return figures + measure_looking(client, server, peer, repeats=10 if options.quick else 20)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    parser.add_argument("--short", action="store_true", help="short runs, export and insertions only")
     parser.add_argument("--no-mlflow", action="store_true", help="leave MLflow out")
     parser.add_argument("--no-script", action="store_true", help="leave out what happens in the script")
     return parser.parse_args()

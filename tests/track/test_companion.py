@@ -117,6 +117,22 @@ class TestMany:
         states = sorted(str(read_run(folder).state) for folder in find_runs(str(tmp_path / ".danlu")))
         assert states == ["died", "finished", "finished", "finished"]
 
+    def test_one_that_is_killed_at_the_very_end_is_started_again(self, python: Python, tmp_path: Path) -> None:
+        """By the end of the script: nobody else would."""
+        script = """
+import os, signal
+from danlu.track.orders import companion_of, home_of
+os.kill(int(sys.stdin.readline()), signal.SIGKILL)
+while companion_of(home_of(os.environ)) is not None:
+    pass
+"""
+        child = python(BEGIN + script)
+        runtime = tmp_path / "runtime"
+        wait_until(lambda: len(open_all(tmp_path)) == 2)
+        (pid,) = companions(runtime)
+        child.communicate(f"{pid}\n")
+        wait_until(lambda: not left(runtime))
+
     def test_a_folder_that_others_may_read_is_not_used(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "runtime" / "danlu").mkdir(mode=0o755)
         run = track.start("x")

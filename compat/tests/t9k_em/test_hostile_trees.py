@@ -125,6 +125,23 @@ name: !!python/name:os.system ''
         found = plain_yaml.load_records(text)
         assert ([one["sequence"]["step"] for one in found.found], found.num_lost) == (steps, num_lost)
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a: &a [*a]\n",
+            "x0: &x0 1\n"
+            + "".join(f"x{level}: &x{level} [{', '.join([f'*x{level - 1}'] * 10)}]\n" for level in range(1, 12)),
+            "[" * 5000,
+        ],
+    )
+    def test_a_few_words_that_stand_for_too_much_are_named(self, text: str) -> None:
+        run = em.create_run(name="a", hparams={"lr": 0.1})
+        run.finish()
+        (Path(run.local) / files.HPARAMS).write_text(text)
+        found = files.load_what_there_is(Path(run.local))
+        assert (found.hparams, len(found.problems)) == ({}, 1)
+        assert "hyperparameters.yaml cannot be read" in found.problems[0]
+
     def test_metrics_of_elsewhere_are_not_read(self, tmp_path: Path) -> None:
         run = em.create_run(name="a")
         run.finish()

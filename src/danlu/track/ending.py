@@ -92,6 +92,7 @@ def _end_all() -> None:
     for run in list(_live):
         run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
     termination.stop()
+    spawning.leave()
 
 
 def _silence() -> None:

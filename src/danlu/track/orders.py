@@ -124,7 +124,7 @@ def _make_private(path: str) -> None:
 def _key(environ: Mapping[str, str]) -> str:
     """The same for processes that one companion can serve: same server and key, same Python, same process numbers."""
     me = this_process()
-    names = [name for name in environ if name.startswith("DANLU_") or name.lower().endswith("_proxy")]
+    names = [name for name in environ if name.startswith("DANLU_")]
     settings = {name: environ[name] for name in (*names, *_SETTINGS) if name in environ and name not in _NOT_SETTINGS}
     if "DANLU_CONFIG" in settings:
         settings["DANLU_CONFIG"] = os.path.abspath(settings["DANLU_CONFIG"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -26,6 +27,9 @@ class _Handed(NamedTuple):
 
 
 _handed: list[_Handed] = []
+_homes: set[str] = set()
+"""All that this process has given orders to."""
+
 _lock = threading.Lock()
 _watcher: list[threading.Thread] = []
 _children: list[tuple[str, subprocess.Popen[bytes]]] = []
@@ -43,10 +47,19 @@ def hand_over(folder: str, journal_path: str, *, is_over: Callable[[], bool]) ->
         warn_once("companion", f"no companion process ({error}); `danlu sync` will bring the run to the server")
         return
     with _lock:
+        _homes.add(home)
         _handed.append(_Handed(home, order, is_over))
         if not _watcher:
             _watcher.append(threading.Thread(target=_watch, name="danlu-companion", daemon=True))
             _watcher[0].start()
+
+
+def leave() -> None:
+    """At the end of the process: what is left to do is done by a companion, also if it was killed a moment ago."""
+    for home in _homes:
+        if orders.given(home) and orders.companion_of(home) is None and not _is_starting(home):
+            with contextlib.suppress(OSError):
+                _spawn(home)
 
 
 def script(name: str) -> list[str]:
@@ -58,7 +71,7 @@ def after_fork() -> None:
     """In a child: the runs are the parent's, and so is the thread."""
     global _lock  # noqa: PLW0603
     _lock = threading.Lock()
-    for kept in (_handed, _watcher, _children):
+    for kept in (_handed, _homes, _watcher, _children):
         kept.clear()
 
 
@@ -90,7 +103,8 @@ def _watch() -> None:
         with _lock:
             _handed[:] = [one for one in _handed if os.path.exists(one.order) and not one.is_over()]
             if not _handed:
-                break
+                _watcher.clear()  # with the same lock: who hands over the next one starts another thread
+                return
             home = _handed[0].home
         process = orders.companion_of(home)
         if process is not None:

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+MAX_VALUES = 50_000_000
+"""Written out; a large file of metrics has some millions."""
+
 _PYTHON = "tag:yaml.org,2002:python/"
 _NUMPY_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
 _KINDS = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
@@ -30,8 +33,25 @@ def dump(value: Any) -> str:
 
 
 def load(text: str) -> Any:
-    """Raise yaml.YAMLError when it is no YAML."""
-    return yaml.load(text, _Loader)  # a SafeLoader: tags never make objects
+    """Raise yaml.YAMLError when it is no YAML, and ValueError when a few words of it stand for more than a file can."""
+    found = yaml.load(text, _Loader)  # a SafeLoader: tags never make objects
+    _count(found, {})
+    return found
+
+
+def _count(value: Any, known: dict[int, int]) -> int:
+    """How many values it is once its anchors are written out. Raise ValueError for too many, and for a circle."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    if id(value) in known:
+        count = known[id(value)]
+    else:
+        known[id(value)] = MAX_VALUES + 1  # what leads back to it never ends
+        inner = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+        count = known[id(value)] = 1 + sum(_count(one, known) for one in inner)
+    if count > MAX_VALUES:
+        raise ValueError(f"it stands for more than {MAX_VALUES} values, or for itself")
+    return count
 
 
 def load_records(text: str) -> Records:

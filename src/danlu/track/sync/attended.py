@@ -10,6 +10,7 @@ from typing import Any, Optional
 from danlu import journal
 from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.journal import Kind, Layout
+from danlu.track.folders import journals_in
 from danlu.track.orders import Order
 from danlu.track.processes import Process, from_header
 from danlu.track.reading import open_journals
@@ -97,9 +98,10 @@ class Attended:
         try:
             if not self._is_announced:
                 announce(api, self.header)
-                self._is_announced = True
-            for path in (self._path, self._own):
+            # once all that are there: one that was killed may have left some of its own
+            for path in (self._path, self._own) if self._is_announced else journals_in(self.folder):
                 send_journal(api, str(self.header["run"]), path)
+            self._is_announced = True
         except Refused as refused:
             if refused.status not in FINAL_STATUS:
                 raise

@@ -179,13 +179,13 @@ class Companion:
         sending = self._sending.get(path)
         if sending is not None and sending.done():
             del self._sending[path]
-            self._note_problem(sending.exception())
+            self._note_outcome(run, sending.exception())
             return
         is_due = sending is None and not run.is_sent and time.monotonic() >= self._try_at
         if self._api is not None and is_due and run.is_new():
             self._sending[path] = self._senders.submit(_send_run, run, self._api)
 
-    def _note_problem(self, error: Optional[BaseException]) -> None:
+    def _note_outcome(self, run: Attended, error: Optional[BaseException]) -> None:
         if error is None:
             self._backoff.reset()
             return
@@ -193,7 +193,7 @@ class Companion:
             return  # several were on their way when the server went
         pause = self._backoff.failed() or 0.0  # there is no end to its patience
         self._try_at = time.monotonic() + pause
-        _say(f"not synced: {error}; trying again in {pause:.0f} s")
+        run.say(f"not synced: {error}; trying again in {pause:.0f} s")
 
     def _look_after_artifacts(self) -> None:
         has_ended = any(run.ended_at is not None for run in self._runs.values())
