@@ -2,15 +2,19 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -19,6 +23,7 @@
 #include "jpeg.h"
 #include "kernels.h"
 #include "pool.h"
+#include "tokens.h"
 #include <jpeglib.h>
 
 namespace nb = nanobind;
@@ -114,6 +119,46 @@ uint32_t crc_of(nb::handle data) {
     return crc32c(view.data(), view.size());
 }
 
+// Fills `out` run by run. A run that cannot be read has its status set, and its place in `out` is not written.
+void read_tokens(Array<const uint8_t> runs, int stored_bytes, std::optional<Array<const uint32_t>> checksums,
+                 nb::ndarray<nb::c_contig, nb::device::cpu> out, Array<int32_t> status) {
+    const size_t n = runs.size() / sizeof(TokenRun), out_bytes = out.itemsize();
+    if (runs.size() != n * sizeof(TokenRun) || status.size() != n) throw nb::value_error("arrays of different lengths");
+    if ((stored_bytes != 2 && stored_bytes != 4) || (out_bytes != 4 && out_bytes != 8))
+        throw nb::value_error("tokens are stored in 2 or 4 bytes, and given out in 4 or 8");
+    std::vector<TokenRun> each(n);
+    if (n) std::memcpy(each.data(), runs.data(), runs.size());
+    for (const TokenRun &run : each) {
+        const uint64_t last = run.first + run.count;
+        if (last < run.first || last > run.shard_bytes / stored_bytes || run.to + run.count < run.to ||
+            run.to + run.count > out.size())
+            throw nb::value_error("a run leaves its shard or the output");
+        const uint64_t blocks = (run.shard_bytes + token_block_bytes - 1) / token_block_bytes;
+        if (checksums && (run.checksums_at > checksums->size() || blocks > checksums->size() - run.checksums_at))
+            throw nb::value_error("a shard without checksums");
+    }
+    const uint32_t *expected = checksums ? checksums->data() : nullptr;
+    void *to = out.data();
+    int32_t *told = status.data();
+    nb::gil_scoped_release release;
+    std::vector<uint8_t> scratch;
+    for (size_t i = 0; i < n; i++)
+        told[i] = static_cast<int32_t>(
+            read_run(each[i], stored_bytes, expected, static_cast<int>(out_bytes), to, scratch));
+}
+
+void fit_documents(Array<const uint32_t> lengths, uint32_t capacity, Array<int64_t> sequences) {
+    if (sequences.size() != lengths.size()) throw nb::value_error("arrays of different lengths");
+    for (size_t i = 0; i < lengths.size(); i++)
+        if (lengths.data()[i] > capacity) throw nb::value_error("a document is longer than a sequence");
+    const uint32_t *from = lengths.data();
+    const size_t count = lengths.size();
+    int64_t *to = sequences.data();
+    nb::gil_scoped_release release;
+    const std::vector<int64_t> chosen = best_fit(from, count, capacity);
+    std::copy(chosen.begin(), chosen.end(), to);
+}
+
 // Threads, and the Python objects whose memory they write to. Threads never touch Python: objects are only taken and
 // dropped in calls that hold the GIL, and the threads are gone before the objects are (members die last to first).
 struct PythonPool {
@@ -192,6 +237,9 @@ NB_MODULE(_core, m) {
     m.def("transcode", &transcode_image);
     m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true, nb::arg("own_pixels") = true);
     m.def("load", &load_image);
+    m.def("read_tokens", &read_tokens, nb::arg("runs"), nb::arg("stored_bytes"), nb::arg("checksums").none(),
+          nb::arg("out"), nb::arg("status"));
+    m.def("fit_documents", &fit_documents);
     m.def("draw", [](const Recipe &recipe, int width, int height, uint64_t key) {
         require_sound(recipe);
         if (width < 1 || height < 1) throw nb::value_error("an image has at least one pixel");

@@ -86,7 +86,7 @@ class Shelf:
             return _aligned(self._shape, self._dtype)
         import torch
 
-        dtype = torch.uint8 if self._dtype == np.uint8 else torch.float32
+        dtype = torch.from_numpy(np.empty(0, self._dtype)).dtype
         pinned: Pixels = torch.empty(self._shape, dtype=dtype, pin_memory=True).numpy()
         return pinned
 

@@ -23,7 +23,7 @@ from danlu_accel.records.engine import Engine, Made, Ticket, Wanted
 from danlu_accel.records.errors import StaleIterator
 from danlu_accel.records.files import Name
 from danlu_accel.records.native_engine import NativeEngine
-from danlu_accel.records.options import LoaderOptions, at_least
+from danlu_accel.records.options import LoaderOptions, at_least, num_cores, wants_pinned
 from danlu_accel.records.order import Order, Positions, Step, next_step
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise, training_recipe
 from danlu_accel.records.shards import ShardFiles
@@ -84,18 +84,18 @@ class RecordLoader:
         at_least("batch_size", batch_size, 1)
         options = options or LoaderOptions()
         self._options = options
-        self._storage = storage_for(tfrecord_dir, options.cache_dir)
+        self._storage = storage_for(tfrecord_dir, options.cache_dir, options.cache_bytes)
         folder = self._storage.prepare(tfrecord_file)
         self.index = open_index(folder, Path(str(tfrecord_file)).name if self._storage.is_remote else tfrecord_file)
         self._transform = transform
         self._plan = _plan(transform, options.channels_last)
         if isinstance(self._plan, NotRecognised):
             require_known(self._plan, self.index)
-        self._storage.use(self.index)
         self._shards = ShardFiles(folder, self.index, verify=options.verify, fetch_again=self._storage.fetch_again)
+        self._storage.use(self.index.shards, self._shards.files.forget)
         self.batch_size = batch_size
         self._shuffle, self._seed = shuffle, options.seed
-        self._threads = options.threads or _num_cores()
+        self._threads = options.threads or num_cores()
         self._read_ahead = self._storage.read_ahead(folder) if options.read_ahead is None else options.read_ahead
         is_windowed = self._storage.is_remote
         self._window_shards = (4 if is_windowed else 0) if options.window_shards is None else options.window_shards
@@ -251,7 +251,7 @@ class RecordLoader:
         """Start batches until `prefetch` of them are under way."""
         for step, records in islice(steps, self._options.prefetch - len(ahead)):
             entries = self.index.entries[records]
-            self._storage.wait_for(entries)
+            self._storage.wait_for(np.unique(entries["shard"]).tolist())
             wanted = Wanted(records, entries, keys_of(self._seed, order.epoch, records))
             ahead.append(UnderWay(step, wanted, self._ready_engine().start(wanted)))
 
@@ -291,8 +291,7 @@ class RecordLoader:
         if isinstance(plan, NotRecognised):
             return TransformEngine(self._shards, self._transform, threads)
         if self._memory is None:
-            is_pinned = _has_cuda() if self._options.pin_memory is None else self._options.pin_memory
-            self._memory = BatchMemory(plan, self.batch_size, is_pinned)
+            self._memory = BatchMemory(plan, self.batch_size, wants_pinned(self._options))
         if native.core is None:
             return PillowEngine(self._shards, plan, self._memory, threads)
         return NativeEngine(
@@ -308,15 +307,3 @@ class RecordLoader:
 def _plan(transform: Any, channels_last: bool) -> Recipe | NotRecognised:
     plan = training_recipe() if transform is None else recognise(transform)
     return replace(plan, channels_last=True) if isinstance(plan, Recipe) and channels_last else plan
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _has_cuda() -> bool:
-    try:
-        import torch
-    except ImportError:
-        return False
-    return bool(torch.cuda.is_available())

@@ -12,6 +12,7 @@ from danlu_accel.records.buffers import BatchMemory, Pixels
 from danlu_accel.records.engine import Engine, Made, Numbers, Ticket, Wanted, broken_record, empty_geometry
 from danlu_accel.records.errors import BrokenImage
 from danlu_accel.records.native import Status
+from danlu_accel.records.open_files import OpenFile
 from danlu_accel.records.pillow_path import render_into
 from danlu_accel.records.recipe import Recipe
 from danlu_accel.records.shards import ShardFiles
@@ -46,14 +47,14 @@ class NativeEngine(Engine):
     def start(self, wanted: Wanted) -> Ticket:
         entries = wanted.entries
         items = np.empty(len(entries), ITEM)
-        items["fd"] = self.shards.descriptors(entries["shard"])
+        items["fd"], files = self.shards.descriptors(entries["shard"])
         items["key"] = wanted.keys
         for name in ("length", "offset", "image_at", "image_bytes"):
             items[name] = entries[name]
         out = self.memory.take(len(entries))
         status, geometry = np.zeros(len(entries), np.int32), empty_geometry(len(entries))
         number = self.pool.submit(self.native_recipe, items.view(np.uint8), out, status, geometry, self._verify)
-        return NativeTicket(self, number, wanted, out, status, geometry)
+        return NativeTicket(self, number, wanted, out, status, geometry, files)
 
     def statistics(self) -> dict[str, float]:
         return {} if self.pool is None else dict(self.pool.statistics())
@@ -73,6 +74,8 @@ class NativeTicket(Ticket):
     out: Pixels
     status: Numbers
     geometry: Numbers
+    files: list[OpenFile]
+    """Held open for as long as the threads read them."""
 
     def finish(self) -> Made:
         self.engine.pool.wait(self.number)

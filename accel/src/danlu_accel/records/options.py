@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from danlu_accel.records.files import Name
@@ -46,6 +47,10 @@ class LoaderOptions:
     cache_dir: Name | None = None
     """Where shards that come over the network are kept; None: below the user's cache folder."""
 
+    cache_bytes: int | None = None
+    """Most that the cache may hold; the shards used longest ago make room. Those that are being read, and the next few,
+    stay beyond it. None: no limit."""
+
     def __post_init__(self) -> None:
         at_least("world_size", self.world_size, 1)
         if not 0 <= self.rank < self.world_size:
@@ -57,9 +62,26 @@ class LoaderOptions:
             ("threads", self.threads, 1),
             ("read_ahead", self.read_ahead, 0),
             ("window_shards", self.window_shards, 0),
+            ("cache_bytes", self.cache_bytes, 0),
         ):
             if value is not None:
                 at_least(name, value, least)
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def wants_pinned(options: LoaderOptions) -> bool:
+    """Whether batches are to be made in pinned memory."""
+    if options.pin_memory is not None:
+        return options.pin_memory
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
 
 
 def at_least(name: str, value: int, least: int) -> None:

@@ -2,7 +2,8 @@
 
     <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or not there at all
 
-A changed index has another digest, so a data set that was packed again never meets old shards.
+A changed index has another digest, so a data set that was packed again never meets old shards. Where the cache has a
+limit, the shards that were used longest ago make room (cache.py).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
@@ -19,12 +20,12 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-import numpy as np
-
+from danlu_accel.records.cache import make_room, note_use
 from danlu_accel.records.errors import BadRecordFile, Unavailable
 from danlu_accel.records.files import Name, whole_file, write_whole
-from danlu_accel.records.index import Entries, Index
+from danlu_accel.records.index import Shard
 from danlu_accel.records.order import Order
+from danlu_accel.records.storage import Forget
 
 CHUNK_BYTES = 4 << 20
 MAX_INDEX_BYTES = 8 << 30
@@ -101,14 +102,17 @@ def reader_for(url: str) -> ObjectReader:
 class RemoteStorage:
     is_remote = True
 
-    def __init__(self, url: str, cache_dir: Name | None) -> None:
+    def __init__(self, url: str, cache_dir: Name | None, cache_bytes: int | None = None) -> None:
         self._url = url
         self._reader = reader_for(url)
+        self._cache_bytes = cache_bytes
         default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "danlu-records"
         self._base = Path(cache_dir or default) / _digest(url.encode())
         self._folder = self._base
-        self._index: Index | None = None
+        self._shards: tuple[Shard, ...] = ()
+        self._forget: Forget = lambda _: None
         self._wanted: list[int] = []
+        self._needed: set[int] = set()
         self._forget_fetches()
 
     def prepare(self, file: Name) -> Path:
@@ -120,19 +124,18 @@ class RemoteStorage:
         write_whole(self._folder / name, [raw])
         return self._folder
 
-    def use(self, index: Index) -> None:
-        self._index = index
+    def use(self, shards: Sequence[Shard], forget: Forget) -> None:
+        self._shards, self._forget = tuple(shards), forget
 
     def follow(self, order: Order, position: int) -> None:
         """Begin to fetch what the order wants from `position` on."""
         self._wanted = list(self._shards_from(order, position))
-        self._fetch_ahead(None)
+        self._fetch_ahead(())
 
-    def wait_for(self, entries: Entries) -> None:
-        """Return when the shards of these entries are here; what comes after them is fetched meanwhile."""
-        needed = [int(number) for number in np.unique(entries["shard"])]
-        futures = [self._fetch(number) for number in needed]
-        self._fetch_ahead(needed)
+    def wait_for(self, numbers: Collection[int]) -> None:
+        """Return when these shards are here; what comes after them is fetched meanwhile."""
+        futures = [self._fetch(number) for number in numbers]
+        self._fetch_ahead(numbers)
         for future in futures:
             future.result()
 
@@ -170,15 +173,35 @@ class RemoteStorage:
                 yield shard
             begin += sizes[shard] if sizes else 0
 
-    def _fetch_ahead(self, needed: list[int] | None) -> None:
+    def _fetch_ahead(self, numbers: Collection[int]) -> None:
         """Keep SHARDS_AHEAD fetches beyond the furthest needed shard under way."""
-        reached = max((self._wanted.index(number) for number in needed or [] if number in self._wanted), default=-1)
-        for number in self._wanted[: reached + 1 + SHARDS_AHEAD]:
+        reached = max((self._wanted.index(number) for number in numbers if number in self._wanted), default=-1)
+        ahead = self._wanted[reached + 1 : reached + 1 + SHARDS_AHEAD]
+        if self._cache_bytes is not None:
+            self._needed = {*numbers, *ahead}
+            for number in numbers:
+                note_use(self._path(number))
+        for number in ahead:
             self._fetch(number)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / self._shards[number].name
+
+    def _make_room(self) -> None:
+        """Keep to the limit of the cache. What was removed is fetched again when it is asked for."""
+        if self._cache_bytes is None:
+            return
+        with self._room_lock:
+            removed = make_room(self._base.parent, self._cache_bytes, [self._path(number) for number in self._needed])
+        for number, shard in enumerate(self._shards):
+            if self._folder / shard.name in removed:
+                with self._lock:
+                    self._fetches.pop(number, None)
+                self._forget(number)
 
     def _forget_fetches(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock, self._room_lock = threading.Lock(), threading.Lock()
         self._fetches: dict[int, Future[None]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
@@ -194,17 +217,14 @@ class RemoteStorage:
             return future
 
     def _fetch_shard(self, number: int) -> None:
-        assert self._index is not None
-        shard = self._index.shards[number]
-        path = self._folder / shard.name
+        shard, path = self._shards[number], self._path(number)
         if path.is_file() and path.stat().st_size == shard.num_bytes:
             return  # records that are damaged all the same are found by their checksums, see fetch_again
         self._download(number)
 
     def _download(self, number: int) -> None:
-        assert self._index is not None
-        shard = self._index.shards[number]
-        with whole_file(self._folder / shard.name) as file:
+        shard = self._shards[number]
+        with whole_file(self._path(number)) as file:
             for chunk in self._reader.read(shard.name):
                 file.write(chunk)
                 if file.tell() > shard.num_bytes:
@@ -213,6 +233,7 @@ class RemoteStorage:
                 raise BadRecordFile(
                     f"{self._url}/{shard.name}: expected {shard.num_bytes} bytes, as the index says, got {file.tell()}"
                 )
+        self._make_room()
 
 
 def _digest(data: bytes) -> str:

@@ -1,45 +1,49 @@
 """Where shards lie: in a folder here, or behind a URL with a cache in between.
 
 storage.prepare(file) -> folder     the index is there after this
-storage.use(index)                  shards of this index will be asked for
+storage.use(shards, forget)         these shards will be asked for; forget(number): one is no longer there
 storage.follow(order, position)     this is the order in which they will be wanted
-storage.wait_for(entries)           the shards of these entries are in the folder after this
+storage.wait_for(numbers)           these shards are in the folder after this
 storage.fetch_again(number)         the copy of a shard in the folder is damaged: get another one
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from danlu_accel.records.files import Name
-from danlu_accel.records.index import Entries, Index
+from danlu_accel.records.index import Shard
 from danlu_accel.records.order import Order
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "9p", "beegfs", "glusterfs"})
 NETWORK_READERS = 16
 
 
+Forget = Callable[[int], None]
+
+
 class Storage(Protocol):
     is_remote: bool
 
     def prepare(self, file: Name) -> Path: ...
-    def use(self, index: Index) -> None: ...
+    def use(self, shards: Sequence[Shard], forget: Forget) -> None: ...
     def follow(self, order: Order, position: int) -> None: ...
-    def wait_for(self, entries: Entries) -> None: ...
+    def wait_for(self, numbers: Collection[int]) -> None: ...
     def fetch_again(self, number: int) -> bool: ...
     def read_ahead(self, folder: Path) -> int: ...
     def describe(self) -> str: ...
     def close(self) -> None: ...
 
 
-def storage_for(place: Name, cache_dir: Name | None) -> Storage:
+def storage_for(place: Name, cache_dir: Name | None, cache_bytes: int | None = None) -> Storage:
     """Return the storage behind a folder name or a URL."""
     if "://" in str(place):
         from danlu_accel.records.remote import RemoteStorage
 
-        return RemoteStorage(str(place), cache_dir)
+        return RemoteStorage(str(place), cache_dir, cache_bytes)
     return LocalStorage(Path(place))
 
 
@@ -52,13 +56,13 @@ class LocalStorage:
     def prepare(self, file: Name) -> Path:  # noqa: ARG002
         return self._folder
 
-    def use(self, index: Index) -> None:
+    def use(self, shards: Sequence[Shard], forget: Forget) -> None:
         pass
 
     def follow(self, order: Order, position: int) -> None:
         pass
 
-    def wait_for(self, entries: Entries) -> None:
+    def wait_for(self, numbers: Collection[int]) -> None:
         pass
 
     def fetch_again(self, number: int) -> bool:  # noqa: ARG002

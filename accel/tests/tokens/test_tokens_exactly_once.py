@@ -1,0 +1,200 @@
+"""Any split of the stream over sources, ranks, threads and restarts gives every document once, or an error."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from danlu_accel.records import LoaderOptions
+from danlu_accel.tokens import Packing, TokenLoader, TokenSource, pack_tokens
+from danlu_accel.tokens.mixture import BLOCK, Mixture, shares_of
+
+LENGTH = 30
+
+
+@dataclass(frozen=True)
+class Part:
+    """What runs from one restart to the next."""
+
+    is_remote: bool
+    world_size: int
+    batch_size: int
+    steps: int
+    shuffle: bool
+    options: dict[str, Any]
+
+
+parts = st.builds(
+    Part,
+    is_remote=st.booleans(),
+    world_size=st.integers(1, 4),
+    batch_size=st.integers(1, 5),
+    steps=st.integers(0, 9),
+    shuffle=st.booleans(),
+    options=st.fixed_dictionaries(
+        {
+            "seed": st.integers(0, 3),
+            "window_shards": st.sampled_from([None, 0, 1, 2]),
+            "threads": st.integers(1, 3),
+            "cache_bytes": st.sampled_from([None, 0, 5000]),
+            "drop_last": st.booleans(),
+        }
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory, http_folder: Any) -> dict[bool, str]:
+    """The same documents here and behind a URL, in six shards; the first token of each names it."""
+    folder = tmp_path_factory.mktemp("tokens")
+    lengths = np.random.default_rng(1).integers(1, LENGTH, 90)
+    shards = [
+        pack_tokens(folder / f"part{number}", [np.full(n, 15 * number + k) for k, n in enumerate(part)])
+        for number, part in enumerate(np.split(lengths, 6))
+    ]
+    join(folder, shards)
+    return {False: str(folder / "train.tokens"), True: f"{http_folder(folder)}/train.tokens"}
+
+
+def join(folder: Path, indexes: list[Any]) -> None:
+    """One index over several: pack_tokens makes shards of a megabyte at least, and this wants small ones."""
+    from danlu_accel.tokens.index import TokenIndex, write_token_index
+
+    joined = TokenIndex(
+        tuple(shard for each in indexes for shard in each.shards),
+        tuple(count for each in indexes for count in each.documents),
+        2,
+        np.concatenate([each.lengths for each in indexes]),
+        np.concatenate([each.checksums for each in indexes]),
+    )
+    write_token_index(folder / "train.tokens", joined)
+
+
+def run(place: str, part: Part, packing: Packing, cache: Path, state: Any) -> tuple[list[int], Any]:
+    """Let all ranks take the steps of one part; return the documents' tokens, and the state, one for all ranks."""
+    seen: list[int] = []
+    states = []
+    for rank in range(part.world_size):
+        options = LoaderOptions(rank=rank, world_size=part.world_size, cache_dir=cache, **part.options)
+        with TokenLoader(place, packing, batch_size=part.batch_size, shuffle=part.shuffle, options=options) as loader:
+            if state is not None:
+                loader.load_state_dict(state)
+            for batch in islice(loader, part.steps):
+                for row, length in zip(batch.tokens.tolist(), batch.lengths.tolist()):
+                    seen += row[:length]
+            states.append(json.loads(json.dumps(loader.state_dict())))
+    assert all(each == states[0] for each in states)
+    return seen, states[0]
+
+
+@given(split=st.booleans(), restarts=st.lists(parts, min_size=1, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_every_document_comes_once(
+    sets: dict[bool, str], tmp_path_factory: pytest.TempPathFactory, split: bool, restarts: list[Part]
+) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    packing = Packing(LENGTH, split_documents=split)
+    expected = Counter(np.repeat(np.arange(90), np.random.default_rng(1).integers(1, LENGTH, 90)).tolist())
+    state: Any = None
+    seen: list[int] = []
+    last: Part | None = None
+    for part in [*restarts, Part(**{**restarts[-1].__dict__, "steps": 1000})]:
+        found, state = run(sets[part.is_remote], part, packing, cache, state)
+        if last is None and (state["epoch"] == 1 or state["position"] == state["epoch_sequences"]):
+            last = part
+        seen += found
+        if state["epoch"] == 1:
+            break
+    assert last is not None
+    times = Counter(seen)
+    twice = sum((times - expected).values())
+    missing = sum((expected - times).values())
+    if last.options["drop_last"]:
+        assert twice == 0
+        assert missing <= last.batch_size * last.world_size * LENGTH
+    else:
+        assert missing == 0
+        assert twice <= (last.world_size - 1) * LENGTH  # the last step is filled up where it does not divide
+
+
+class TestRefused:
+    def test_another_packing_or_another_data_set(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        with TokenLoader(sets[False], Packing(LENGTH)) as loader:
+            state = loader.state_dict()
+        with (
+            TokenLoader(sets[False], Packing(LENGTH + 1)) as other,
+            pytest.raises(ValueError, match="of the loader state: expected"),
+        ):
+            other.load_state_dict(state)
+        pack_tokens(tmp_path / "other", [np.arange(5)] * 90)
+        with (
+            TokenLoader(tmp_path / "other.tokens", Packing(LENGTH)) as other,
+            pytest.raises(ValueError, match="of the loader state: expected"),
+        ):
+            other.load_state_dict(state)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("version", 9), ("kind", "images"), ("epoch", -1), ("position", 10**6), ("seed", "1"), ("sets", [])],
+    )
+    def test_a_value_that_makes_no_sense_is_named(self, sets: dict[bool, str], name: str, value: Any) -> None:
+        with (
+            TokenLoader(sets[False], Packing(LENGTH)) as loader,
+            pytest.raises(ValueError, match=f"{name}.*: expected"),
+        ):
+            loader.load_state_dict({**loader.state_dict(), name: value})
+
+
+class TestMixture:
+    @given(weights=st.lists(st.floats(0.001, 100), min_size=1, max_size=8))
+    def test_shares_follow_the_weights(self, weights: list[float]) -> None:
+        shares = shares_of(weights)
+        assert sum(shares) == BLOCK
+        for share, weight in zip(shares, weights):
+            assert abs(share - BLOCK * weight / sum(weights)) <= len(weights)
+            assert share >= 1
+
+    @pytest.mark.parametrize("weights", [[], [0.0], [-1.0, 2.0], [float("inf")], [float("nan")]])
+    def test_a_weight_that_makes_no_sense_is_refused(self, weights: list[float]) -> None:
+        with pytest.raises(ValueError, match="expected"):
+            shares_of(weights)
+
+    @given(seed=st.integers(0, 5), start=st.integers(0, 10**9))
+    @settings(max_examples=20)
+    def test_each_set_comes_in_its_own_order_without_a_gap(self, seed: int, start: int) -> None:
+        mixture = Mixture(shares_of([5, 2, 1]), seed)
+        first = start // BLOCK * BLOCK
+        places, ordinals = mixture.places(np.arange(first, first + 2 * BLOCK))
+        for number in range(3):
+            own = np.sort(ordinals[places == number])
+            assert (np.diff(own) == 1).all()
+
+    def test_weights_decide_what_comes_and_a_restart_changes_nothing(self, tmp_path: Path) -> None:
+        for number in range(2):
+            pack_tokens(tmp_path / str(number), [np.full(8, 1000 * number + k) for k in range(50)])
+        sources = [TokenSource(tmp_path / "0.tokens", 3), TokenSource(tmp_path / "1.tokens", 1)]
+        with TokenLoader(sources, Packing(8), batch_size=10, epoch_sequences=400) as loader:
+            whole = [batch.tokens[:, 0].tolist() for batch in loader]
+        tokens = [token for row in whole for token in row]
+        assert 270 <= sum(token < 1000 for token in tokens) <= 330
+        own = Counter(token for token in tokens if token < 1000)
+        assert max(own.values()) - min(own.values()) <= 1  # the set's own epochs: all once before any comes again
+        options = LoaderOptions(world_size=2, seed=9)
+        with TokenLoader(sources, Packing(8), batch_size=10, epoch_sequences=400) as loader:
+            batches = iter(loader)
+            for _ in range(7):
+                next(batches)
+            state = loader.state_dict()
+        with TokenLoader(sources, Packing(8), batch_size=5, epoch_sequences=400, options=options) as second:
+            second.load_state_dict(state)
+            rest = [batch.tokens[:, 0].tolist() for batch in second]
+        assert rest == [row[:5] for row in whole[7:]]  # rank 0 of 2 has the first half of what a batch was
