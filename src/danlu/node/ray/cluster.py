@@ -9,14 +9,17 @@ content, hashed, lets only this attempt in). `ray` must be installed where the j
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn, Optional
 
 NOT_FOUND = 127
@@ -24,7 +27,7 @@ START_SECONDS = 600.0
 """How long the nodes may take: others may still fetch their inputs."""
 
 NUM_TRIES = 5
-RETRY_SECONDS, STOP_SECONDS, LOOK_SECONDS = 1.0, 10.0, 0.2
+RETRY_SECONDS, STOP_SECONDS, LOOK_SECONDS = 1.0, 10.0, 0.5
 COUNT_NODES = """
 import ray, sys, time
 ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR", configure_logging=False)
@@ -35,42 +38,51 @@ while sum(node["Alive"] for node in ray.nodes()) < int(sys.argv[2]):
 
 
 def head(config: dict[str, Any], command: list[str]) -> int:
-    """Run the command on a cluster that is there as long as the command runs."""
-    give_up_at = time.monotonic() + START_SECONDS
-    ray = _start(["--head", *config["start"]], give_up_at, config)
+    """Run the command on a cluster that is there as long as the command runs. Return its exit code."""
+    ray = _start(["--head", *config["start"]], config)
     if ray is None:
-        _say("the head of the Ray cluster did not start; what Ray said is above")
+        _say("the head of the Ray cluster did not start, or nodes are missing; what Ray said is above")
         return 1
     try:
-        return _run(command)
+        started = subprocess.Popen(command)
+        _on_stop(lambda: None)  # the command was told too, and has its grace
+        return _code(started.wait())
     finally:
         _end(ray)
 
 
 def worker(config: dict[str, Any]) -> int:
-    """Join, and stay. Ray's own processes end when the head is gone."""
+    """Join, and stay. Told to end, stay until the head is gone: the command there may still use this node."""
+    stopping: list[bool] = []
+    _on_stop(lambda: stopping.append(True))
     give_up_at = time.monotonic() + START_SECONDS
-    while time.monotonic() < give_up_at:
+    while not stopping and time.monotonic() < give_up_at:
+        if not _is_listening(config["address"]):
+            time.sleep(LOOK_SECONDS)
+            continue
         ray = subprocess.Popen(["ray", "start", f"--address={config['address']}", "--block", *config["start"]])
-        began = time.monotonic()
-        code = _wait(ray)
-        if code == 0 or time.monotonic() - began > START_SECONDS:
-            return code
-        time.sleep(RETRY_SECONDS)  # the head is not up yet, or this machine is busy
-    _say(f"this node could not join the Ray cluster at {config['address']} within {START_SECONDS:.0f} s")
+        while ray.poll() is None:
+            if stopping and not _is_listening(config["address"]):
+                _end(ray)
+                return _code(-signal.SIGTERM)
+            time.sleep(LOOK_SECONDS)
+        time.sleep(RETRY_SECONDS)  # the head was not ready, or this machine is busy
+    _say(f"this node is not part of the Ray cluster at {config['address']}; what Ray said is above")
     return 1
 
 
-def _start(options: list[str], give_up_at: float, config: dict[str, Any]) -> Optional[subprocess.Popen[bytes]]:
+def _start(options: list[str], config: dict[str, Any]) -> Optional[subprocess.Popen[bytes]]:
     """The process that holds the head, once all nodes have joined. A busy machine may need several tries."""
+    give_up_at = time.monotonic() + START_SECONDS
     for _ in range(NUM_TRIES):
+        _forget_last_try()
         ray = subprocess.Popen(["ray", "start", "--block", *options], stdout=subprocess.DEVNULL)
         counting: Optional[subprocess.Popen[bytes]] = None
         while ray.poll() is None and time.monotonic() < give_up_at:
-            if counting is None or counting.poll():
+            if (counting is None or counting.poll()) and _is_listening(config["address"]):
                 argv = ["python3", "-c", COUNT_NODES, config["address"], str(config["num_nodes"])]
                 counting = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            elif counting.returncode == 0:
+            elif counting is not None and counting.returncode == 0:
                 return ray
             time.sleep(LOOK_SECONDS)
         if counting is not None:
@@ -82,17 +94,29 @@ def _start(options: list[str], give_up_at: float, config: dict[str, Any]) -> Opt
     return None
 
 
-def _run(command: list[str]) -> int:
-    """The command's exit code, 128 + n when signal n ended it. What this process is told, the command is told too."""
-    started = subprocess.Popen(command)
-    return _wait(started)
+def _forget_last_try() -> None:
+    """Ray notes where a head is, and would refuse to start another one there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster"))
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, lambda told, _frame: process.send_signal(told))
-    code = process.wait()
+def _on_stop(act: Callable[[], Any]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: act())
+
+
+def _code(code: int) -> int:
+    """128 + n when signal n ended it."""
     return 128 - code if code < 0 else code
+
+
+def _is_listening(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1.0).close()
+    except OSError:
+        return False
+    return True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
