@@ -91,6 +91,14 @@ def test_ti_one_with_parameter_servers() -> None:
     assert (job.roles["worker"].resources.cpus, job.roles["worker"].resources.memory) == (2.0, 4 << 30)
 
 
+def test_ti_one_with_a_ray_cluster() -> None:
+    rows = [{"Role": "HEAD"}, {"Role": "WORKER", "InstanceNum": 2, "Cpu": 2000}, {"Role": "WORKER"}]
+    job = parse_job(convert({**TI_ONE, "TrainingMode": "RAY", "ResourceConfigInfos": rows}, "ti-one").values)
+    assert {name: role.count for name, role in job.roles.items()} == {"launcher": 1, "worker": 2, "worker2": 1}
+    assert (job.launch, job.roles["worker"].resources.cpus) == ("ray", 2.0)
+    assert job.roles["launcher"].command == "sh start.sh"
+
+
 def test_apulis() -> None:
     found = convert(APULIS, "apulis")
     job = parse_job(found.values)

@@ -182,6 +182,36 @@ def test_jobs_see_nothing_of_ray_and_inherit_nothing_from_it(cluster: RayCluster
     assert [line.text.strip() for line in job.logs()] == ["threads unset, nice 0"]
 
 
+def test_this_machine_is_a_node_beside_those_of_the_cluster(cluster: RayCluster, folder: Path) -> None:
+    options = ("--engine", "ray,local", *cluster.server_options[2:])
+    running = RunningServer(folder / "both", *options, within=cluster.machines.within(HEAD))
+    running.env = cluster.server_env
+    running.start()
+    far = {cluster.machines.addresses[name] for name in ("one", "two")}
+    try:
+        with running.client() as client:
+            seen = {node.name: node.engine for node in client.nodes()}
+            (here,) = set(seen) - far
+            assert [seen[here], *(seen[name] for name in far)] == ["local", "ray", "ray"]
+            gang = client.jobs.submit(name="gang", command="echo $DANLU_NODE", nodes=2)
+            assert gang.wait().state is JobState.SUCCEEDED, gang.reason
+            assert {task.node for task in gang.details.attempts[-1].tasks} == far
+            most = next(node.cpus for node in client.nodes() if node.name == here)
+            wide = client.jobs.submit(name="wide", command="true", nodes=3, resources={"cpus": most})
+            wait_until(lambda: "nodes of one engine (ray, local)" in wide.refresh().reason.message, lambda: wide.row)
+            for name in far:
+                client.drain_node(name, "only here")
+            ports = (cluster.address.replace(":", "/"), f"{cluster.machines.addresses['one']}/52365")
+            tries = "; ".join(f"timeout 5 bash -c '< /dev/tcp/{port}' 2>/dev/null && echo reached" for port in ports)
+            look = f"echo $DANLU_NODE; ls -A {cluster.folder / HEAD} 2>/dev/null; env | grep ^RAY; {tries}; true"
+            alone = client.jobs.submit(name="alone", command=look)
+            assert alone.wait().state is JobState.SUCCEEDED, alone.reason
+            assert alone.details.attempts[-1].tasks[0].node == here
+            assert [line.text.strip() for line in alone.logs()] == [here]
+    finally:
+        running.stop()
+
+
 def test_two_jobs_with_one_fixed_port_on_the_host_network_wait_for_each_other(ray_client: Client) -> None:
     first = ray_client.jobs.submit(name="first", command=UNTIL_STOPPED, nodes=2, network="host", ports=[23999], grace=1)
     wait_until(lambda: first.refresh().state is JobState.RUNNING, lambda: first.row)

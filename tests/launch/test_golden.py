@@ -131,6 +131,17 @@ CASES: dict[str, tuple[dict[str, Any], Placement]] = {
         {"command": "colossalai run train.py", "launch": "colossalai", "nodes": 2, "contract": "tione"},
         placed(2),
     ),
+    "ray_2_nodes": ({"command": "python tune.py", "launch": "ray", "nodes": 2}, placed(2)),
+    "ray_roles": (
+        {
+            "launch": "ray",
+            "roles": {
+                "launcher": {"command": "python tune.py", "resources": {"cpus": 2}},
+                "worker": {"count": 1, "resources": {"device": "npu:2"}},
+            },
+        },
+        placed(2, devices=2, model="910b"),
+    ),
     "tione_2_nodes": ({"command": "sh start_cloud.sh", "contract": "tione", "launch": "ddp", "nodes": 2}, placed(2)),
     "apulis_1_node_cpu": ({"command": ["bash", "run.sh"], "contract": "apulis"}, placed(1)),
     "apulis_2_nodes_4_npus": (

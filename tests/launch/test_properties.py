@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from danlu.launch import Placement, Plan, TaskPlacement, explain, make_plan
 from danlu.launch.modes import MODES
 from danlu.spec.job import JobSpec, LaunchMode, parse_job
-from danlu.spec.roles import MPI_MODES, members
+from danlu.spec.roles import LAUNCHED_MODES, members
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
 names = st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True).filter(lambda name: not name.startswith("DANLU_"))
@@ -133,5 +133,5 @@ def test_ti_one_variables_are_set_in_every_mode(mode: LaunchMode) -> None:
     env = plan_of(job).tasks[1].env
     assert (env["NODE_NUM"], env["INDEX"], env["GPU_NUM_PER_NODE"], env["GPU_NUM"]) == ("2", "1", "4", "8")
     assert (env["TI_TASK_ID"], env["TI_INSTANCE_ID"]) == ("train-1", "train-1-3")
-    names = ("launcher-0", "worker-0") if mode in MPI_MODES else ("worker-0", "worker-1")
+    names = ("launcher-0", "worker-0") if mode in LAUNCHED_MODES else ("worker-0", "worker-1")
     assert env["NODE_LIST"] == f"train-1-{names[0]}:4,train-1-{names[1]}:4"

@@ -199,16 +199,13 @@ def test_the_head_is_killed_and_started_again(
     grown = time.monotonic() - killed_at
     other = training.client.jobs.submit(name="other", command="echo here")
     wait_until(lambda: "does not answer" in other.refresh().reason.message, lambda: other.row)
-    late = training.client.jobs.submit(name="late", command="echo there")
-    wait_until(lambda: late.refresh().reason.code == "no_nodes", lambda: (late.row, ray_server.said()[-3000:]))
     training.wait_for_growth()
     cluster.start_head()
-    for job in (other, late):
-        assert job.wait().state is JobState.SUCCEEDED, job.reason
+    assert other.wait().state is JobState.SUCCEEDED, other.reason
     seconds = time.monotonic() - killed_at
     assert training.job.refresh().reason.code == "running"
     training.wait_for_growth()
-    told = f"the log goes on (seen after {grown:.0f} s); new jobs wait, and run once `ray start --head` was repeated"
+    told = f"the log goes on (seen after {grown:.0f} s); a new job waits, and ran once `ray start --head` was repeated"
     table.add("head: everything of Ray there `kill -9`", told, seconds, training.finish())
 
 

@@ -119,7 +119,7 @@ def test_whose_end_is_the_jobs(values: dict[str, Any], ranks: set[int], needs_al
         (
             {**MPI_ROLES, "roles": {"worker": {"command": "x"}, "launcher": {"command": "x"}}},
             "roles.worker.command",
-            "workers have no command",
+            "expected none: only the launcher has a command",
         ),
         (
             {"command": "x", "nodes": 2, "success": "worker-2"},

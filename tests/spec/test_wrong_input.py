@@ -52,7 +52,8 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"nodes": [2]}, "nodes: expected a whole number, got a list"),
     (
         {"launch": "torchrun"},
-        "launch: expected one of ascend, colossalai, ddp, deepspeed, horovod, mpi, plain, ps_worker, got 'torchrun'",
+        "launch: expected one of ascend, colossalai, ddp, deepspeed, horovod, mpi, plain, ps_worker, ray, "
+        "got 'torchrun'",
     ),
     ({"launch": "DDP"}, "launch: unknown value 'DDP'; did you mean 'ddp'?"),
     # roles, success

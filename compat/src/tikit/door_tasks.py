@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Optional
 from tikit import models
 from tikit.logs import MAX_LINES
 from tikit.session import refuse
-from tikit.task_spec import NO_RAY
 
 if TYPE_CHECKING:
     from tikit.client import Client
@@ -32,22 +31,25 @@ SOURCES = {
 
 
 def create_training_task(client: Client, values: Values) -> Any:
-    rows = {str(row.get("Role") or "WORKER"): row for row in values.get("ResourceConfigInfos") or ()}
+    every = list(values.get("ResourceConfigInfos") or ())
+    rows = {str(row.get("Role") or "WORKER"): row for row in every}
     charge = values.get("ChargeType") or models.POSTPAID
     worker = rows.get("WORKER") or rows.get("DRIVER")
-    if "HEAD" in rows:
-        raise refuse(NO_RAY, UNSUPPORTED)
-    if worker is None:
+    head = rows.get("HEAD")
+    groups = [row for row in every if row.get("Role") == "WORKER"] if head is not None else []
+    if worker is None and head is None:
         raise refuse(f"ResourceConfigInfos: expected one with the Role WORKER, got {', '.join(rows) or 'none'}")
     commands = _commands(values)
     return client.create_training_task(
         values.get("Name") or "",
         _framework(values),
         cos_str(values.get("Output")),
-        _machines(worker, charge),
+        None if worker is None or head is not None else _machines(worker, charge),
         code_package_path=cos_str(values.get("CodePackagePath")),
         code_repos=values.get("CodeRepos"),
         ps_resource=_machines(rows["PS"], charge) if "PS" in rows else None,
+        head_resource=None if head is None else _machines(head, charge),
+        worker_resource_group=[_machines(row, charge) for row in groups],
         input_data_config=[_data(row) for row in values.get("DataConfigs") or ()],
         worker_start_cmd=commands.get("WorkerStartCmd") or commands.get("StartCmd"),
         ps_start_cmd=commands.get("PsStartCmd"),

@@ -23,9 +23,10 @@ MODES = {
     "HOROVOD": "horovod",
     "PS_WORKER": "ps_worker",
     "SPARK": "plain",
+    "RAY": "ray",
 }
-ALL_MODES = ["PS_WORKER", "DDP", "MPI", "HOROVOD", "SPARK", "RAY"]
-NO_RAY = "TrainingMode RAY is not served here; start the Ray cluster in the command of a DDP task instead"
+RAY = "RAY"
+ALL_MODES = ["PS_WORKER", "DDP", "MPI", "HOROVOD", "SPARK", RAY]
 RESTARTED = ["exit_code", "killed_by_signal", "out_of_memory", "lost", "start_failed"]
 """Reasons after which a task is restarted."""
 
@@ -65,12 +66,14 @@ class TrainingTask(NamedTuple):
 
     name: str
     framework: FrameworkInfo
-    worker_resource: ResourceConfigInfo
+    worker_resource: Optional[ResourceConfigInfo]
     worker_start_cmd: str
     cos_output: CosPlace = None
     code_package_path: CosPlace = None
     ps_resource: Optional[ResourceConfigInfo] = None
     ps_start_cmd: Optional[str] = None
+    head_resource: Optional[ResourceConfigInfo] = None
+    worker_resource_group: Sequence[ResourceConfigInfo] = ()
     input_data_config: DataConfigs = None
     tags: Optional[Sequence[Any]] = None
     tuning_parameters: Optional[dict[str, Any]] = None
@@ -124,21 +127,39 @@ def job_of(task: TrainingTask) -> dict[str, Any]:
 
 def check(task: TrainingTask) -> None:
     """Refuse what the original refuses, in its words where scripts may look for them."""
-    mode, ps, num = task.framework.TrainingMode, task.ps_resource, task.worker_resource.InstanceNum
+    mode, ps = task.framework.TrainingMode, task.ps_resource
     if mode and mode not in ALL_MODES:
         raise refuse(f"TrainingMode: expected one of {', '.join(ALL_MODES)}, got {mode!r}")
-    if mode == "RAY":
-        raise refuse(NO_RAY, "UnsupportedOperation")
+    if not 0 <= task.restart_limit <= 10:
+        raise refuse(f"restart_limit: expected 0 to 10, got {task.restart_limit}")
+    if mode == RAY:
+        _check_ray(task)
+        return
+    if task.head_resource is not None or task.worker_resource_group:
+        raise refuse(f"head_resource, worker_resource_group: expected none in the mode {mode}; these are for RAY")
+    if task.worker_resource is None:
+        raise refuse("worker_resource: expected models.ResourceConfigInfo, got None")
     if mode == "PS_WORKER" and (ps is None or not task.ps_start_cmd):
         raise refuse("PS_WORKER needs ps_resource and ps_start_cmd")
     if ps is not None and mode != "PS_WORKER":
         raise refuse(f"ps_resource: expected none in the mode {mode}; only PS_WORKER has parameter servers")
     if ps is not None and ps.ChargeType != task.worker_resource.ChargeType:
         raise refuse(f"ps_resource: expected ChargeType {task.worker_resource.ChargeType}, got {ps.ChargeType}")
+    num = task.worker_resource.InstanceNum
     if mode == "SPARK" and num not in (None, 1):
         raise refuse(f"worker_resource: SPARK runs on one node, got InstanceNum {num}")
-    if not 0 <= task.restart_limit <= 10:
-        raise refuse(f"restart_limit: expected 0 to 10, got {task.restart_limit}")
+
+
+def _check_ray(task: TrainingTask) -> None:
+    head = task.head_resource
+    if head is None:
+        raise refuse("head_resource: expected models.ResourceConfigInfo in the mode RAY, got None")
+    if head.InstanceNum not in (None, 1):
+        raise refuse(f"head_resource: RAY has one head, got InstanceNum {head.InstanceNum}")
+    if task.worker_resource is not None and task.worker_resource_group:
+        raise refuse("worker_resource, worker_resource_group: expected one of them, got both")
+    if task.ps_resource is not None:
+        raise refuse("ps_resource: expected none in the mode RAY; only PS_WORKER has parameter servers")
 
 
 def data_of(configs: DataConfigs) -> dict[str, str]:
@@ -192,11 +213,22 @@ def _environment(framework: FrameworkInfo) -> dict[str, Any]:
 
 
 def _machines(task: TrainingTask) -> dict[str, Any]:
+    if task.head_resource is not None:
+        return {"roles": _ray_roles(task, task.head_resource)}
+    assert task.worker_resource is not None
     worker, num = _shape(task.worker_resource), task.worker_resource.InstanceNum or 1
     if task.ps_resource is None:
         return {"command": task.worker_start_cmd, "nodes": num, **worker}
     ps = {"command": task.ps_start_cmd, "count": task.ps_resource.InstanceNum or 1, **_shape(task.ps_resource)}
     return {"roles": {"worker": {"command": task.worker_start_cmd, "count": num, **worker}, "ps": ps}}
+
+
+def _ray_roles(task: TrainingTask, head: ResourceConfigInfo) -> dict[str, Any]:
+    """The head runs the command; every group of workers is a role of its own."""
+    workers = task.worker_resource_group or [one for one in (task.worker_resource,) if one is not None]
+    names = ["worker", *(f"worker{number}" for number in range(2, len(workers) + 1))]
+    groups = {name: {"count": one.InstanceNum or 1, **_shape(one)} for name, one in zip(names, workers)}
+    return {"launcher": {"command": task.worker_start_cmd, "count": 1, **_shape(head)}, **groups}
 
 
 def _shape(config: ResourceConfigInfo) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 from typing import Any, Optional
 
 from danlu.spec.devices import CPU, DeviceRequest
-from danlu.spec.job import JobSpec, Resources, stored_job
+from danlu.spec.job import JobSpec, LaunchMode, Resources, stored_job
 from danlu.spec.paths import parse_store_path
-from danlu.spec.roles import groups
+from danlu.spec.roles import LAUNCHER, groups
 from danlu.spec.states import JobState, TaskState, is_live
 from danlu.wire.jobs import AttemptOut, JobOut, JobSummary
 from tikit.task_spec import FRAMEWORK_NAME, REMARK, as_text
@@ -34,7 +34,7 @@ POD_STATES = {
     TaskState.STOPPED: "TERMINATED",
     TaskState.LOST: "FAILED",
 }
-TRAINING_MODES = {"ddp": "DDP", "mpi": "MPI", "horovod": "HOROVOD", "ps_worker": "PS_WORKER", "plain": ""}
+TRAINING_MODES = {"ddp": "DDP", "mpi": "MPI", "horovod": "HOROVOD", "ps_worker": "PS_WORKER", "ray": "RAY", "plain": ""}
 ROLES = {"worker": "WORKER", "ps": "PS", "launcher": "LAUNCHER"}
 
 
@@ -86,7 +86,7 @@ def pods(job: JobOut) -> list[wire.PodInfo]:
             Url="",
             StartTime=moment(task.started_at),
             EndTime=moment(task.ended_at),
-            ResourceConfigInfo=_config(task.role, shapes[task.role], None, 1),
+            ResourceConfigInfo=_config(_role(spec, task.role), shapes[task.role], None, 1),
             GpuNames=[],
             Gpus=[wire.GpuInfo.new(GpuName=f"{names[task.rank]}-{number}") for number in task.device_ids],
             NodeId=task.node,
@@ -184,19 +184,27 @@ def _commands(spec: JobSpec) -> wire.StartCmdInfo:
     return wire.StartCmdInfo.new(
         StartCmd=text(spec.command) if not roles else "",
         PsStartCmd=roles.get("ps", ""),
-        WorkerStartCmd=roles.get("worker", ""),
+        WorkerStartCmd=roles.get("worker") or roles.get("launcher", ""),
     )
 
 
 def _configs(spec: JobSpec) -> list[wire.ResourceConfigInfo]:
     if spec.roles:
-        return [_config(name, role.resources, role.flavor, role.count) for name, role in spec.roles.items()]
-    return [_config("worker", spec.resources, spec.flavor, spec.nodes)]
+        return [
+            _config(_role(spec, name), role.resources, role.flavor, role.count) for name, role in spec.roles.items()
+        ]
+    return [_config("WORKER", spec.resources, spec.flavor, spec.nodes)]
+
+
+def _role(spec: JobSpec, name: str) -> str:
+    if spec.launch is LaunchMode.RAY:
+        return "HEAD" if name == LAUNCHER else "WORKER"
+    return ROLES.get(name, name.upper())
 
 
 def _config(role: str, resources: Resources, flavor: Optional[str], count: int) -> wire.ResourceConfigInfo:
     return wire.ResourceConfigInfo.new(
-        Role=ROLES.get(role, role.upper()),
+        Role=role,
         Cpu=int((resources.cpus or 0) * 1000),
         Memory=(resources.memory or 0) >> 20,
         GpuType=device_model(resources.device),

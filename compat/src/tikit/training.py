@@ -9,7 +9,7 @@ from danlu.wire.jobs import JobSummary
 from tikit import task_view
 from tikit.models import FrameworkInfo, ResourceConfigInfo
 from tikit.session import Session, refuse, request_id, translated
-from tikit.task_spec import NO_RAY, CosPlace, DataConfigs, TrainingTask, job_of, takes_old_order
+from tikit.task_spec import CosPlace, DataConfigs, TrainingTask, job_of, takes_old_order
 from tikit.tencentcloud.tione.v20211111 import models as wire
 
 ORDER_FIELDS = ("CreateTime", "UpdateTime", "StartTime")
@@ -54,10 +54,6 @@ class Training(Session):
             raise refuse("name: expected the name of the task, got an empty one")
         if framework is None:
             raise refuse("framework: expected models.FrameworkInfo, got None")
-        if framework.TrainingMode == "RAY":
-            raise refuse(NO_RAY, "UnsupportedOperation")
-        if worker_resource is None:
-            raise refuse("worker_resource: expected models.ResourceConfigInfo, got None")
         if not worker_start_cmd:
             raise refuse("worker_start_cmd: expected a command such as 'sh start.sh', got none")
         if code_repos:
@@ -66,8 +62,6 @@ class Training(Session):
                 "code_package_path",
                 "UnsupportedOperation",
             )
-        if head_resource is not None or worker_resource_group:
-            raise refuse(f"head_resource, worker_resource_group: expected none in the mode {framework.TrainingMode}")
         task = TrainingTask(
             name=name,
             framework=framework,
@@ -77,6 +71,8 @@ class Training(Session):
             code_package_path=code_package_path,
             ps_resource=ps_resource,
             ps_start_cmd=ps_start_cmd,
+            head_resource=head_resource,
+            worker_resource_group=worker_resource_group or (),
             input_data_config=input_data_config,
             tags=tags,
             tuning_parameters=tuning_parameters_dict,

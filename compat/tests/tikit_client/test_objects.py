@@ -160,16 +160,19 @@ class TestWithoutAServer:
         assert caught.value.code == "UnsupportedOperation"
         assert not hasattr(Client(), "no_such_call")
 
-    def test_the_mode_that_is_not_here_is_named_whatever_machines_it_asks_for(self) -> None:
+    def test_what_the_mode_ray_needs(self) -> None:
         ray = models.FrameworkInfo.new_custom("RAY", "CCR", "registry.example/ray:2")
-        head = models.ResourceConfigInfo.new_postpaid("small", 1)
-        for machines in ({"worker_resource": head}, {"head_resource": head, "worker_resource_group": [head]}):
-            with pytest.raises(TencentCloudSDKException, match="TrainingMode RAY is not served here") as caught:
-                Client().create_training_task("t", ray, worker_start_cmd="python a.py", **machines)
-            assert caught.value.code == "UnsupportedOperation"
         ddp = models.FrameworkInfo.new_custom("DDP", "CCR", "registry.example/torch:2")
-        with pytest.raises(TencentCloudSDKException, match=r"head_resource, .*: expected none in the mode DDP"):
-            Client().create_training_task("t", ddp, None, head, head_resource=head, worker_start_cmd="sh a.sh")
+        one, two = (models.ResourceConfigInfo.new_postpaid("small", number) for number in (1, 2))
+        for framework, machines, told in (
+            (ray, {"worker_resource": one}, "head_resource: expected models.ResourceConfigInfo in the mode RAY"),
+            (ray, {"head_resource": two}, "RAY has one head, got InstanceNum 2"),
+            (ray, {"head_resource": one, "worker_resource": one, "worker_resource_group": [one]}, "got both"),
+            (ray, {"head_resource": one, "ps_resource": one}, "ps_resource: expected none in the mode RAY"),
+            (ddp, {"head_resource": one, "worker_resource": one}, "expected none in the mode DDP"),
+        ):
+            with pytest.raises(TencentCloudSDKException, match=told):
+                Client().create_training_task("t", framework, worker_start_cmd="python a.py", **machines)
 
     def test_what_a_context_is(self) -> None:
         assert log_reading.from_context(log_reading.to_context(2, {0: 5, 1: 7})) == (2, {0: 5, 1: 7})

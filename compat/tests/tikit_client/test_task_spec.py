@@ -72,6 +72,22 @@ def test_parameter_servers_are_a_role() -> None:
     }
 
 
+def test_a_ray_cluster_has_a_head_and_groups_of_workers() -> None:
+    head, other = (models.ResourceConfigInfo.new_postpaid(name, 1) for name in ("small", "large"))
+    values = job_of(make_task("RAY", worker_resource=None, head_resource=head, worker_resource_group=[V100, other]))
+    job = parse_job(values)
+    assert {name: (role.count, role.flavor) for name, role in job.roles.items()} == {
+        "launcher": (1, "small"),
+        "worker": (2, "TI.GN10.2XLARGE40.POST"),
+        "worker2": (1, "large"),
+    }
+    assert (job.launch, job.roles["launcher"].command) == ("ray", "sh a.sh")
+    only = parse_job(job_of(make_task("RAY", head_resource=head)))
+    assert list(only.roles) == ["launcher", "worker"]
+    alone = parse_job(job_of(make_task("RAY", worker_resource=None, head_resource=head)))
+    assert (list(alone.roles), alone.nodes) == (["launcher"], 1)
+
+
 def test_machines_by_their_parts() -> None:
     resource = models.ResourceConfigInfo.new_prepaid(cpu=8, memory=40, gpu=1, gpu_type="V100", instance_num=2)
     assert (resource.Cpu, resource.Memory, resource.Gpu) == (8000, 40960, 100)

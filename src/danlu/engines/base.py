@@ -25,6 +25,7 @@ __all__ = [
     "EngineSettings",
     "Handle",
     "LogMark",
+    "LogPiece",
     "NodeInfo",
     "Observation",
     "TerminalSize",
@@ -78,6 +79,13 @@ class LogMark(BaseModel):
 
     offset: int
     at: float
+
+
+class LogPiece(NamedTuple):
+    """Bytes of a log, and when it was how long."""
+
+    data: bytes
+    marks: Sequence[LogMark]
 
 
 class UsagePiece(NamedTuple):
@@ -225,6 +233,10 @@ class Engine(ABC):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         """Return the time marks of the log with an offset greater than `offset`, oldest first."""
 
+    def read_log_piece(self, handle: Handle, offset: int, limit: int, *, after_mark: int) -> LogPiece:
+        """`read_log` and `read_marks` in one: engines of other machines answer both at once."""
+        return LogPiece(self.read_log(handle, offset, limit), self.read_marks(handle, after_mark))
+
     def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:  # noqa: ARG002
         """Return what is new in the file of what a task uses, for who has `offset` bytes of this generation of it.
 
@@ -232,6 +244,10 @@ class Engine(ABC):
         Nothing was measured, or the node is away  -> None
         """
         return None
+
+    def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
+        """`read_usage` of many tasks: handle, generation and offset of each."""
+        return [self.read_usage(*one) for one in asked]
 
     @abstractmethod
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
-from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker
+from danlu.launch import ascend, contracts, ddp, mpi, plain, ps_worker, ray
 from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.plan import Plan, TaskPlan
@@ -28,6 +28,7 @@ MODES: dict[LaunchMode, ModuleType] = {
     LaunchMode.HOROVOD: mpi,
     LaunchMode.DEEPSPEED: mpi,
     LaunchMode.COLOSSALAI: mpi,
+    LaunchMode.RAY: ray,
 }
 OWN = "env of the job file"
 ENGINE_ADDS = (
@@ -163,5 +164,6 @@ def _notes(job: JobSpec) -> Iterator[str]:
         yield f"An attempt that runs for more than {job.max_duration:g} s is ended, and the job fails."
     if job.idle_limit is not None:
         yield f"It ends when nobody has used it for {job.idle_limit:g} s; its owner gets an alert before."
-    but_for = ", but for mpirun and its daemons," if job.launch in MPI_MODES else ""
+    spared = {**dict.fromkeys(MPI_MODES, "mpirun and its daemons"), LaunchMode.RAY: "Ray's daemons"}.get(job.launch)
+    but_for = f", but for {spared}," if spared else ""
     yield f"When it is stopped, all its processes{but_for} get SIGTERM, and SIGKILL {job.grace:g} s later."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from danlu.errors import InvalidSpec
-from danlu.launch import ascend, ddp, mpi, plain, ps_worker
+from danlu.launch import ascend, ddp, mpi, plain, ps_worker, ray
 from danlu.launch.additions import Additions
 from danlu.launch.contracts import add_contract
 from danlu.launch.owner import Owner
@@ -27,6 +27,7 @@ MODES: dict[LaunchMode, Mode] = {
     LaunchMode.HOROVOD: mpi.add,
     LaunchMode.DEEPSPEED: mpi.add,
     LaunchMode.COLOSSALAI: mpi.add,
+    LaunchMode.RAY: ray.add,
 }
 
 

@@ -14,10 +14,12 @@ from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import SEGMENT_BYTES
 from danlu.store.sql.tables import TaskRow
 
-PIECE_BYTES = 4 << 20
-"""Of one task at a time; then it is the next task's turn."""
+PIECE_BYTES = SEGMENT_BYTES
+"""Of one task at a time, at most to the end of a segment; then it is the next task's turn."""
 
-NUM_THREADS = 2
+NUM_THREADS, NUM_REMOTE_THREADS = 2, 4
+"""Of an engine on other machines, threads mostly wait for the network."""
+
 PATIENCE_SECONDS = 0.05
 """How long a scheduler tick waits for all copies: most are done by then, and long ones continue without it."""
 
@@ -71,7 +73,7 @@ class LogCopier:
             if known is None:
                 known = self._tasks[handle] = _Task(engine, handle, task.log_bytes, seen.log_bytes)
                 self._queue.append(known)
-                self._begin_thread()
+                self._begin_thread(NUM_REMOTE_THREADS if engine.is_remote else NUM_THREADS)
                 self._changed.notify_all()
             self._changed.wait_for(lambda: known.is_done, timeout=max(0.0, self._wait_until - time.monotonic()))
             if known.is_done:
@@ -80,8 +82,8 @@ class LogCopier:
                 raise known.problem
             return known.stored
 
-    def _begin_thread(self) -> None:
-        if self._num_idle < len(self._queue) and self._num_threads < NUM_THREADS:
+    def _begin_thread(self, most: int) -> None:
+        if self._num_idle < len(self._queue) and self._num_threads < most:
             self._num_threads += 1
             threading.Thread(target=self._run, name="log-copier", daemon=True).start()
 
@@ -122,10 +124,10 @@ def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: 
     end = wanted - logs.max_bytes
     if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
         return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
-    data = engine.read_log(handle, stored, min(PIECE_BYTES, wanted - stored))
+    limit = min(PIECE_BYTES - stored % PIECE_BYTES, wanted - stored)
+    data, marks = engine.read_log_piece(handle, stored, limit, after_mark=logs.last_mark(*place))
     if not data:
         return stored
     stored = logs.append(*place, offset=stored, data=data)
-    marks = engine.read_marks(handle, logs.last_mark(*place))
     logs.add_marks(*place, [(mark.offset, datetime.fromtimestamp(mark.at, timezone.utc)) for mark in marks])
     return stored

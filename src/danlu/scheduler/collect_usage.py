@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 
-from danlu.engines.base import Engine, Handle
+from danlu.engines.base import Engine, Handle, UsagePiece
 from danlu.errors import DanluError
 from danlu.scheduler.live import LiveJob
 from danlu.spec.states import TaskState
@@ -32,25 +32,42 @@ class Collector:
             return
         self._looked_at = time.monotonic()
         before, self._known = self._known, {}
-        for item in live:
-            engine = self._engines.get(item.job.engine)
-            if engine is None:
-                continue
-            for handle, task in zip(item.handles, item.tasks, strict=True):
-                if task.state == TaskState.RUNNING.value:
-                    self._known[handle] = collect_usage(self._files, engine, handle, before.get(handle))
+        for name, engine in self._engines.items():
+            running = [
+                handle
+                for item in live
+                if item.job.engine == name
+                for handle, task in zip(item.handles, item.tasks, strict=True)
+                if task.state == TaskState.RUNNING.value
+            ]
+            places = [before.get(one) or self._files.known(one.job_id, one.attempt, one.rank) for one in running]
+            self._known.update(zip(running, _collect(self._files, engine, running, places), strict=True))
 
 
-def collect_usage(files: UsageFiles, engine: Engine, handle: Handle, known: Place | None = None) -> Place:
-    """Store what was measured of a task since the last time; return how far the copy is then."""
-    place = (handle.job_id, handle.attempt, handle.rank)
-    generation, size = known or files.known(*place)
+def collect_usage(files: UsageFiles, engine: Engine, handle: Handle) -> Place:
+    """Store what was measured of a task and is not stored yet; return how far the copy is then."""
+    place = files.known(handle.job_id, handle.attempt, handle.rank)
+    return _collect(files, engine, [handle], [place])[0]
+
+
+def _collect(files: UsageFiles, engine: Engine, handles: Sequence[Handle], places: Sequence[Place]) -> Sequence[Place]:
+    """Store what was measured since; return how far the copies are then."""
+    if not handles:
+        return ()
     try:
-        piece = engine.read_usage(handle, generation, size)
-        if piece is None or not piece.data:
-            return generation, size
-        files.put(*place, offset=piece.offset, data=piece.data)
+        pieces = engine.read_usages([(handle, *place) for handle, place in zip(handles, places, strict=True)])
+    except (DanluError, OSError) as error:
+        log.warning("what %s tasks use is not stored: %s", len(handles), error)
+        return places
+    return [_store(files, *one) for one in zip(handles, places, pieces, strict=True)]
+
+
+def _store(files: UsageFiles, handle: Handle, place: Place, piece: UsagePiece | None) -> Place:
+    if piece is None or not piece.data:
+        return place
+    try:
+        files.put(handle.job_id, handle.attempt, handle.rank, offset=piece.offset, data=piece.data)
     except (DanluError, OSError) as error:
         log.warning("what rank %s of %s uses is not stored: %s", handle.rank, handle.job_id, error)
-        return generation, size
+        return place
     return piece.generation, whole_cells(piece.offset + len(piece.data))

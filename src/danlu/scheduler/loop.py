@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice, repeat
 
 from danlu.engines.base import Engine, Observation
 from danlu.errors import DanluError
@@ -314,18 +315,17 @@ class Scheduler:
     def _poll(self, live: Sequence[LiveJob]) -> list[tuple[LiveJob, Sequence[Observation | None]]]:
         """Poll each engine once for all of its tasks."""
         answers: list[tuple[LiveJob, Sequence[Observation | None]]] = []
+        seen: Iterator[Observation | None]
         for name, engine in self._context.engines.items():
             mine = [item for item in live if item.job.engine == name]
             if not mine:
                 continue
             try:
-                seen = list(engine.poll([handle for item in mine for handle in item.handles]))
+                seen = iter(engine.poll([handle for item in mine for handle in item.handles]))
             except DanluError as error:
                 log.warning("engine %s is unavailable: %s", name, error)
-                seen = [None] * sum(len(item.tasks) for item in mine)
-            for item in mine:
-                answers.append((item, seen[: len(item.tasks)]))
-                seen = seen[len(item.tasks) :]
+                seen = repeat(None)
+            answers += ((item, list(islice(seen, len(item.tasks)))) for item in mine)
         # jobs of an engine that this server was started without: nobody can say what became of them
         elsewhere = (item for item in live if item.job.engine not in self._context.engines)
         return [*answers, *((item, [None] * len(item.tasks)) for item in elsewhere)]

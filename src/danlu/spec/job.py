@@ -78,6 +78,7 @@ class LaunchMode(Word):
     HOROVOD = "horovod"
     DEEPSPEED = "deepspeed"
     COLOSSALAI = "colossalai"
+    RAY = "ray"
 
 
 class Processes(Word):
@@ -195,7 +196,8 @@ class JobSpec(_Frozen):
     launch: LaunchMode = LaunchMode.PLAIN
     """How the nodes find each other: `ddp` sets `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and the like, `plain` does not;
     `ascend` gives NPUs their rank table, `ps_worker` sets `TF_CONFIG`; with `mpi`, `horovod`, `deepspeed` and
-    `colossalai` the command runs once, and reaches the other nodes itself."""
+    `colossalai` the command runs once, and reaches the other nodes itself; `ray` runs it once on a Ray cluster that is
+    made of all nodes."""
 
     success: Optional[SuccessRule] = None
     """Which tasks must succeed for the job to succeed: `all`, `any`, `chief`, all of a role (`worker`) or one task

@@ -15,6 +15,9 @@ ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)
 """Order of ranks by role, whatever the order in the job file; other roles follow."""
 
 MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD, LaunchMode.DEEPSPEED, LaunchMode.COLOSSALAI)
+LAUNCHED_MODES = (*MPI_MODES, LaunchMode.RAY)
+"""The command runs once, on the launcher."""
+
 _ROLES_OF = {
     LaunchMode.PS_WORKER: (CHIEF, WORKER, PS, EVALUATOR),
     **dict.fromkeys(MPI_MODES, (LAUNCHER, WORKER)),
@@ -68,7 +71,7 @@ def groups(spec: JobSpec) -> tuple[Group, ...]:
             Group(name, role.count, role.resources, role.command, role.env)
             for name, role in ((name, spec.roles[name]) for name in names)
         )
-    if spec.launch in MPI_MODES:
+    if spec.launch in LAUNCHED_MODES:
         launcher = Group(LAUNCHER, 1, spec.resources, spec.command)
         workers = (Group(WORKER, spec.nodes - 1, spec.resources, None),) if spec.nodes > 1 else ()
         return (launcher, *workers)
@@ -114,7 +117,7 @@ def check(spec: JobSpec) -> None:
 
 
 def _default_rule(spec: JobSpec) -> str:
-    if spec.launch in MPI_MODES:
+    if spec.launch in LAUNCHED_MODES:
         return LAUNCHER
     if spec.launch is LaunchMode.PS_WORKER:
         return CHIEF if CHIEF in spec.roles else WORKER
@@ -131,8 +134,8 @@ def _check_roles(spec: JobSpec) -> None:
         _reject(f"roles.{unknown[0]}", f"unknown role; launch: {mode} has {', '.join(allowed)}")
     if mode is LaunchMode.PS_WORKER:
         _check_ps_worker(spec)
-    if mode in MPI_MODES:
-        _check_mpi(spec)
+    if mode in LAUNCHED_MODES:
+        _check_launched(spec)
         return
     for name, role in spec.roles.items():
         if role.command is None:
@@ -146,20 +149,19 @@ def _check_ps_worker(spec: JobSpec) -> None:
         _reject("roles.chief.count", f"expected 1, got {spec.roles[CHIEF].count}")
 
 
-def _check_mpi(spec: JobSpec) -> None:
+def _check_launched(spec: JobSpec) -> None:
     if not spec.roles:
         return
-    for name in (LAUNCHER, WORKER):
-        if name not in spec.roles:
-            _reject(
-                "roles", f"launch: {spec.launch} with roles needs {LAUNCHER} and {WORKER}; or use command and nodes"
-            )
+    needed = (LAUNCHER,) if spec.launch is LaunchMode.RAY else (LAUNCHER, WORKER)
+    if any(name not in spec.roles for name in needed):
+        _reject("roles", f"launch: {spec.launch} with roles needs {' and '.join(needed)}; or use command and nodes")
     if spec.roles[LAUNCHER].count != 1:
         _reject("roles.launcher.count", f"expected 1, got {spec.roles[LAUNCHER].count}: the command runs on one node")
     if spec.roles[LAUNCHER].command is None:
         _reject("roles.launcher.command", "this field is required")
-    if spec.roles[WORKER].command is not None:
-        _reject("roles.worker.command", "workers have no command: the launcher's mpirun starts them; remove it")
+    for name, role in spec.roles.items():
+        if name != LAUNCHER and role.command is not None:
+            _reject(f"roles.{name}.command", "expected none: only the launcher has a command, which reaches the others")
 
 
 def _reject(place: str, problem: str) -> NoReturn:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from danlu.engines.base import Credentials, EngineSettings, Handle, NodeInfo, Observation
+from danlu.engines.base import Credentials, EngineSettings, Handle, NodeInfo, Observation, UsagePiece
 from danlu.engines.local import LocalEngine
 from danlu.errors import Unsupported
 from danlu.launch import Plan, TaskPlan
@@ -31,6 +31,9 @@ SIGTERM_CODE = 128 + 15
 class _Task:
     begun_at: float
     ends_at: float
+    running: Observation
+    """What is true of it until it ends."""
+
     stopped_at: float | None = None
 
 
@@ -65,17 +68,23 @@ class SimulatedEngine(LocalEngine):
         if any(one is None for one in seconds):
             return super().start(plan, credentials)
         now = self._now()
+        running = Observation(state=TaskState.RUNNING, started_at=time.time())
         with self._lock:
             tasks = self._tasks.setdefault((plan.job_id, plan.attempt), {})
             for task, long in zip(plan.tasks, seconds, strict=True):
-                tasks.setdefault(task.rank, _Task(now, now + (long or 0.0)))
+                tasks.setdefault(task.rank, _Task(now, now + (long or 0.0), running))
         return [Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks]
 
     def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
         now = self._now()
-        real = [handle for handle in handles if self._find(handle) is None]
-        seen = dict(zip(real, super().poll(real), strict=True))
-        return [seen[handle] if handle in seen else self._observe(handle, now) for handle in handles]
+        with self._lock:
+            found = [self._tasks.get((one.job_id, one.attempt), {}).get(one.rank) for one in handles]
+        real = [handle for handle, task in zip(handles, found, strict=True) if task is None]
+        seen = iter(super().poll(real))
+        return [next(seen) if task is None else self._observe(task, now) for task in found]
+
+    def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
+        return [None if self._find(one[0]) is not None else self.read_usage(*one) for one in asked]
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         now = self._now()
@@ -107,17 +116,13 @@ class SimulatedEngine(LocalEngine):
         with self._lock:
             return self._tasks.get((handle.job_id, handle.attempt), {}).get(handle.rank)
 
-    def _observe(self, handle: Handle, now: float) -> Observation:
-        task = self._find(handle)
-        if task is None:
-            return Observation(state=TaskState.LOST, reason="lost")
-        began, to_real = time.time(), 1 / self._speed
-        started_at = began - (now - task.begun_at) * to_real
+    def _observe(self, task: _Task, now: float) -> Observation:
         ended = task.stopped_at if task.stopped_at is not None else task.ends_at
         if now < ended:
-            return Observation(state=TaskState.RUNNING, started_at=started_at)
+            return task.running
         state, code = (TaskState.SUCCEEDED, 0) if task.stopped_at is None else (TaskState.STOPPED, SIGTERM_CODE)
-        ended_at = max(started_at, began - (now - ended) * to_real)
+        started_at = task.running.started_at or 0.0
+        ended_at = max(started_at, time.time() - (now - ended) / self._speed)
         return Observation(state=state, exit_code=code, started_at=started_at, ended_at=ended_at)
 
 

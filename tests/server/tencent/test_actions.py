@@ -94,8 +94,10 @@ def test_what_a_task_cannot_have_is_refused_by_name(sdk: TencentSdk) -> None:
     assert "HDFS hdfs-1 /data" in told["Message"]
     secret = {"ImageType": "CCR", "ImageUrl": "registry/x", "ImageSecret": {"Username": "u", "Password": "p"}}
     assert sdk.code("CreateTrainingTask", **task("image", ImageInfo=secret)) == "UnsupportedOperation"
-    ray = [{"Role": "HEAD", "InstanceNum": 1}, {"Role": "WORKER", "InstanceNum": 1}]
-    assert sdk.code("CreateTrainingTask", **task("ray", ResourceConfigInfos=ray)) == "UnsupportedOperation"
+    ray = [{"Role": "HEAD", "InstanceNum": 2}, {"Role": "WORKER", "InstanceNum": 1}]
+    told = sdk.action("CreateTrainingTask", **task("ray", ResourceConfigInfos=ray, TrainingMode="RAY"))["Error"]
+    assert told["Code"] == "InvalidParameterValue"
+    assert told["Message"] == "head_resource: RAY has one head, got InstanceNum 2"
     values: list[dict[str, Any]] = [
         {"Name": ""},
         {"ResourceConfigInfos": []},
@@ -108,6 +110,20 @@ def test_what_a_task_cannot_have_is_refused_by_name(sdk: TencentSdk) -> None:
         assert sdk.code("CreateTrainingTask", **task("wrong", **wrong)) == "InvalidParameter"
     assert sdk.code("StopTrainingTask") == "InvalidParameter"
     assert sdk.code("PushTrainingMetrics", Data=[{"Timestamp": 1, "Points": []}]) == "InvalidParameterValue"
+
+
+def test_a_ray_cluster_has_a_head_and_groups_of_workers(sdk: TencentSdk) -> None:
+    rows = [{"Role": role, "InstanceNum": number} for role, number in (("HEAD", 1), ("WORKER", 2), ("WORKER", 1))]
+    asked = task("ray", ResourceConfigInfos=rows, TrainingMode="RAY", FrameworkEnvironment=None)
+    task_id = sdk.action("CreateTrainingTask", **asked)["Id"]
+    found = sdk.action("DescribeTrainingTask", Id=task_id)["TrainingTaskDetail"]
+    assert found["TrainingMode"] == "RAY"
+    assert [(row["Role"], row["InstanceNum"]) for row in found["ResourceConfigInfos"]] == [
+        ("HEAD", 1),
+        ("WORKER", 2),
+        ("WORKER", 1),
+    ]
+    assert found["StartCmdInfo"]["WorkerStartCmd"] == "sh start.sh"
 
 
 def test_machines_have_prices_in_hundredths(sdk: TencentSdk) -> None:

@@ -15,7 +15,7 @@ from danlu.cli.options import AsJson, Detach, pair, pairs
 _PRESET = typer.Option(None, help="Settings for scripts of another platform: tione, apulis or modelarts.")
 _LAUNCH = typer.Option(
     None,
-    help="How the command is started: plain, ddp, ascend, mpi, horovod, deepspeed or colossalai.",
+    help="How the command is started: plain, ddp, ascend, mpi, horovod, deepspeed, colossalai or ray.",
     show_default="plain",
 )
 _PROCESSES = typer.Option(None, help="Start the command per_node or per_device (with ascend).", show_default="per_node")

@@ -52,11 +52,13 @@ class Agent:
             "start": self._start,
             "poll": self._poll,
             "read_log": lambda handle, offset, limit: self._engine.read_log(handle_of(handle), offset, limit),
-            "read_marks": lambda handle, offset: [
-                (mark.offset, mark.at) for mark in self._engine.read_marks(handle_of(handle), offset)
-            ],
-            "read_usage": lambda handle, generation, offset: self._engine.read_usage(
-                handle_of(handle), generation, offset
+            "read_marks": self._read_marks,
+            "read_log_piece": lambda handle, offset, limit, mark: (
+                self._engine.read_log(handle_of(handle), offset, limit),
+                self._read_marks(handle, mark),
+            ),
+            "read_usages": lambda asked: self._engine.read_usages(
+                [(handle_of(handle), generation, offset) for handle, generation, offset in asked]
             ),
             "stop": lambda handles, grace: self._engine.stop([handle_of(one) for one in handles], grace),
             "open_shell": self._open_shell,
@@ -95,6 +97,9 @@ class Agent:
         terminal = None if size is None else TerminalSize(*size)
         opened = self._engine.open_channel(handle_of(handle), command, terminal, apart=apart)
         return self._shells.add(opened, apart=apart and terminal is None)
+
+    def _read_marks(self, handle: HandleFields, offset: int) -> list[tuple[int, float]]:
+        return [(mark.offset, mark.at) for mark in self._engine.read_marks(handle_of(handle), offset)]
 
     def _poll(self, handles: Sequence[HandleFields]) -> list[dict[str, Any] | None]:
         self._shells.close_forgotten()

@@ -18,6 +18,7 @@ from danlu.engines.base import (
     EngineSettings,
     Handle,
     LogMark,
+    LogPiece,
     NodeInfo,
     Observation,
     TerminalSize,
@@ -149,12 +150,28 @@ class RayEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
 
+    def read_log_piece(self, handle: Handle, offset: int, limit: int, *, after_mark: int) -> LogPiece:
+        data, marks = self._ask(handle, "read_log_piece", offset, limit, after_mark)
+        return LogPiece(data, [LogMark(offset=at, at=when) for at, when in marks])
+
     def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:
-        try:
-            found: UsagePiece | None = self._ask(handle, "read_usage", generation, offset)
-        except EngineUnavailable:
-            return None
-        return found
+        return self.read_usages([(handle, generation, offset)])[0]
+
+    def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
+        """One call per node. What a node does not say is not new."""
+        known = {handle: (generation, offset) for handle, generation, offset in asked}
+        by_node = _by_node(known)
+        answers = self._call(
+            (
+                Call(node, "read_usages", ([(fields_of(one), *known[one]) for one in here],))
+                for node, here in by_node.items()
+            ),
+            seconds=ANSWER_SECONDS,
+        )
+        found: dict[Handle, UsagePiece | None] = {}
+        for here, (kind, value, _) in zip(by_node.values(), answers, strict=True):
+            found.update(zip(here, value, strict=True) if kind == "done" else {})
+        return [found.get(handle) for handle in known]
 
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
         calls = (

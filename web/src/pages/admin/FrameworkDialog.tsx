@@ -18,6 +18,7 @@ const MODES: readonly Mode[] = [
   "horovod",
   "deepspeed",
   "colossalai",
+  "ray",
 ];
 const FIELDS = ["name", "title", "image", "setup", "env", "launch", "description"] as const;
 

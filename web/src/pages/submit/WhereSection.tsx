@@ -11,7 +11,7 @@ import { RolesField } from "./RolesField";
 import type { Part } from "./SubmitForm";
 import styles from "./submit.module.css";
 
-const LAUNCHERS = ["mpi", "horovod", "deepspeed", "colossalai"] as const;
+const LAUNCHERS = ["mpi", "horovod", "deepspeed", "colossalai", "ray"] as const;
 const LAUNCHES = ["plain", "ddp", "ascend", ...LAUNCHERS] as const;
 const LAUNCHES_OF_ROLES = ["ps_worker", "plain", ...LAUNCHERS] as const;
 

@@ -82,6 +82,7 @@ export const submit = {
     horovod: "horovod: mpirun, for Horovod",
     deepspeed: "deepspeed: DeepSpeed's own launcher",
     colossalai: "colossalai: ColossalAI's own launcher",
+    ray: "ray: a Ray cluster of the job's own",
     ps_worker: "ps_worker: parameter servers, TF_CONFIG",
   },
   preemptible: "Preemptible",

@@ -84,6 +84,7 @@ export const submit: Same<typeof en> = {
     horovod: "horovod：由 mpirun 启动 Horovod",
     deepspeed: "deepspeed：由 DeepSpeed 自己的启动器启动",
     colossalai: "colossalai：由 ColossalAI 自己的启动器启动",
+    ray: "ray：由各节点组成本任务自己的 Ray 集群",
     ps_worker: "ps_worker：参数服务器，设置 TF_CONFIG",
   },
   preemptible: "可抢占",

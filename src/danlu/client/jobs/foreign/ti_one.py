@@ -17,6 +17,7 @@ MODES = {
     "HOROVOD": "horovod",
     "PS_WORKER": "ps_worker",
     "SPARK": "plain",
+    "RAY": "ray",
 }
 NOT_USED = [
     "ChargeType",
@@ -73,15 +74,26 @@ def _commands(fields: Fields) -> dict[str, str]:
 
 
 def _machines(fields: Fields, commands: dict[str, str]) -> dict[str, Any]:
-    roles = {}
+    groups = []
     for row in fields.objects("ResourceConfigInfos"):
         role = (row.text("Role") or "WORKER").lower()
-        roles[role] = {"count": row.number("InstanceNum", 1), **_shape(row), "command": commands.get(role, "")}
+        groups.append((role, {"count": row.number("InstanceNum", 1), **_shape(row)}))
         row.not_used(("InstanceTypeAlias", "RDMAConfig", "ArchType"))
+    if any(role == "head" for role, _ in groups):
+        return {"roles": _ray_roles(groups, commands["worker"])}
+    roles = {role: {**group, "command": commands.get(role, "")} for role, group in groups}
     if "ps" in roles:
         return {"roles": roles}
     worker = next(iter(roles.values()), {"count": 1, "command": commands["worker"]})
     return {**{name: value for name, value in worker.items() if name != "count"}, "nodes": worker["count"]}
+
+
+def _ray_roles(groups: list[tuple[str, dict[str, Any]]], command: str) -> dict[str, Any]:
+    """The head runs the command; every group of workers is a role of its own."""
+    workers = [group for role, group in groups if role != "head"]
+    names = ["worker", *(f"worker{number}" for number in range(2, len(workers) + 1))]
+    head = next(group for role, group in groups if role == "head")
+    return {"launcher": {**head, "command": command}, **dict(zip(names, workers))}
 
 
 def _shape(row: Fields) -> dict[str, Any]:
