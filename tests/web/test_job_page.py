@@ -34,7 +34,7 @@ def test_the_first_page_has_the_curve_the_tail_and_the_results(console: RunningS
         expect(page.get_by_role("link", name="model.pt")).to_be_visible()
         admin.check("job-curve")
         page.get_by_role("link", name="All metrics").click()
-        expect(page.get_by_role("img", name=re.compile("^train.accuracy"))).to_be_visible()
+        expect(page.get_by_role("img", name=re.compile("accuracy"))).to_be_visible()
 
 
 def test_a_shell_in_a_running_task(console: RunningServer, admin: Tab) -> None:

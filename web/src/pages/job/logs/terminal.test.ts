@@ -86,6 +86,7 @@ test("Keras steps back over its bar and draws it again", async () => {
 test("a live table of rich is one table, as it was drawn last", async () => {
   const table = (step: number) => `┌──────┐\n│ ${String(step).padStart(4)} │\n└──────┘`;
   let text = table(0);
-  for (let step = 1; step < 200; step++) text += `\r\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K${table(step)}`;
+  for (let step = 1; step < 200; step++)
+    text += `\r\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K${table(step)}`;
   expect(await texts(`${text}\ndone\n`)).toEqual(["┌──────┐", "│  199 │", "└──────┘", "done", ""]);
 });
