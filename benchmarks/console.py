@@ -22,12 +22,15 @@ from log_pages import measure_logs
 from metric_pages import measure_metrics
 from runs_pages import measure_runs
 
+MEASURES = {"jobs": measure_jobs, "logs": measure_logs, "metrics": measure_metrics}
+PARTS = (*MEASURES, "runs")
 ARGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three repeats")
+    parser.add_argument("--only", choices=PARTS, help="one part of it")
     parser.add_argument("--no-mlflow", action="store_true", help="leave MLflow out")
     options = parser.parse_args()
     repeats = 3 if options.quick else 5
@@ -37,10 +40,12 @@ def main() -> None:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGS))
-            figures = measure_jobs(browser, folder, repeats)
-            figures += measure_logs(browser, folder, repeats)
-            figures += measure_metrics(browser, folder, repeats)
-            figures += measure_runs(browser, folder, repeats, with_mlflow=not options.no_mlflow)
+            figures = []
+            for part in PARTS if options.only is None else [options.only]:
+                if part == "runs":
+                    figures += measure_runs(browser, folder, repeats, with_mlflow=not options.no_mlflow)
+                else:
+                    figures += MEASURES[part](browser, folder, repeats)
             browser.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -83,7 +83,7 @@ def test_a_job_leads_to_its_results_data_and_code(console: RunningServer, admin:
     page.get_by_role("link", name="store://main/linked-data/").click()
     expect(page.get_by_role("link", name="digits.csv")).to_be_visible()
     page.go_back()
-    page.get_by_text("Show files").click()
+    page.locator(".tree-files summary").click()
     page.get_by_role("button", name="train.py").click()
     expect(page.get_by_role("dialog")).to_contain_text("the code that ran")
     page.keyboard.press("Escape")

@@ -46,7 +46,7 @@ def test_the_browser_tells_of_what_happens_when_it_may(console: RunningServer, a
         client.jobs.submit(name="told-by-the-browser", command="exit 3").wait()
         wait_until(lambda: client.notices.num_unread() > before)
     page.clock.fast_forward("00:31")
-    page.wait_for_function("window.told.length > 0")
+    wait_until(lambda: page.evaluate("window.told.length > 0"))
     assert page.evaluate("window.told") == ["told-by-the-browser: Job failed"]
     page.reload()
     page.get_by_role("button", name="Notices").click()

@@ -29,7 +29,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         long_name = "a-name-that-is-as-long-as-names-of-jobs-may-be-and-a-little-more"[:60]
         done = client.jobs.submit(name=long_name, command="seq 1 500", tags={"team": "vision"})
         failed = client.jobs.submit(name="failed", command="sleep 3; echo Error: no such file; exit 3", nodes=2)
-        client.jobs.submit(name="holds-all", command="sleep 3600", resources={"device": "npu:4"})
+        holds = client.jobs.submit(name="holds-all", command="sleep 3600", resources={"device": "npu:4"})
         waits = client.jobs.submit(name="waits", command="true", resources={"device": "npu:2"})
         client.flavors.add("npu-910b-2", device="npu:910b:2", cpus=1, memory="8GiB", price_per_hour="18.4008")
         client.flavors.add("small", cpus=0.5, price_per_hour="0.7", description="to try things out, and no more")
@@ -60,6 +60,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "waits-resources": f"/jobs/{waits.id}/usage",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
+        "logs-all-ranks": f"/jobs/{failed.id}/logs?all=true&level=error&times=true",
+        "terminal": f"/jobs/{holds.id}/terminal",
         **pages_of_runs(running, tmp_path_factory.mktemp("trained")),
     }
     with running.client() as client:

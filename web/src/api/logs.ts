@@ -15,7 +15,8 @@ export type LogLines = Schemas["LogLines"];
 export type LogMatch = Schemas["LogMatch"];
 export type LogMatches = Schemas["LogMatches"];
 
-const MOST_READS = 8;
+const MOST_READS = 24;
+const MOST_AT_ONCE = 8 << 20; // what the server answers with at most
 const MOST_PAGES = 1_000;
 
 /** Bytes of a log from an offset, fewer at its end. */
@@ -29,7 +30,7 @@ export async function readLog(
   let at = offset;
   // an answer ends with the file that it was read from, so that more than one may be needed
   for (let read = 0; read < MOST_READS && at < offset + size; read++) {
-    const query = { attempt: source.attempt, offset: at, limit: offset + size - at };
+    const query = { attempt: source.attempt, offset: at, limit: Math.min(MOST_AT_ONCE, offset + size - at) };
     const path = { job: source.job, rank: source.rank };
     const response = await fetched(addressOf("/api/v1/jobs/{job}/logs/{rank}", path, query), {
       signal,

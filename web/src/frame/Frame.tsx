@@ -130,8 +130,8 @@ function PendingBadge() {
   if (!data?.length) return null;
   return (
     <span className={`badge plain wait ${styles.pending ?? ""}`} title={texts.pending(data.length)}>
-      {data.length}
-      <span className="hidden-visually"> {texts.pending(data.length)}</span>
+      <span aria-hidden="true">{data.length}</span>
+      <span className="hidden-visually">{texts.pending(data.length)}</span>
     </span>
   );
 }

@@ -150,12 +150,12 @@ function useEntries(): Entry[] {
       ...(models?.pages ?? [])
         .flatMap((page) => page.items)
         .map((model) => ({
-        id: `model ${model.project}/${model.name}`,
-        icon: "models" as const,
-        label: model.name,
-        about: model.project,
-        to: `/models/${encodeURIComponent(model.name)}?project=${encodeURIComponent(model.project)}`,
-      })),
+          id: `model ${model.project}/${model.name}`,
+          icon: "models" as const,
+          label: model.name,
+          about: model.project,
+          to: `/models/${encodeURIComponent(model.name)}?project=${encodeURIComponent(model.project)}`,
+        })),
       ...(projects ?? []).map((project) => ({
         id: `project ${project.name}`,
         icon: "user" as const,

@@ -7,8 +7,10 @@ import { buttonClass } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
 import { useTexts } from "@/texts/language";
 import styles from "./job.module.css";
-import { LogView } from "./logs/LogView";
+import { LINE_PX, LogView } from "./logs/LogView";
 import { Memory } from "./logs/memory";
+
+const MOST_LINES = 11;
 
 /** The last lines of rank 0, live while the job runs. Of a failed job the page shows those of the rank that failed. */
 export function LogTail(props: { job: Job }) {
@@ -26,6 +28,7 @@ function Tail(props: { job: Job }) {
   const [memory] = useState(() => new Memory(""));
   const { store } = memory;
   useSyncExternalStore(store.subscribe, store.getVersion);
+  const shownLines = isOver(job.state) ? Math.min(store.numLines, MOST_LINES) : MOST_LINES;
   const [isFollowing, setIsFollowing] = useState(true);
   useStream("tail", {
     address: () => tailAddress({ job: job.id, attempt: job.attempt, rank: 0 }),
@@ -56,7 +59,7 @@ function Tail(props: { job: Job }) {
       {store.total === 0 ? (
         <p className="panel-body muted">{texts.noOutputYet}</p>
       ) : (
-        <div className={styles.tail}>
+        <div className={styles.tail} style={{ height: shownLines * LINE_PX }}>
           <LogView
             store={store}
             label={texts.logTail}

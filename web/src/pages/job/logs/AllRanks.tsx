@@ -37,7 +37,7 @@ export function AllRanks(props: { job: Job; attempt: number; isRunning: boolean 
     queryKey: ["all-ranks", job.id, attempt, perRank],
     queryFn: async ({ signal }) => {
       const ends = await logEnds(job.id, attempt, ranks, perRank, signal);
-      return { ends, lines: interleave(ends) };
+      return { ends, lines: interleave(ends), perRank };
     },
     staleTime: Infinity,
     gcTime: 0,
@@ -60,7 +60,7 @@ export function AllRanks(props: { job: Job; attempt: number; isRunning: boolean 
         <Loading lines={8} />
       ) : (
         <Interleaved
-          key={found.dataUpdatedAt}
+          key={found.data.perRank}
           {...props}
           ends={found.data.ends}
           lines={found.data.lines}

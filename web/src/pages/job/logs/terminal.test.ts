@@ -66,3 +66,27 @@ test("many rows come in order, once", async () => {
     "",
   ]);
 });
+
+test("Keras steps back over its bar and draws it again", async () => {
+  let text = "Epoch 1/1\n";
+  let width = 0;
+  for (let step = 1; step <= 300; step++) {
+    const bar = `${String(step).padStart(3)}/300 [${"=".repeat(step / 10).padEnd(30, ".")}] - loss: 0.5`;
+    text += `${"\b".repeat(width)}\r${bar}`;
+    width = bar.length;
+  }
+  expect(await texts(`${text}\nend\n`)).toEqual([
+    "Epoch 1/1",
+    `300/300 [${"=".repeat(30)}] - loss: 0.5`,
+    "end",
+    "",
+  ]);
+});
+
+test("a live table of rich is one table, as it was drawn last", async () => {
+  const table = (step: number) => `┌──────┐\n│ ${String(step).padStart(4)} │\n└──────┘`;
+  let text = table(0);
+  for (let step = 1; step < 200; step++)
+    text += `\r\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K${table(step)}`;
+  expect(await texts(`${text}\ndone\n`)).toEqual(["┌──────┐", "│  199 │", "└──────┘", "done", ""]);
+});

@@ -20,6 +20,7 @@ import styles from "./terminal.module.css";
 
 const LINE_PX = 19;
 const PADDING_PX = 20;
+const BAR_PX = 16; // the scroll bar, once there is one
 
 type Open = { screen: Screen; shell: OpenShell };
 type End = { code: number } | { error: unknown };
@@ -102,7 +103,7 @@ function sizeOf(element: HTMLElement): TerminalSize {
   const fits = (room: number, one: number, least: number) =>
     Math.min(500, Math.max(least, Math.floor((room - PADDING_PX) / one)));
   return {
-    columns: fits(element.clientWidth, width, 20),
+    columns: fits(element.clientWidth - BAR_PX, width, 20),
     rows: fits(element.clientHeight, LINE_PX, 5),
   };
 }
@@ -122,6 +123,7 @@ function Rows(props: { open: Open; isOver: boolean }) {
   }, []);
   const press = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
+    if (event.ctrlKey && event.key === "c" && hasSelection()) return; // it copies
     const data = sentBy(event, screen.isApplication);
     if (data === undefined) return;
     event.preventDefault();
@@ -144,7 +146,7 @@ function Rows(props: { open: Open; isOver: boolean }) {
       className={styles.screen}
       onClick={() => {
         // a click that has marked something is for copying
-        if (document.getSelection()?.isCollapsed ?? true) field.current?.focus();
+        if (!hasSelection()) field.current?.focus();
       }}
     >
       <div className={styles.rows} role="log" aria-label={texts.title}>
@@ -178,6 +180,10 @@ function Rows(props: { open: Open; isOver: boolean }) {
       </div>
     </div>
   );
+}
+
+function hasSelection(): boolean {
+  return !(document.getSelection()?.isCollapsed ?? true);
 }
 
 const ScreenRow = memo(function ScreenRow(props: { row: Row }) {
