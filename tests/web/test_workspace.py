@@ -20,7 +20,7 @@ import math
 from danlu import track
 
 for number, lr in enumerate((0.1, 0.1, 0.01, 0.01)):
-    run = track.start(f"w{number}", folder="work", hparams={"lr": lr, "seed": number}, capture_output=False)
+    run = track.start(f"w{number}", folder="work", hparams={"lr": lr, "seed": number})
     for step in range(30):
         run.log("train", {"loss": 3 / (1 + lr * step) + number / 10, "layer10/norm": step, "layer2/norm": -step}, step)
         run.log("val", {"accuracy": math.sin(step / 12) - number / 100}, step)

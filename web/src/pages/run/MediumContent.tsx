@@ -63,7 +63,12 @@ function LoggedTable(props: Table & { name: string }) {
   const { columns, rows, name } = props;
   return (
     <>
-      <div className={`table-scroll ${styles.table ?? ""}`} tabIndex={0} role="region" aria-label={name}>
+      <div
+        className={`table-scroll ${styles.table ?? ""}`}
+        tabIndex={0}
+        role="region"
+        aria-label={name}
+      >
         <table className="table">
           <thead>
             <tr>
