@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.reasons_zh import REASONS
 
-MAX_CHARACTERS = 2000
+MAX_CHARACTERS = 1000
 """Longer texts are somebody's output, not ours."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
@@ -155,6 +155,37 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "restarted_by": ("started again by {who}", "由 {who} 重新运行"),
     "stop_asked_by": ("stop asked for by {who}", "{who} 请求停止"),
     "preempted_for_it": ("{victim} is being preempted for it", "正在为其抢占 {victim}"),
+    "stop_asked_disabled": (
+        "stop asked for by {who}, who disabled {name}",
+        "{who} 禁用 {name} 时请求停止",
+    ),
+    "pause_asked_by": ("pause asked for by {who}", "{who} 请求暂停"),
+    "resume_asked_by": ("resume asked for by {who}", "{who} 请求继续"),
+    "logs_removed": (
+        "the logs of attempt {attempt} were removed after {days} days",
+        "第 {attempt} 次运行的日志已在 {days} 天后删除",
+    ),
+    # what is wrong with a field
+    "required": ("this field is required", "此项必填"),
+    "expected_got": ("expected {inner}, got {given}", "应为{inner}，实际为 {given}"),
+    "expected": ("expected {inner}", "应为{inner}"),
+    "unknown_field_near": ("unknown field of {noun}; did you mean {near}?", "{noun} 没有此字段；是否为 {near}？"),
+    "unknown_value_near": ("unknown value {given}; did you mean {near}?", "未知的值 {given}；是否为 {near}？"),
+    "one_of": ("one of {choices}", "以下之一：{choices}"),
+    "at_least": ("at least {number}", "至少 {number}"),
+    "at_most": ("at most {number}", "至多 {number}"),
+    "more_than": ("more than {number}", "大于 {number}"),
+    "less_than": ("less than {number}", "小于 {number}"),
+    "at_least_characters": ("at least {number} characters", "至少 {number} 个字符"),
+    "at_most_characters": ("at most {number} characters", "至多 {number} 个字符"),
+    "at_least_entries": ("at least {number} entries", "至少 {number} 项"),
+    "at_most_entries": ("at most {number} entries", "至多 {number} 项"),
+    "whole_number": ("a whole number", "整数"),
+    "number": ("a number", "数字"),
+    "some_text": ("text", "文本"),
+    "list": ("a list", "列表"),
+    "mapping": ("a mapping", "映射"),
+    "mapping_such_as": ("a mapping such as {example}", "映射，例如 {example}"),
     "rank_says": ("rank {rank}: {inner}", "Rank {rank}：{inner}"),
     "spec_unreadable": (
         "this version of Danlu cannot parse the job's spec",
@@ -170,7 +201,7 @@ CAUSES = {f"reason:{code}": (entry.cause, REASONS[code].cause) for code, entry i
 class Message(BaseModel):
     """What is said, in no language."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     code: str
     """A key of the catalogue; `text` for what has none: its only parameter is the text."""

@@ -4,6 +4,17 @@ import type { messages } from "./en/messages";
 
 type Message = Schemas["Message"];
 
+let now: typeof messages | undefined;
+
+/** The messages of the language that is shown: for what is told before a page is drawn, such as problems of a request. */
+export function spoken(): typeof messages {
+  return now ?? { templates: {}, param: (_, value) => value };
+}
+
+export function speak(words: typeof messages): void {
+  now = words;
+}
+
 /** The text of a message; the server's English where this language has none. */
 export function told(
   { templates, param }: typeof messages,

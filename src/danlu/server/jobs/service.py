@@ -319,7 +319,7 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
         return
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
-    message = f"{told} asked for by {_told(who)}"
+    message = say(f"{told}_asked_by", who=_told(who))
     jobs.add_event(session, row.id, row.attempt, kind=told, message=message, at=state.now())
     _record(session, state, who, _ACTIONS[desired], row)
     jobs.reload(session, row)
