@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 
 
-@pytest.mark.parametrize("script", ["make_openapi.py", "make_reference.py"])
+@pytest.mark.parametrize("script", ["make_openapi.py", "make_reference.py", "make_messages.py"])
 def test_what_is_checked_in_is_current(script: str) -> None:
     command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from danlu.scheduler.context import Context
 from danlu.scheduler.policy.snapshot import Evict
 from danlu.spec.job import stored_job
+from danlu.spec.messages import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import AttemptState, Desired, JobState
 from danlu.spec.units import show_duration
@@ -21,8 +22,8 @@ def preempt(context: Context, action: Evict) -> bool:
         attempt = attempts.get_attempt(session, job.id, job.attempt) if job is not None else None
         if job is None or attempt is None or job.desired != Desired.RUN.value or attempt.state not in _CAN_STOP:
             return False
-        cause = reason("preempted", action.drained or f"stopped to free resources for {_preemptor(action)}")
-        told = f"{cause.message}; processes have {show_duration(stored_job(job.spec).grace)} to end"
+        cause = reason("preempted", action.drained or say("preempted_for", who=_preemptor(action)))
+        told = say("ending", inner=cause.message, time=show_duration(stored_job(job.spec).grace))
         if not attempts.move_attempt(session, attempt, AttemptState.STOPPING, cause):
             return False
         if not jobs.move_job(session, job, JobState.STOPPING, reason("stopping", told)):
@@ -37,7 +38,7 @@ def preempt(context: Context, action: Evict) -> bool:
                 asking.id,
                 asking.attempt,
                 kind="making_room",
-                message=f"{victim} is being preempted for it",
+                message=say("preempted_for_it", victim=victim),
                 at=now,
             )
     return True

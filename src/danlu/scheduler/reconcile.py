@@ -26,6 +26,7 @@ from danlu.scheduler.verdict import (
     progress,
     retry_after,
 )
+from danlu.spec.messages import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended
@@ -66,7 +67,7 @@ def reconcile(context: Context, copier: LogCopier, live: LiveJob, seen: Sequence
     elif progress(tasks) is AttemptState.RUNNING and not all_ended:
         _set_running(context, live)
     elif live.job.reason_code == "unreachable":
-        why = reason("starting", "the node is reachable again; tasks are being started")
+        why = reason("starting", say("reachable_starting"))
         with context.database.writing() as session:
             _move(session, context, live, JobState(live.job.state), why, kind="starting")
     return False
@@ -103,11 +104,11 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
     # uploading output after the command has ended does not count against max_duration
     is_at_work = any(task.now.ended_at is None for task in tasks)
     if limit is not None and begun is not None and is_at_work and now.timestamp() - begun > limit:
-        return reason("max_duration", f"ran longer than its max_duration of {show_duration(limit)}")
+        return reason("max_duration", say("ran_too_long", time_limit=show_duration(limit)))
     late = (now - live.attempt.started_at).total_seconds() > START_SECONDS
     silent = [task.rank for task in tasks if task.now.state is TaskState.STARTING]
     if late and silent:
-        return reason("start_timeout", f"rank {silent[0]} did not start within {show_duration(START_SECONDS)}")
+        return reason("start_timeout", say("start_too_slow", rank=silent[0], time=show_duration(START_SECONDS)))
     return None
 
 
@@ -185,7 +186,7 @@ def _set_unreachable(context: Context, live: LiveJob) -> None:
     if live.job.reason_code == "unreachable":
         return
     nodes = ", ".join(dict.fromkeys(task.node for task in live.tasks))
-    why = reason("unreachable", f"no answer from {nodes}; the job is kept, because it may still be running")
+    why = reason("unreachable", say("no_answer", nodes=nodes))
     with context.database.writing() as session:
         _move(session, context, live, JobState(live.job.state), why, kind="unreachable")
 
@@ -194,16 +195,15 @@ def _set_running(context: Context, live: LiveJob) -> None:
     is_new = JobState.STARTING.value in (live.attempt.state, live.job.state)
     if live.attempt.state == AttemptState.STOPPING.value or not (is_new or live.job.reason_code == "unreachable"):
         return
-    where = "1 node" if len(live.tasks) == 1 else f"{len(live.tasks)} nodes"
-    told = f"the command runs on {where}" if is_new else "the node is reachable again"
+    runs = say("runs_on_one") if len(live.tasks) == 1 else say("runs_on", count=len(live.tasks))
+    told = runs if is_new else say("reachable_again")
     with context.database.writing() as session:
         attempts.move_attempt(session, live.attempt, AttemptState.RUNNING, reason("running"))
         _move(session, context, live, JobState.RUNNING, reason("running", told), kind="running")
 
 
 def _set_stopping(context: Context, live: LiveJob, cause: Reason, failure: Failure | None) -> None:
-    grace = show_duration(live.spec.grace)
-    told = f"{cause.message}; processes have {grace} to end"
+    told = say("ending", inner=cause.message, time=show_duration(live.spec.grace))
     why = reason("finishing" if cause.code == "finishing" else "stopping", told)
     with context.database.writing() as session:
         attempts.move_attempt(
@@ -279,7 +279,7 @@ def _settle(
         jobs.move_job(session, job, JobState.SUCCEEDED, why, ended_at=ended_at)
     elif state is AttemptState.STOPPED and wants_run and why.code == PREEMPTED:
         # queued_at stays: the job keeps its position in the queue
-        told = f"{why.message}; it starts again when resources are free"
+        told = say("again_when_free", inner=why.message)
         jobs.move_job(session, job, JobState.QUEUED, reason(PREEMPTED, told))
         jobs.add_event(session, job.id, number, kind="queued", message=told, at=now)
     elif state is AttemptState.STOPPED and wants_run:
@@ -291,8 +291,8 @@ def _settle(
         end = reason("stopped_by_user") if why.code == PREEMPTED else why
         jobs.move_job(session, job, JobState.STOPPED, end, ended_at=ended_at)
     elif wants_run and pause is not None:
-        count = f"retry {job.num_retries + 1} of {live.spec.retry.max}"
-        told = f"{why.message}; retrying in {show_duration(pause)} ({count})"
+        number, most = job.num_retries + 1, live.spec.retry.max
+        told = say("retry_in", inner=why.message, time=show_duration(pause), number=number, most=most)
         jobs.move_job(
             session,
             job,

@@ -20,6 +20,7 @@ from danlu.launch.sources import with_sources
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.spec.job import JobSpec, stored_job
+from danlu.spec.messages import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
@@ -48,7 +49,7 @@ def begin(context: Context, job_id: str, placement: Placement, *, engine: str, n
                 number=number,
                 state=AttemptState.STARTING.value,
                 reason_code="starting",
-                reason_message="tasks are being started",
+                reason_message=say("tasks_starting"),
                 placement=placement.model_dump(mode="json"),
                 token_digest=digest(context.sealer.token(job_id, number)),
                 is_started=False,
@@ -63,7 +64,7 @@ def begin(context: Context, job_id: str, placement: Placement, *, engine: str, n
                 session,
                 job,
                 JobState.STARTING,
-                reason("starting", f"attempt {number} is being started on {places}"),
+                reason("starting", say("starting_on", attempt=number, places=places)),
                 attempt=number,
                 engine=engine,
                 started_at=job.started_at or now,
@@ -76,7 +77,12 @@ def begin(context: Context, job_id: str, placement: Placement, *, engine: str, n
                 session.rollback()
                 return None
             jobs.add_event(
-                session, job_id, number, kind="starting", message=f"attempt {number} starts on {places}", at=now
+                session,
+                job_id,
+                number,
+                kind="starting",
+                message=say("starts_on", attempt=number, places=places),
+                at=now,
             )
     except IntegrityError:
         log.info("a device for %s was claimed in the meantime; it stays queued", job_id)

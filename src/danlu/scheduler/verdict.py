@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from danlu.engines.base import Observation
 from danlu.spec.job import JobSpec
+from danlu.spec.messages import say
 from danlu.spec.reasons import CATALOGUE, Reason, reason
 from danlu.spec.roles import Rule
 from danlu.spec.states import AttemptState, TaskState, task_ended
@@ -88,7 +89,7 @@ def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None =
         return (AttemptState.LOST if failure.state is TaskState.LOST else AttemptState.FAILED), failure.why
     stopped = [task.rank for task in tasks if task.now.state is TaskState.STOPPED]
     if stopped:
-        return AttemptState.FAILED, reason("stopped_outside", f"rank {stopped[0]} was terminated from outside Danlu")
+        return AttemptState.FAILED, reason("stopped_outside", say("terminated_outside", rank=stopped[0]))
     return AttemptState.SUCCEEDED, reason("done")
 
 
@@ -103,7 +104,7 @@ def _end_of_stopped(cause: Reason) -> tuple[AttemptState, Reason]:
 def finished(rule: Rule) -> str:
     """Message for a job whose success rule is met."""
     who = "one task" if not rule.needs_all else rule.name
-    return f"{who} succeeded, which completes this job; the other tasks were stopped"
+    return say("rank_completes", who=who)
 
 
 def explain(task: Seen) -> Reason:
@@ -116,10 +117,10 @@ def explain(task: Seen) -> Reason:
         return reason("lost", f"{rank}: {now.message or CATALOGUE['lost'].cause}")
     code = now.exit_code
     if code is None:
-        return reason("exit_code", f"{rank} ended without an exit code")
+        return reason("exit_code", say("no_exit_code", rank=rank))
     if code > 128 and code - 128 in _SIGNALS:
-        return reason("killed_by_signal", f"{rank} was killed by {_SIGNALS[code - 128]}")
-    return reason("exit_code", f"{rank} ended with code {code}")
+        return reason("killed_by_signal", say("killed", rank=rank, signal=_SIGNALS[code - 128]))
+    return reason("exit_code", say("exit_code", rank=rank, exit_code=code))
 
 
 def retry_after(spec: JobSpec, why: Reason, *, exit_code: int | None, num_retries: int) -> float | None:

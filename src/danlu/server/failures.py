@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from danlu.errors import DanluError, InvalidInput, TooManyRequests
+from danlu.spec.messages import recognise
 from danlu.spec.sentences import field_errors
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,8 @@ def answer_to(error: DanluError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     if isinstance(error, TooManyRequests) and error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
-    return JSONResponse(error.to_wire(), status_code=error.status, headers=headers)
+    said = {field: recognise(text).model_dump(exclude_none=True) for field, text in error.fields.items()}
+    return JSONResponse({**error.to_wire(), "said": said}, status_code=error.status, headers=headers)
 
 
 def _bad_request(request: Request, error: Exception) -> Response:

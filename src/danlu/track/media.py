@@ -1,13 +1,15 @@
-"""Texts, images and histograms as frames. Needs nothing but Python: arrays become PNG files here."""
+"""Texts, images, sounds and other media as frames. Needs nothing but Python: arrays become PNG and WAV files here."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import struct
+import wave
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from danlu import journal
@@ -15,7 +17,21 @@ from danlu import journal
 PART_BYTES = journal.MAX_PAYLOAD_BYTES - 4096
 MAX_BYTES = 32 << 20
 MAX_BINS = 1024
-_MAGIC = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+MAX_ROWS = 10_000
+_FORMATS = (
+    # where it stands, what stands there, the format
+    (0, b"\x89PNG", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF8", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"\xff\xfb", "audio/mpeg"),
+    (0, b"fLaC", "audio/flac"),
+    (0, b"OggS", "audio/ogg"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"\x1a\x45\xdf\xa3", "video/webm"),
+)
 
 
 class Counted(NamedTuple):
@@ -31,11 +47,44 @@ def text(about: Mapping[str, Any], value: str) -> Iterator[bytes]:
 
 def image(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
     """Frames of an image. Raise ValueError that says what is expected."""
-    data = _image_bytes(value)
-    found = next((name for magic, name in _MAGIC.items() if data.startswith(magic)), None)
-    if found is None:
-        raise ValueError("these bytes are no PNG, JPEG, GIF or WebP file")
-    return _frames({**about, "format": found}, data)
+    return _file_frames(about, _image_bytes(value), "image", "PNG, JPEG, GIF or WebP")
+
+
+def audio(about: Mapping[str, Any], value: tuple[Any, int]) -> Iterator[bytes]:
+    """Frames of a sound: a file, or samples and how many of them a second has."""
+    sound, sample_rate = value
+    data = _file_bytes(sound)
+    if data is None:
+        data = wav(_nested(sound), sample_rate)
+    return _file_frames(about, data, "audio", "WAV, MP3, FLAC or Ogg")
+
+
+def video(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
+    data = _file_bytes(value)
+    if data is None:
+        raise ValueError("expected the path or the bytes of an MP4 or WebM file")
+    return _file_frames(about, data, "video", "MP4 or WebM")
+
+
+def figure(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
+    """Frames of a figure of Matplotlib, or of what else can save itself as PNG."""
+    if not hasattr(value, "savefig"):
+        raise ValueError("expected a figure of Matplotlib; log_image takes the picture of any other")
+    buffer = io.BytesIO()
+    value.savefig(buffer, format="png", bbox_inches="tight")
+    return _file_frames(about, buffer.getvalue(), "image", "PNG")
+
+
+def table(about: Mapping[str, Any], value: tuple[Sequence[Any], Sequence[Any]]) -> Iterator[bytes]:
+    """Frames of a table: names of columns, and rows with one cell for each."""
+    columns, rows = [str(name) for name in value[0]], [[_cell(cell) for cell in row] for row in value[1]]
+    if len(rows) > MAX_ROWS:
+        raise ValueError(f"it has {len(rows)} rows; {MAX_ROWS} are the most")
+    wrong = next((at for at, row in enumerate(rows) if len(row) != len(columns)), None)
+    if wrong is not None:
+        raise ValueError(f"expected {len(columns)} cells in row {wrong}, got {len(rows[wrong])}")
+    data = json.dumps({"columns": columns, "rows": rows}, allow_nan=False).encode()
+    return _frames({**about, "format": "application/json"}, data)
 
 
 def histogram(about: Mapping[str, Any], value: Counted) -> Iterator[bytes]:
@@ -43,7 +92,32 @@ def histogram(about: Mapping[str, Any], value: Counted) -> Iterator[bytes]:
     return _frames({**about, "format": "application/json"}, data)
 
 
-FRAMES = {"text": text, "image": image, "histogram": histogram}
+FRAMES = {
+    "text": text,
+    "image": image,
+    "histogram": histogram,
+    "audio": audio,
+    "video": video,
+    "figure": figure,
+    "table": table,
+}
+
+
+def wav(samples: Any, sample_rate: int) -> bytes:
+    """A WAV file of 16-bit samples: a list of numbers from -1 to 1, or one such list per channel."""
+    if not isinstance(samples, list) or not samples:
+        raise ValueError("a sound is a file, or an array of samples from -1 to 1, or one such array per channel")
+    channels = samples if isinstance(samples[0], list) else [samples]
+    if len({len(channel) for channel in channels}) != 1 or len(channels) > 8:
+        raise ValueError("expected 1 to 8 channels of the same length")
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(len(channels))
+        file.setsampwidth(2)
+        file.setframerate(int(sample_rate))
+        frames = (_sample(value) for frame in zip(*channels) for value in frame)
+        file.writeframes(b"".join(struct.pack("<h", value) for value in frames))
+    return buffer.getvalue()
 
 
 def counted(edges: list[float], counts: list[int]) -> Counted:
@@ -86,15 +160,28 @@ def _frames(about: Mapping[str, Any], data: bytes) -> Iterator[bytes]:
         yield journal.encode_media({**about, "part": part, "parts": parts}, piece)
 
 
-def _image_bytes(value: Any) -> bytes:
+def _file_frames(about: Mapping[str, Any], data: bytes, kind: str, expected: str) -> Iterator[bytes]:
+    found = next((name for at, magic, name in _FORMATS if data[at : at + len(magic)] == magic), "")
+    if not found.startswith(f"{kind}/"):
+        raise ValueError(f"these bytes are no {expected} file")
+    return _frames({**about, "format": found}, data)
+
+
+def _file_bytes(value: Any) -> bytes | None:
+    """The bytes of a file that is given by them or by its path; None for anything else."""
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     if isinstance(value, (str, os.PathLike)):
         with open(value, "rb") as file:
             return file.read(MAX_BYTES + 1)
-    if hasattr(value, "save") and hasattr(value, "mode"):  # a PIL image
-        import io
+    return None
 
+
+def _image_bytes(value: Any) -> bytes:
+    data = _file_bytes(value)
+    if data is not None:
+        return data
+    if hasattr(value, "save") and hasattr(value, "mode"):  # a PIL image
         buffer = io.BytesIO()
         value.save(buffer, format="PNG")
         return buffer.getvalue()
@@ -124,6 +211,20 @@ def _array_png(rows: Any) -> bytes:
     is_share = all(isinstance(value, float) for row in flat for value in row)
     lines = (bytes(_byte(value, is_share) for value in row) for row in flat)
     return png(len(rows[0]), len(rows), channels, lines)
+
+
+def _sample(value: float) -> int:
+    return 0 if math.isnan(value) else max(-32768, min(32767, round(value * 32767)))
+
+
+def _cell(value: Any) -> Any:
+    """What a table can hold: numbers, texts, truths and nothing; all else becomes text."""
+    value = _nested(value)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)
 
 
 def _byte(value: float, is_share: bool) -> int:

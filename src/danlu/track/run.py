@@ -16,6 +16,7 @@ from danlu.journal import Layout
 from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted, taken
+from danlu.track.run_media import LogsMedia
 from danlu.track.values import MAX_NAME, plain_numbers, to_number, to_plain, to_step, type_word, without_type
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
@@ -39,7 +40,7 @@ class _Declared(NamedTuple):
     struct: Struct
 
 
-class Run:
+class Run(LogsMedia):
     """What `track.start` returns. May be used from several threads; in a forked child it is silent."""
 
     def __init__(self, header: Mapping[str, Any], folder: str, writer: Optional[Writer]) -> None:
@@ -104,23 +105,6 @@ class Run:
     ) -> None:
         """As `log`, for values of an earlier time: for importing runs from other trackers."""
         self._log_slowly(type, metrics, step, epoch, None, time=time)
-
-    def log_text(self, name: str, text: str, step: Optional[int] = None, *, type: str = "train") -> None:
-        """Write down a text: a sample that the model wrote, a remark."""
-        self.add_media("text", name, step, type, text)
-
-    def log_image(self, name: str, image: Any, step: Optional[int] = None, *, type: str = "train") -> None:
-        """Write down an image: a path, the bytes of a file, a PIL image, or an array H×W, H×W×C or C×H×W."""
-        self.add_media("image", name, step, type, image)
-
-    def log_histogram(
-        self, name: str, values: Any, step: Optional[int] = None, *, bins: int = 64, type: str = "train"
-    ) -> None:
-        """Write down how values are spread: any sequence, array or tensor of numbers."""
-        try:
-            self.add_media("histogram", name, step, type, media.count(values, bins))
-        except Exception as error:
-            warn_once(f"histogram {name}", f"log_histogram({name!r}) could not be kept: {error!r:.300}")
 
     def rewind(self, step: int) -> None:
         """Say that training goes back to this step: what was logged from there on stays visible as an old branch."""
@@ -300,7 +284,7 @@ class Run:
     def add_media(
         self, kind: str, name: str, step: Optional[int], type: str, value: Any, *, time: Optional[float] = None
     ) -> None:
-        """Keep a text, an image or a counted histogram."""
+        """Keep a text, an image, a counted histogram or another medium."""
         try:
             about = {
                 "kind": kind,

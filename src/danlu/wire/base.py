@@ -7,6 +7,8 @@ from typing import Annotated, Generic, Optional, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from danlu.spec.messages import Message
+
 T = TypeVar("T")
 
 
@@ -42,6 +44,8 @@ class ErrorOut(Answer):
     error: str
     message: str
     fields: dict[str, str] = {}
+    said: dict[str, Message] = {}
+    """What is wrong with fields, with codes and parameters: for other languages."""
 
 
 class GoneOut(Answer):

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from pydantic import Field
 
+from danlu.spec.messages import Message
 from danlu.spec.money import Money
 from danlu.spec.reasons import Fault, Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
@@ -52,6 +53,9 @@ class AttemptOut(Answer):
     number: int
     state: AttemptState
     reason: Reason
+    said: Optional[Message] = None
+    """What the reason's message says, with a code and parameters: for other languages."""
+
     first_failed_rank: Optional[int] = None
     last_lines: list[str] = []
     """The last lines of the rank that failed first."""
@@ -71,6 +75,9 @@ class JobSummary(Answer):
     state: JobState
     desired: Desired
     reason: Reason
+    said: Optional[Message] = None
+    """What the reason's message says, with a code and parameters: for other languages."""
+
     nodes: int
     device: str
     on: str = ""
@@ -161,6 +168,8 @@ class EventOut(Answer):
     attempt: int
     kind: str
     message: str
+    said: Optional[Message] = None
+    """What the message says, with a code and parameters: for other languages."""
 
 
 class FetchOut(Answer):

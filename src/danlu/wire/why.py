@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from danlu.spec.messages import Message
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState
 from danlu.wire.base import Answer, Moment
@@ -44,7 +45,10 @@ class WhyOut(Answer):
     state: JobState
     reason: Reason
     sentence: str
-    """All of this for people."""
+    """All of this for people, in English."""
+
+    said: list[Message] = []
+    """The parts of the sentence, the reason first, with codes and parameters: for other languages."""
 
     resources: list[AmountOut] = []
     num_tasks: int = 0
@@ -63,3 +67,5 @@ class WhyOut(Answer):
     limit: Optional[LimitOut] = None
     estimate: Optional[EstimateOut] = None
     would_help: list[str] = []
+    would_help_said: list[Message] = []
+    """The same, with codes and parameters."""

@@ -1,3 +1,6 @@
+import { spoken, told } from "@/texts/told";
+import type { Schemas } from "./client";
+
 /** A failure in the one shape that the server has for them. `status` is 0 when it did not answer at all. */
 export class ApiProblem extends Error {
   constructor(
@@ -14,13 +17,13 @@ export class ApiProblem extends Error {
 }
 
 export function problemOf(response: Response, body: unknown): ApiProblem {
-  const told = isWire(body) ? body : undefined;
+  const wire = isWire(body) ? body : undefined;
   const wait = Number(response.headers.get("Retry-After"));
   return new ApiProblem(
     response.status,
-    told?.error ?? `HTTP${String(response.status)}`,
-    told?.message ?? response.statusText,
-    told?.fields ?? {},
+    wire?.error ?? `HTTP${String(response.status)}`,
+    wire?.message ?? response.statusText,
+    wire ? inLanguage(wire) : {},
     wait > 0 ? wait : undefined,
   );
 }
@@ -35,7 +38,19 @@ export function asProblem(error: unknown): ApiProblem {
   );
 }
 
-type Wire = { error: string; message: string; fields?: Record<string, string> };
+/** What is wrong with fields, in the reader's language. */
+function inLanguage({ fields = {}, said = {} }: Wire): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, text]) => [field, told(spoken(), said[field], text)]),
+  );
+}
+
+type Wire = {
+  error: string;
+  message: string;
+  fields?: Record<string, string>;
+  said?: Record<string, Schemas["Message"]>;
+};
 
 function isWire(body: unknown): body is Wire {
   return typeof body === "object" && body !== null && "error" in body && "message" in body;

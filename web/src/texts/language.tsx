@@ -2,6 +2,7 @@
 import { createContext, use, useEffect, useMemo, useState, type ReactNode } from "react";
 import type { texts as en } from "./en";
 import type { Same } from "./shape";
+import { speak } from "./told";
 
 export type Texts = Same<typeof en>;
 export type Language = "en" | "zh";
@@ -34,7 +35,9 @@ export function preferredLanguage(): Language {
 }
 
 export async function loadTexts(language: Language): Promise<Texts> {
-  return load[language]();
+  const texts = await load[language]();
+  speak(texts.messages);
+  return texts;
 }
 
 export function Speaking(props: { language: Language; texts: Texts; children: ReactNode }) {

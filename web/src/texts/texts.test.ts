@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { texts as allEn } from "./en";
 import { texts as allZh } from "./zh";
 
-// reasons are the server's words in English, and a catalogue in Chinese
-const en = { ...allEn, reasons: {} };
-const zh = { ...allZh, reasons: {} };
+// reasons and messages are the server's words in English, and a catalogue in Chinese
+const en = { ...allEn, reasons: {}, messages: {} };
+const zh = { ...allZh, reasons: {}, messages: {} };
 
 type Tree = Record<string, unknown>;
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from danlu.cli import CONTEXT
+from danlu.cli.language import is_chinese
 from danlu.cli.options import AsJson, Detach
 from danlu.cli.terminal import echo_block, echo_err, echo_file, echo_json, fail
 
@@ -160,8 +160,7 @@ def example_text(example: ExampleOut) -> str:
 
 def words(text: Words) -> str:
     """The text in the language of the terminal."""
-    spoken = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
-    return text.zh if spoken.startswith("zh") else text.en
+    return text.zh if is_chinese() else text.en
 
 
 def _fitness(row: ExampleRow) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
+from danlu.cli.language import told
 from danlu.cli.output import rank_prefix
 from danlu.cli.terminal import LogText, echo_err, echo_log
 from danlu.client import Job, LogLine
@@ -42,7 +43,7 @@ def wait_for_start(job: Job, *, until_running: bool = False) -> None:
             return
         if job.row.attempt > 0 and job.state is JobState.STARTING and not until_running:
             return
-        text = f"{job.id} {job.state}: {job.reason.message}"
+        text = f"{job.id} {job.state}: {told(job.said, job.reason.message)}"
         if text != told and job.reason.code != "submitted":
             echo_err(text)
             told = text
@@ -80,7 +81,7 @@ def say_detached(job: Job) -> None:
 
 def say_end(job: Job) -> None:
     tries = f" after {job.row.attempt} attempts" if job.row.attempt > 1 else ""
-    echo_err(f"{job.id} {job.state}{tries}: {job.reason.message}")
+    echo_err(f"{job.id} {job.state}{tries}: {told(job.said, job.reason.message)}")
     entry = CATALOGUE.get(job.reason.code)
     if job.state is JobState.FAILED and entry is not None:
         echo_err(f"  what to do: {entry.remedy}   More: danlu show {job.id}")

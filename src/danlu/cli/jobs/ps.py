@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Callable, Optional
 
 import typer
 
+from danlu.cli.language import told
 from danlu.cli.options import AsJson, pairs
 from danlu.cli.terminal import clear_screen, echo_block, echo_json, say_more
 
@@ -88,7 +89,7 @@ def rows_text(rows: list[JobSummary], *, hint: bool = False) -> str:
         ("AGE", [age(row.created_at) for row in rows]),
         ("RAN", [lasted(row.started_at, row.ended_at) for row in rows]),
         ("COST", [_cost(row) for row in rows]),
-        ("WHY", [row.reason.message.split("\n")[0] for row in rows]),
+        ("WHY", [told(row.said, row.reason.message).split("\n")[0] for row in rows]),
     ]
     if all(row.cost is None for row in rows):
         columns = [column for column in columns if column[0] != "COST"]

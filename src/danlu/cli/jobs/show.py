@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import typer
 
 from danlu.cli.jobs.notes import that_matter
+from danlu.cli.language import remedy, told
 from danlu.cli.options import AsJson, JobName
 from danlu.cli.terminal import echo_block, echo_json, one_line, paint
 
@@ -56,7 +57,7 @@ def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = No
     if job.attempts:
         parts.append(_tasks(job.attempts[-1]))
     if happened:
-        lines = (f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {event.message}" for event in happened)
+        lines = (f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {told(event.said, event.message)}" for event in happened)
         parts.append("\n".join(map(one_line, lines)))
     parts += [one_line(f"note: {text}") for text in that_matter(job.notes, job.spec)]
     parts.append(_why(job))
@@ -159,12 +160,10 @@ def _tasks(attempt: AttemptOut) -> str:
 
 def _why(job: JobOut) -> str:
     from danlu.cli.output import bold, indented
-    from danlu.spec.reasons import CATALOGUE
 
-    lines = [f"{bold('why')}  {indented(job.reason.message, '     ')} ({job.reason.code})"]
-    entry = CATALOGUE.get(job.reason.code)
-    if entry is not None:
-        lines.append(f"     {entry.remedy}")
+    lines = [f"{bold('why')}  {indented(told(job.said, job.reason.message), '     ')} ({job.reason.code})"]
+    if remedy(job.reason.code):
+        lines.append(f"     {remedy(job.reason.code)}")
     attempt = job.attempts[-1] if job.attempts else None
     if attempt is not None and any(line.strip() for line in attempt.last_lines):
         lines.append(f"last lines of rank {attempt.first_failed_rank}:")

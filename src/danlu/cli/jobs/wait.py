@@ -6,6 +6,7 @@ from typing import Optional
 
 import typer
 
+from danlu.cli.language import told
 from danlu.cli.options import AsJson, JobNames
 from danlu.cli.terminal import echo_err, echo_json, fail
 
@@ -44,7 +45,7 @@ def wait(
                 if not as_json:
                     say_end(job)
             except TimeoutError:
-                echo_err(f"{job.id} is still {job.state}: {job.reason.message}")
+                echo_err(f"{job.id} is still {job.state}: {told(job.said, job.reason.message)}")
             except KeyboardInterrupt:
                 say_detached(job)
                 raise typer.Exit(NOT_FINISHED) from None

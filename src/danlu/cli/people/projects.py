@@ -71,7 +71,7 @@ def new(
     bucket: Optional[str] = typer.Option(None, help="Make this bucket for its files as well."),
     as_json: AsJson = False,
 ) -> None:
-    """Make a project; for admins.
+    """Create a project; for admins.
 
     \b
     Examples:

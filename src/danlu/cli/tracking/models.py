@@ -87,7 +87,7 @@ def register(
     metric: Optional[list[str]] = typer.Option(None, "--metric", "-m", metavar="NAME=VALUE", help="A metric of it."),
     alias: Optional[list[str]] = typer.Option(None, "--alias", "-a", help="Alias, such as champion."),
     tag: Optional[list[str]] = typer.Option(None, "--tag", "-t", metavar="KEY=VALUE", help="A tag."),
-    description: str = typer.Option("", "--description", "-d", help="What it is."),
+    description: str = typer.Option("", "--description", "-d", help="Description."),
     project: Optional[str] = typer.Option(None, help="Project of the model; default: your default project."),
     as_json: AsJson = False,
 ) -> None:
@@ -235,7 +235,7 @@ def alias(
 def tag(
     model: Version,
     tags: Optional[list[str]] = typer.Argument(None, metavar="KEY=VALUE...", help="KEY= removes a tag."),
-    description: Optional[str] = typer.Option(None, "--description", "-d", help="What it is."),
+    description: Optional[str] = typer.Option(None, "--description", "-d", help="Description."),
     as_json: AsJson = False,
 ) -> None:
     """Tag or describe a model, or one version of it.

@@ -13,6 +13,7 @@ from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Wait
 from danlu.scheduler.policy.state import CLOCK_SLACK_SECONDS, SchedulingState, waits_of
 from danlu.scheduler.ports import Ports
+from danlu.spec.messages import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_duration
 
@@ -67,11 +68,11 @@ def place(job: QueuedJob, nodes: Sequence[FreeNode]) -> Placement | Reason:
 def _not_yet(job: QueuedJob, now: datetime) -> Action | None:
     waited = (now - job.queued_at).total_seconds()
     if job.attempt == 1 and job.spec.max_wait is not None and waited > job.spec.max_wait:
-        told = f"waited {show_duration(waited)}, longer than its max_wait of {show_duration(job.spec.max_wait)}"
+        told = say("waited_too_long", time=show_duration(waited), time_limit=show_duration(job.spec.max_wait))
         return GiveUp(job.id, reason("queue_timeout", told))
     # queued in the future: the clock was set back, so the pause cannot be measured
     was_set_back = waited < -CLOCK_SLACK_SECONDS
     if job.not_before is not None and now < job.not_before and not was_set_back:
-        told = f"attempt {job.attempt - 1} failed; the next one starts at {job.not_before:%H:%M:%S} UTC"
+        told = say("retry_at", attempt=job.attempt - 1, clock=f"{job.not_before:%H:%M:%S}")
         return Wait(job.id, reason("retry_wait", told))
     return None

@@ -14,6 +14,7 @@ from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.holdings import Limit
 from danlu.scheduler.policy.node_state import NodeState
 from danlu.scheduler.policy.shape import MEMORY, Need, Shape
+from danlu.spec.messages import say
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_size
@@ -33,13 +34,13 @@ def no_room(cluster: Cluster, shape: Shape) -> Reason:
 @lru_cache(maxsize=10_000)
 def no_capacity(shape: Shape, drained: str = "") -> Reason:
     apart = any(need.keeps_to_rings and need.devices > 1 for need in shape.needs)
-    told = f"requests {shape}, which is in use" + (" or free only in parts of different rings" if apart else "")
+    told = say("in_use_or_apart" if apart else "in_use", shape=shape)
     return reason("no_capacity", f"{told}; {drained}" if drained else told)
 
 
 def drained_node(node: NodeState) -> str:
     assert node.drain is not None
-    return f"node {node.name} is drained: {node.drain.reason}"
+    return say("node_drained", node=node.name, why=node.drain.reason)
 
 
 def closed_nodes(cluster: Cluster, shape: Shape) -> str:
@@ -54,9 +55,9 @@ def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:
     shown = "; ".join(f"{_has(shape.needs, info)} on {info.name}" for info in islice(every, MAX_SHOWN))
     more = f"; and {len(every) - MAX_SHOWN} more nodes" if len(every) > MAX_SHOWN else ""
     engines = dict.fromkeys(info.engine for info in every)
-    apart = f"; all of its tasks must be on nodes of one engine ({', '.join(engines)})"
-    one_engine = apart if len(engines) > 1 and shape.num_tasks > 1 else ""
-    told = f"requests {shape}, more than the nodes have even when empty: {shown}{more}{one_engine}"
+    told = say("larger_than_nodes", shape=shape, nodes=shown + more)
+    if len(engines) > 1 and shape.num_tasks > 1:
+        told = say("one_engine", inner=told, engines=", ".join(engines))
     return reason("no_such_node", told)
 
 
@@ -66,19 +67,16 @@ def over_quota(limit: Limit) -> Reason:
 
 @lru_cache(maxsize=10_000)
 def _over_quota(scope: str, resource: str, most: float, wanted: float) -> Reason:
-    whose = "the project" if scope == "project" else "the owner in this project"
-    quota, asked = amount(resource, most), amount(resource, wanted)
-    if wanted > most:
-        return reason(f"quota_{scope}", f"requests {asked}, more than the quota of {whose} ({quota})")
-    return reason(f"quota_{scope}", f"requests {asked}; the quota of {whose} ({quota}) is in use")
+    message = f"over_{scope}_quota" if wanted > most else f"{scope}_quota_used"
+    return reason(f"quota_{scope}", say(message, asked=amount(resource, wanted), quota=amount(resource, most)))
 
 
 def making_room(shape: Shape) -> Reason:
-    return reason("making_room", f"requests {shape}; preemptible jobs are being stopped for it")
+    return reason("making_room", say("making_room", shape=shape))
 
 
 def reserved(shape: Shape) -> Reason:
-    return reason("reserved", f"requests {shape}; nodes are reserved for it as they become free")
+    return reason("reserved", say("reserving", shape=shape))
 
 
 def amount(resource: str, value: float) -> str:

@@ -13,6 +13,7 @@ from danlu.scheduler.policy.reservation import reserve
 from danlu.scheduler.policy.shape import CPUS, MEMORY, TASKS, Need, Shape
 from danlu.scheduler.policy.state import SchedulingState
 from danlu.scheduler.policy.waiting_reasons import amount, closed_nodes
+from danlu.spec.messages import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +111,19 @@ def _would_help(cluster: Cluster, entry: Entry, limit: Limit | None, places: int
     told, shape = [], entry.shape
     if limit is not None and not entry.is_preemptible:
         lower = limit.used + limit.asked - limit.quota
-        whose = "the project" if limit.scope == "project" else "you"
+        whose = "project_holding_less" if limit.scope == "project" else "you_holding_less"
         if limit.asked <= limit.quota:
-            told.append(f"{whose} holding {amount(limit.resource, lower)} less")
-        told.append(f"a quota of {amount(limit.resource, limit.used + limit.asked)}")
-        told.append("`preemptible: true`: preemptible jobs may use idle resources beyond the quota")
+            told.append(say(whose, amount=amount(limit.resource, lower)))
+        told.append(say("larger_quota", amount=amount(limit.resource, limit.used + limit.asked)))
+        told.append(say("be_preemptible"))
     if cluster.fits_when_empty(shape):
         if places == 0:
-            told.append("the end of a job that holds what it requests, or a smaller request")
+            told.append(say("end_or_smaller"))
         elif places < shape.num_tasks:
-            told.append(f"a request of {places} tasks instead of {shape.num_tasks}")
-            told.append("the end of jobs that hold the rest")
+            told.append(say("fewer_tasks", places=places, tasks=shape.num_tasks))
+            told.append(say("end_of_others"))
     elif not cluster.fits_when_empty(shape, with_drained=True):
-        told.append(f"a smaller request: the nodes cannot hold {_largest(shape.needs)}")
+        told.append(say("smaller_request", largest=_largest(shape.needs)))
     return told
 
 

@@ -26,12 +26,12 @@ def list_favourites(who: CurrentReader, state: State, cursor: Cursor = None, lim
 
 @router.put("/{job}")
 def add(job: str, who: CurrentUser, state: State) -> FavouriteOut:
-    """Make a job a favourite of yours. Idempotent."""
+    """Add a job to your favourites. Idempotent."""
     return state.database.write(service.add, state, who, job)
 
 
 @router.delete("/{job}", status_code=204)
 def remove(job: str, who: CurrentUser, state: State) -> Response:
-    """Make a job no favourite of yours. Idempotent."""
+    """Remove a job from your favourites. Idempotent."""
     state.database.write(service.remove, who, job)
     return Response(status_code=204)

@@ -32,6 +32,7 @@ from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobAccess, JobSpec, parse_job, stored_job
+from danlu.spec.messages import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_over
 from danlu.spec.terms import Terms
@@ -111,7 +112,7 @@ def submit(
     jobs.add_job(session, row)
     for name in spec.endpoints:
         endpoints.put_endpoint(session, job_id, name, is_shared=False, at=now)
-    jobs.add_event(session, job_id, 0, kind="submitted", message=f"submitted by {_told(who)}", at=now)
+    jobs.add_event(session, job_id, 0, kind="submitted", message=say("submitted_by", who=_told(who)), at=now)
     flow.job_submitted(session, row, now, spec)
     _record(session, state, who, Action.JOB_SUBMIT, row)
     return row
@@ -261,7 +262,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
     )
     if not moved:
         raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
-    jobs.add_event(session, row.id, row.attempt, kind="submitted", message=f"started again by {_told(who)}", at=now)
+    jobs.add_event(session, row.id, row.attempt, kind="submitted", message=say("restarted_by", who=_told(who)), at=now)
     _record(session, state, who, Action.JOB_START, row)
     jobs.reload(session, row)
     return job_out(session, row, state.now())
@@ -274,7 +275,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     jobs.set_desired(session, [row.id for row in open_rows], Desired.STOP)
     now = state.now()
     for row in open_rows:
-        jobs.add_event(session, row.id, row.attempt, kind="stop", message=f"stop asked for by {_told(who)}", at=now)
+        jobs.add_event(session, row.id, row.attempt, kind="stop", message=say("stop_asked_by", who=_told(who)), at=now)
         _record(session, state, who, Action.JOB_STOP, row)
     return SelectedOut(done=[row.id for row in rows], refused=refused)
 
@@ -318,7 +319,7 @@ def _want(session: Session, state: ServerState, who: UserIdentity, row: JobRow, 
         return
     jobs.set_desired(session, [row.id], desired)
     told = {Desired.STOP: "stop", Desired.PAUSE: "pause", Desired.RUN: "resume"}[desired]
-    message = f"{told} asked for by {_told(who)}"
+    message = say(f"{told}_asked_by", who=_told(who))
     jobs.add_event(session, row.id, row.attempt, kind=told, message=message, at=state.now())
     _record(session, state, who, _ACTIONS[desired], row)
     jobs.reload(session, row)

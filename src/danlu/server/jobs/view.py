@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
+from danlu.spec.messages import recognise
 from danlu.spec.money import Span, cost
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
@@ -77,7 +78,9 @@ def stored_spec(spec: JobSpec) -> dict[str, object]:
 
 
 def event_out(row: EventRow) -> EventOut:
-    return EventOut(id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message)
+    return EventOut(
+        id=row.id, at=row.at, attempt=row.attempt, kind=row.kind, message=row.message, said=recognise(row.message)
+    )
 
 
 def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None, terms: Terms | None) -> PlanOut:
@@ -95,6 +98,7 @@ def _common(row: JobRow, projects: Mapping[int, str], owners: Mapping[int, str])
         "state": JobState(row.state),
         "desired": Desired(row.desired),
         "reason": Reason(code=row.reason_code, message=row.reason_message),
+        "said": recognise(row.reason_message),
         "nodes": row.spec["nodes"],
         "device": _device(row.spec),
         "on": _on(row.spec),
@@ -159,6 +163,7 @@ def _attempt(row: AttemptRow, tasks: Sequence[TaskRow]) -> AttemptOut:
         number=row.number,
         state=AttemptState(row.state),
         reason=Reason(code=row.reason_code, message=row.reason_message),
+        said=recognise(row.reason_message),
         first_failed_rank=row.first_failed_rank,
         last_lines=list(row.last_lines),
         tasks=[_task(task) for task in tasks if task.attempt == row.number],

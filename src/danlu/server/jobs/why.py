@@ -15,6 +15,7 @@ from danlu.scheduler.running import RunningJobs
 from danlu.scheduler.specs import SpecCache
 from danlu.server.nodes.known import KnownNodes
 from danlu.spec.job import stored_job
+from danlu.spec.messages import recognise, say
 from danlu.spec.reasons import CATALOGUE, Reason
 from danlu.spec.states import JobState
 from danlu.spec.units import show_duration
@@ -37,6 +38,7 @@ def why(session: Session, row: JobRow, *, known: KnownNodes, now: datetime) -> W
             state=state,
             reason=said,
             sentence=f"{row.id} is {row.state}: {said.message}",
+            said=[recognise(said.message)],
             would_help=[remedy] if remedy else [],
         )
     infos = {info.name: info for info in known.all(session)}
@@ -49,11 +51,13 @@ def why(session: Session, row: JobRow, *, known: KnownNodes, now: datetime) -> W
     mine = scheduling.holdings.share(row.project_id)
     others = [other for other in jobs.projects_waiting(session) if other != row.project_id]
     num_projects = sum(1 for other in others if scheduling.holdings.share(other) < mine)
+    details = _details(found, num_ahead, num_projects, now)
     return WhyOut(
         job=row.id,
         state=state,
         reason=said,
-        sentence=_sentence(row, said, found, num_ahead, num_projects, now),
+        sentence="; ".join([f"{row.id} waits: {said.message}", *details]),
+        said=[recognise(text) for text in (said.message, *details)],
         resources=[
             AmountOut(resource=item.resource, asked=item.asked, free=item.free, total=item.total)
             for item in found.resources
@@ -66,22 +70,23 @@ def why(session: Session, row: JobRow, *, known: KnownNodes, now: datetime) -> W
         limit=None if found.limit is None else LimitOut(**found.limit._asdict()),
         estimate=None if found.ready_at is None else EstimateOut(starts_at=found.ready_at, basis=_BASIS),
         would_help=list(found.would_help),
+        would_help_said=[recognise(text) for text in found.would_help],
     )
 
 
-def _sentence(row: JobRow, said: Reason, found: Why, num_ahead: int, num_projects: int, now: datetime) -> str:
-    parts = [f"{row.id} waits: {said.message}"]
+def _details(found: Why, num_ahead: int, num_projects: int, now: datetime) -> list[str]:
+    parts = []
     if found.limit is not None:
         used, quota = amount(found.limit.resource, found.limit.used), f"{found.limit.quota:g}"
-        parts.append(f"the quota of its {found.limit.scope} has {used} of {quota} in use")
+        parts.append(say("quota_in_use", scope=found.limit.scope, used=used, quota=quota))
     free = ", ".join(f"{amount(item.resource, item.free)}" for item in found.resources)
     if free:
-        parts.append(f"free now: {free}")
-    parts.append(f"{found.num_places} of its {found.num_tasks} tasks would find a place")
+        parts.append(say("free_now", amounts=free))
+    parts.append(say("places", places=found.num_places, tasks=found.num_tasks))
     if num_ahead:
-        parts.append(f"{num_ahead} jobs of its project are ahead")
+        parts.append(say("jobs_ahead", count=num_ahead))
     if num_projects:
-        parts.append(f"{num_projects} projects that hold less come first")
+        parts.append(say("projects_ahead", count=num_projects))
     if found.ready_at is not None and found.num_places < found.num_tasks:
-        parts.append(f"room for it in {show_duration((found.ready_at - now).total_seconds())} at the latest")
-    return "; ".join(parts)
+        parts.append(say("room_in", time=show_duration((found.ready_at - now).total_seconds())))
+    return parts

@@ -52,7 +52,7 @@ def list_series(run: str, who: CurrentReader, state: State) -> Page[MetricOut]:
 
 @router.get("/{run}/media")
 def list_media(run: str, who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 200) -> Page[MediaOut]:
-    """Images, texts and histograms."""
+    """Images, texts, histograms, sounds, videos, figures and tables."""
     after = ("", -1) if cursor is None else _media_id(cursor)
     if after is None:
         raise bad_cursor(cursor or "")
@@ -61,7 +61,7 @@ def list_media(run: str, who: CurrentReader, state: State, cursor: Cursor = None
 
 @router.get("/{run}/media/{media}", response_class=Response, responses=BYTES)
 def read_media(run: str, media: str, who: CurrentReader, state: State) -> Response:
-    """The bytes of an image, a text or a histogram. The list says what they are."""
+    """The bytes of one of them. The list says what they are."""
     row, found = state.database.read(service.find_media, who, run, _media_id(media), media)
     data = state.metrics.read_media(row.id, found)
     # never shown as a page: what people log is not ours to run in a browser

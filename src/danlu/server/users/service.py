@@ -17,6 +17,7 @@ from danlu.server.projects.members import add_member
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
+from danlu.spec.messages import say
 from danlu.spec.states import Desired
 from danlu.store.queries import jobs, people, projects
 from danlu.store.sql.tables import UserRow
@@ -93,7 +94,7 @@ def disable(session: Session, state: ServerState, who: UserIdentity, name: str, 
     stopped = projects.open_jobs_of(session, user.id) if body.stops_jobs else []
     jobs.set_desired(session, [job.id for job in stopped], Desired.STOP)
     for job in stopped:
-        told = f"stop asked for by {who.name}, who disabled {name}"
+        told = say("stop_asked_disabled", who=who.name, name=name)
         jobs.add_event(session, job.id, job.attempt, kind="stop", message=told, at=now)
     record_action(session, who, Action.USER_DISABLE, f"user/{name}", at=now, num_jobs_stopped=len(stopped))
     return user_out(session, who, user)

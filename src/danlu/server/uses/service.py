@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
+from danlu.spec.messages import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState
 from danlu.spec.units import show_duration
@@ -47,7 +48,7 @@ def end_idle(session: Session, state: ServerState, ids: Sequence[tuple[str, int]
         if row is None or (row.attempt, row.state, row.desired) != (attempt, JobState.RUNNING.value, Desired.RUN.value):
             continue
         limit = show_duration(limit_of(row, state.settings))
-        told = f"nobody used it for {limit}, which is its idle limit"
+        told = say("idle", time=limit)
         if jobs.move_job(session, row, JobState.RUNNING, reason("idle_limit", told), desired=Desired.STOP.value):
             jobs.add_event(session, row.id, row.attempt, kind="stop", message=told, at=state.now())
 

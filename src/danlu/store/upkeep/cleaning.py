@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from danlu.content.manifest import read_manifest
 from danlu.errors import NotFound
+from danlu.spec.messages import say
 from danlu.spec.paths import StorePath
 from danlu.store.logs.index import Logs
 from danlu.store.objects import uploads
@@ -267,7 +268,7 @@ def remove_old_log(database: Database, logs: Logs, attempt: AttemptRow, days: in
     with database.writing() as session:
         logs.remove_attempt(session, attempt.job_id, attempt.number)
         attempts.mark_without_logs(session, attempt)
-        told = f"the logs of attempt {attempt.number} were removed after {days} days"
+        told = say("logs_removed", attempt=attempt.number, days=days)
         jobs.add_event(session, attempt.job_id, attempt.number, kind="logs_removed", message=told, at=now)
     logs.drop_files(attempt.job_id, attempt.number)
 

@@ -7,6 +7,7 @@ import { DataTable, type Column } from "@/parts/DataTable";
 import { Found, Incomplete } from "@/parts/Found";
 import { Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told, toldAll } from "@/texts/told";
 import { inOrder } from "./order";
 
 const EXPLAINED = 25;
@@ -15,7 +16,7 @@ type Why = Schemas["WhyOut"];
 
 /** What waits, and why each does. */
 export function Queue() {
-  const { cluster: texts } = useTexts();
+  const { cluster: texts, messages } = useTexts();
   const project = useProject();
   const found = useJobs(["queued"]);
   const waiting = (found.data?.items ?? []).filter(
@@ -61,11 +62,15 @@ export function Queue() {
       id: "why",
       title: texts.why,
       isClipped: true,
-      cell: (row) => (
-        <span className="muted" title={explained.get(row.id)?.sentence ?? row.reason.message}>
-          {row.reason.message}
-        </span>
-      ),
+      cell: (row) => {
+        const why = explained.get(row.id);
+        const shown = told(messages, row.said, row.reason.message);
+        return (
+          <span className="muted" title={why ? toldAll(messages, why.said, why.sentence) : shown}>
+            {shown}
+          </span>
+        );
+      },
     },
   ];
   return (

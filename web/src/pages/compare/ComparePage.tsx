@@ -164,7 +164,7 @@ function Compared(props: { runs: readonly ComparedRun[] }) {
             }}
           />
         )}
-        {tab === "environment" && <EnvironmentDiff runs={shown} />}
+        {tab === "environment" && <EnvironmentDiff runs={shown} baseline={search.baseline} />}
         {tab === "parallel" && (
           <Parallel
             runs={shown}

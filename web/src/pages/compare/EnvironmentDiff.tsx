@@ -5,12 +5,17 @@ import { naturally } from "@/parts/order";
 import { useTexts } from "@/texts/language";
 import type { ComparedRun } from "./ComparePage";
 import { environmentOf } from "./environment";
+import { TextDiff } from "./TextDiff";
 import styles from "./compare.module.css";
 
 const LONG = 200;
 
-/** Packages, code and machines in which the runs differ. */
-export function EnvironmentDiff(props: { runs: readonly ComparedRun[] }) {
+/** Packages, code and machines in which the runs differ; long texts, such as uncommitted changes, line by line. */
+export function EnvironmentDiff(props: {
+  runs: readonly ComparedRun[];
+  /** The run that the others are compared with; the first one when left out. */
+  baseline: string | undefined;
+}) {
   const { values: texts } = useTexts();
   const found = useQueries({ queries: props.runs.map((run) => runQuery(run.id)) });
   const problem = found.find((one) => one.error)?.error;
@@ -20,6 +25,10 @@ export function EnvironmentDiff(props: { runs: readonly ComparedRun[] }) {
   const keys = [...new Set(all.flatMap((one) => Object.keys(one)))]
     .filter((key) => new Set(all.map((one) => one[key])).size > 1)
     .sort(naturally);
+  const base = Math.max(
+    0,
+    props.runs.findIndex((run) => run.id === props.baseline),
+  );
   if (!keys.length) return <p className="muted">{texts.sameEnvironment}</p>;
   return (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.tabs.environment}>
@@ -44,7 +53,11 @@ export function EnvironmentDiff(props: { runs: readonly ComparedRun[] }) {
                 {key}
               </th>
               {props.runs.map((run, index) => (
-                <EnvironmentValue key={run.id} value={all[index]?.[key] ?? "–"} />
+                <EnvironmentValue
+                  key={run.id}
+                  value={all[index]?.[key] ?? "–"}
+                  base={index === base ? undefined : (all[base]?.[key] ?? "")}
+                />
               ))}
             </tr>
           ))}
@@ -54,7 +67,11 @@ export function EnvironmentDiff(props: { runs: readonly ComparedRun[] }) {
   );
 }
 
-function EnvironmentValue(props: { value: string }) {
+function EnvironmentValue(props: {
+  value: string;
+  /** What the run has that it is compared with; undefined for that run itself. */
+  base: string | undefined;
+}) {
   const { values: texts } = useTexts();
   const { value } = props;
   return (
@@ -62,7 +79,11 @@ function EnvironmentValue(props: { value: string }) {
       {value.length > LONG ? (
         <details>
           <summary>{texts.longValue(value.split("\n").length)}</summary>
-          <pre className="code">{value}</pre>
+          {props.base === undefined ? (
+            <pre className="code">{value}</pre>
+          ) : (
+            <TextDiff before={props.base} after={value} />
+          )}
         </details>
       ) : (
         value

@@ -46,7 +46,7 @@ export function Attempts(props: { job: Job }) {
                   <StateBadge state={attempt.state} />
                 </td>
                 <td className="wide-only tall wrap">
-                  <Reason reason={attempt.reason} />
+                  <Reason of={attempt} />
                 </td>
                 <td>
                   <Ago at={attempt.started_at} />

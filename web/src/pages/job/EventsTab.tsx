@@ -3,11 +3,12 @@ import { eventsQuery } from "@/api/jobs";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { useLoadedJob } from "./loaded";
 
 export function EventsTab() {
   const job = useLoadedJob();
-  const { job: texts } = useTexts();
+  const { job: texts, messages } = useTexts();
   const { data, error, refetch } = useQuery(eventsQuery(job));
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
@@ -37,7 +38,7 @@ export function EventsTab() {
               </td>
               <td>{event.kind}</td>
               <td>{event.attempt || "–"}</td>
-              <td className="tall wrap">{event.message}</td>
+              <td className="tall wrap">{told(messages, event.said, event.message)}</td>
             </tr>
           ))}
         </tbody>

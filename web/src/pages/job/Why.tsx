@@ -3,12 +3,13 @@ import { isOver, reasonsQuery, whyQuery, type Job } from "@/api/jobs";
 import { Notice } from "@/parts/Empty";
 import { Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told, toldAll } from "@/texts/told";
 import styles from "./job.module.css";
 
 /** Why it waits, or why it ended: the cause, and what to do. */
 export function Why(props: { job: Job }) {
   const { job } = props;
-  const { job: texts, reasons: translated } = useTexts();
+  const { job: texts, reasons: translated, messages } = useTexts();
   const own = translated[job.reason.code];
   const isQueued = job.state === "queued";
   const { data: why } = useQuery({ ...whyQuery(job.id, job.reason.message), enabled: isQueued });
@@ -23,14 +24,16 @@ export function Why(props: { job: Job }) {
       <div className={styles.why}>
         {own && <strong>{own.cause}</strong>}
         <Told isStrong={!own}>
-          {isQueued && why ? withoutName(why.sentence, job.id) : job.reason.message}
+          {isQueued && why
+            ? toldAll(messages, why.said, withoutName(why.sentence, job.id))
+            : told(messages, job.said, job.reason.message)}
         </Told>
         {isQueued && why && why.would_help.length > 0 && (
           <div>
             {texts.wouldHelp}
             <ul>
-              {why.would_help.map((one) => (
-                <li key={one}>{one}</li>
+              {why.would_help.map((one, at) => (
+                <li key={one}>{told(messages, why.would_help_said?.[at], one)}</li>
               ))}
             </ul>
           </div>
@@ -51,7 +54,7 @@ export function Why(props: { job: Job }) {
 }
 
 function Told(props: { isStrong: boolean; children: string }) {
-  return props.isStrong ? <strong>{props.children}</strong> : <div lang="en">{props.children}</div>;
+  return props.isStrong ? <strong>{props.children}</strong> : <div>{props.children}</div>;
 }
 
 /** The page has the name already. */

@@ -39,7 +39,7 @@ export function jobColumns({ jobs: texts, job, flavors }: Texts): Column<JobSumm
       isWideOnly: true,
       cell: (row) => (
         <span className="muted">
-          <Reason reason={row.reason} />
+          <Reason of={row} />
         </span>
       ),
     },

@@ -98,7 +98,7 @@ function JobLines(props: { jobs: readonly JobSummary[] }) {
               {job.name}
             </Link>
             <p className="muted small wrap">
-              <Reason reason={job.reason} />
+              <Reason of={job} />
             </p>
           </div>
           <div className={`${styles.when ?? ""} muted small`}>

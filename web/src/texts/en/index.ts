@@ -13,6 +13,7 @@ import { frame } from "./frame";
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
+import { messages } from "./messages";
 import { models } from "./models";
 import { notices } from "./notices";
 import { overview } from "./overview";
@@ -43,6 +44,7 @@ export const texts = {
   job,
   jobs,
   log,
+  messages,
   models,
   notices,
   overview,

@@ -105,7 +105,7 @@ export const runs = {
   branchEmpty: (branch: number) => `Attempt ${String(branch)} has no data yet`,
   outputOf: (attempt: number) => `Output of attempt ${String(attempt)}`,
   noOutput: "No output.",
-  noMedia: "No images, texts or histograms yet",
+  noMedia: "No images, sounds, tables or other media yet",
   noMediaText: "A script logs them with:",
   noSystem: "No system metrics",
   noSystemText: "System metrics are recorded every few seconds while a script runs.",
@@ -126,5 +126,7 @@ export const runs = {
   baselineIs: (name: string) => `Baseline: ${name}`,
   setBaseline: "Set as baseline",
   noBaseline: "Remove the baseline",
+  firstRows: (count: number, total: number) =>
+    `The first ${String(count)} of ${String(total)} rows`,
   stepOf: (name: string) => `Step of ${name}`,
 };

@@ -34,5 +34,7 @@ export const values = {
   runs: "Runs",
   setBaseline: (name: string) => `Use ${name} as baseline`,
   sameEnvironment: "Code, packages and machines are the same.",
+  textDiff: "Changes, line by line",
+  equalLines: (count: number) => `… ${String(count)} equal lines`,
   longValue: (lines: number) => `${String(lines)} lines`,
 };

@@ -7,7 +7,7 @@ export const entry: Same<typeof en> = {
   name: "用户名",
   password: "密码",
   wrong: "用户名或密码有误，或管理员尚未批准您的账号。",
-  tooMany: (seconds) => `尝试次数过多，请在 ${String(seconds)} 秒后再试。`,
+  tooMany: (seconds) => `登录失败次数过多，请在 ${String(seconds)} 秒后再试。`,
   withProvider: (name) => `使用 ${name} 登录`,
   or: "或",
   new: "还没有账号？",

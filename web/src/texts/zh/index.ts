@@ -13,11 +13,11 @@ import { frame } from "./frame";
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
+import { messages, reasons } from "./messages";
 import { models } from "./models";
 import { notices } from "./notices";
 import { overview } from "./overview";
 import { profile } from "./profile";
-import { reasons } from "./reasons";
 import { resources } from "./resources";
 import { runs } from "./runs";
 import { states } from "./states";
@@ -43,6 +43,7 @@ export const texts = {
   job,
   jobs,
   log,
+  messages,
   models,
   notices,
   overview,

@@ -104,7 +104,7 @@ export const runs: Same<typeof en> = {
   branchEmpty: (branch) => `第 ${String(branch)} 次运行还没有数据`,
   outputOf: (attempt) => `第 ${String(attempt)} 次运行的输出`,
   noOutput: "没有输出。",
-  noMedia: "还没有图片、文本或直方图",
+  noMedia: "还没有图片、音频、表格等媒体",
   noMediaText: "脚本可以这样记录：",
   noSystem: "没有系统指标",
   noSystemText: "脚本运行时每隔几秒测量一次。",
@@ -123,5 +123,6 @@ export const runs: Same<typeof en> = {
   baselineIs: (name) => `基线：${name}`,
   setBaseline: "设为基线",
   noBaseline: "取消基线",
+  firstRows: (count, total) => `共 ${String(total)} 行，显示前 ${String(count)} 行`,
   stepOf: (name: string) => `${name} 的步数`,
 };

@@ -34,5 +34,7 @@ export const values: Same<typeof en> = {
   runs: "运行",
   setBaseline: (name: string) => `以 ${name} 为基线`,
   sameEnvironment: "代码、软件包和机器均相同。",
+  textDiff: "逐行差异",
+  equalLines: (count) => `… ${String(count)} 行相同`,
   longValue: (lines: number) => `${String(lines)} 行`,
 };

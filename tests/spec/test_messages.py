@@ -1,0 +1,53 @@
+"""The catalogue of messages: what the server says, in every language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from danlu.spec.messages import CAUSES, MESSAGES, Message, chinese_time, in_chinese, recognise, say
+from danlu.spec.reasons import CATALOGUE
+from danlu.spec.reasons_zh import REASONS
+
+NAMES = re.compile(r"\{(\w+)\}")
+
+
+def test_every_reason_has_chinese_words() -> None:
+    assert set(REASONS) == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_both_languages_say_the_same_parameters(code: str) -> None:
+    english, chinese = MESSAGES[code]
+    assert sorted(NAMES.findall(english)) == sorted(NAMES.findall(chinese))
+    assert re.search("[一-鿿：]", chinese)
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_a_message_is_recognised_by_its_text(code: str) -> None:
+    params = {
+        name: {"inner": "rank 0 ended with code 1", "time": "30s"}.get(name, "7")
+        for name in NAMES.findall(MESSAGES[code][0])
+    }
+    text = say(code, **params)
+    inner = params.pop("inner", None)
+    expected = None if inner is None else Message(code="exit_code", params={"rank": "rank 0", "exit_code": "1"})
+    assert recognise(text) == Message(code=code, params=params, inner=expected)
+    assert not re.search(r"\{\w+\}", in_chinese(recognise(text)))
+
+
+def test_a_reason_without_details_and_messages_in_messages_are_told_in_chinese() -> None:
+    assert in_chinese(recognise(CATALOGUE["done"].cause)) == REASONS["done"].cause == CAUSES["reason:done"][1]
+    text = "rank 0 ended with code 1; retrying in 1m05s (retry 1 of 3)"
+    assert in_chinese(recognise(text)) == "rank 0 以退出码 1 结束；1 分 5 秒后重试（第 1 次，最多 3 次）"
+    assert in_chinese(recognise("rank 3: the disk is full")) == "Rank 3：the disk is full"
+    assert chinese_time("1d03h") == "1 天 3 小时"
+
+
+@given(st.text())
+def test_any_text_can_be_told(text: str) -> None:
+    assert isinstance(in_chinese(recognise(text)), str)
+    assert in_chinese(recognise(f"qz{text}")) == f"qz{text}" or recognise(f"qz{text}").code != "text"

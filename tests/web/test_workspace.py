@@ -1,0 +1,136 @@
+"""Experiments as a workspace: what many runs say, as a researcher looks at them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.support.browser import Tab
+
+import danlu
+from danlu.testing.serving import RunningServer
+
+SCRIPT = """
+import math
+from danlu import track
+
+for number, lr in enumerate((0.1, 0.1, 0.01, 0.01)):
+    run = track.start(f"w{number}", folder="work", hparams={"lr": lr, "seed": number})
+    for step in range(30):
+        run.log("train", {"loss": 3 / (1 + lr * step) + number / 10, "layer10/norm": step, "layer2/norm": -step}, step)
+        run.log("val", {"accuracy": math.sin(step / 12) - number / 100}, step)
+    if number == 0:
+        run.log_audio("speech", [math.sin(one / 5) for one in range(4000)], sample_rate=8000)
+        run.log_table("worst", ["file", "loss"], [["<b>.png", 2.5], ["b.png", 2.25]])
+        run.log_image("input", [[[one / 30, 0.5, 1.0] for one in range(30)] for _ in range(20)])
+    run.finish()
+    print(run.id)
+"""
+
+
+@pytest.fixture(scope="module")
+def ids(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Four runs: two seeds of two learning rates."""
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "train.py").write_text(SCRIPT)
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(Path(danlu.__file__).parents[1]),
+        "DANLU_CONFIG": str(folder / "none.yml"),
+        "DANLU_URL": console.url,
+        "DANLU_API_KEY": console.api_key,
+    }
+    done = subprocess.run([sys.executable, "train.py"], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def charts(page: Page) -> list[str]:
+    """The titles of all charts, from the top."""
+    return page.locator(".chart-card h3").all_inner_texts()
+
+
+def test_runs_beside_their_charts_are_grouped_with_bands(ids: list[str], admin: Tab) -> None:
+    page = admin.go("/experiments?folder=work")
+    page.get_by_role("button", name="Charts").click()
+    expect(page.get_by_role("img", name="train/loss. 4 lines.")).to_be_visible()
+    admin.check("workspace")
+    page.get_by_label("Group by").select_option("hparams.lr")
+    expect(page.get_by_role("img", name="train/loss. 2 lines. lr=0.01 (2)")).to_be_visible()
+    expect(page).to_have_url(re.compile("group=hparams.lr"))
+    page.get_by_role("checkbox", name="Select w0").uncheck()
+    expect(page.get_by_role("img", name="train/loss. 2 lines. lr=0.01 (2)")).to_be_visible()
+    expect(page.get_by_text("lr=0.1 (1)").first).to_be_visible()
+    expect(page.get_by_text("3 of 4 runs drawn")).to_be_visible()
+    admin.check("workspace-groups")
+
+
+def test_zoom_range_and_place_of_charts_keep_and_are_a_view_with_a_link(ids: list[str], admin: Tab) -> None:
+    page = admin.go("/experiments?folder=work&show=charts")
+    chart = page.get_by_role("img", name=re.compile("^train/loss"))
+    expect(chart).to_be_visible()
+    assert charts(page) == ["train/layer2/norm", "train/layer10/norm", "train/loss", "val/accuracy"]
+    box = chart.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.4, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"from=\d+.*to=\d+"))
+    page.get_by_role("button", name="Options of train/loss").click()
+    page.get_by_role("button", name="Pin to top").click()
+    expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
+    assert charts(page)[0] == "train/loss"
+    page.get_by_role("button", name="Enlarge train/loss").click()
+    page.get_by_label("Y max").fill("2.5")
+    page.get_by_role("button", name="Close").last.click()
+    expect(page).to_have_url(re.compile("ranges="))
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("button", name="Save as view").click()
+    page.get_by_label("Name").fill("first look")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("button", name="first look")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"view=\d+"))
+    view = page.url.split("view=")[1].split("&")[0]
+    page = admin.go(f"/views/{view}")
+    expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"from=\d+.*to=\d+"))
+    assert charts(page)[0] == "train/loss"
+    page.get_by_role("button", name="Enlarge train/loss").click()
+    expect(page.get_by_label("Y max")).to_have_value("2.5")
+    admin.check("workspace-view")
+
+
+def test_best_values_are_columns_against_a_baseline_and_are_exported(ids: list[str], admin: Tab) -> None:
+    page = admin.go("/experiments?folder=work&columns=%5B%22name%22%2C%22hparams.seed%22%5D&sort=name")
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="Highest value of val.accuracy").click()
+    page.get_by_role("button", name="Pin the column seed").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("checkbox", name="Select w0").check()
+    page.get_by_role("button", name="Set as baseline").click()
+    expect(page.get_by_role("button", name="Baseline: w0")).to_be_visible()
+    cells = page.get_by_role("row", name=re.compile("w3")).get_by_role("cell")
+    expect(cells.last).to_have_text("0.97 -3.01 %")
+    expect(page.locator("td.pinned").nth(2)).to_have_text("0")
+    admin.check("workspace-table")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "id,name,hparams.seed,max(metrics.val.accuracy)"
+    assert lines[4].split(",")[:3] == [ids[3], "w3", "3"]
+
+
+def test_sounds_tables_and_images_are_shown(ids: list[str], admin: Tab) -> None:
+    page = admin.go(f"/experiments/{ids[0]}?tab=media")
+    expect(page.get_by_role("cell", name="<b>.png")).to_be_visible()
+    sound = page.locator("audio")
+    expect(sound).to_have_js_property("error", None)
+    sound.evaluate("sound => sound.readyState > 0 || new Promise(done => sound.onloadedmetadata = done)")
+    assert sound.evaluate("sound => sound.duration") == pytest.approx(0.5)
+    admin.check("run-media")
