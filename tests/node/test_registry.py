@@ -119,6 +119,7 @@ def test_a_private_one_is_for_who_shows_a_password(registry: Registry, fetch: Fe
         ("other machine", "it is not there for"),
         ("changed layer", "expected the SHA-256"),
         ("junk", "cannot be unpacked"),
+        ("wrong size", "bytes and not 1"),
         ("bad digest", "expected a SHA-256 digest, got '../../x'"),
     ],
 )
@@ -130,11 +131,29 @@ def test_what_cannot_be_is_refused(registry: Registry, fetch: Fetch, tmp_path: P
         registry.tags.clear()
     elif kind == "changed layer":
         registry.blobs[registry.add(data)] = data + b"more"
+    elif kind == "wrong size":
+        manifest = {"config": {"digest": registry.add(b"{}")}, "layers": [{"digest": registry.add(data), "size": 1}]}
+        registry.tags["x/y:1"] = registry.add(json.dumps(manifest).encode())
     elif kind == "bad digest":
         registry.tags["x/y:1"] = registry.add(json.dumps({"config": {"digest": "../../x"}, "layers": []}).encode())
     with pytest.raises(ImageProblem, match=told):
         fetch(name)
     assert list_images(str(tmp_path / "cache")) == []
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        *(b"[]", b"1", b"not JSON", b"{}", b"[" * 200_000, b'{"manifests": 3}', b'{"manifests": [1]}'),
+        *(b'{"manifests": [{"platform": 3}]}', b'{"config": 1, "layers": []}', b'{"config": {}, "layers": [1]}'),
+        *(b'{"config": {"digest": "sha256:"}, "layers": {}}', b'{"config": {}, "layers": [' + b"{}," * 600 + b"{}]}"),
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_refused(registry: Registry, fetch: Fetch, manifest: bytes) -> None:
+    name = registry.add_image("x/y:1", [])
+    registry.tags["x/y:1"] = registry.add(manifest)
+    with pytest.raises(ImageProblem, match="cannot be fetched"):
+        fetch(name)
 
 
 def test_a_network_that_the_operator_did_not_list_is_not_asked(registry: Registry, fetch: Fetch) -> None:

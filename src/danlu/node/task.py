@@ -69,7 +69,7 @@ class TaskImage(NamedTuple):
 
     name: str
     tool: str
-    """docker or podman."""
+    """Path of podman or docker, or `danlu`: we fetch it ourselves."""
 
     cache: str
     """Folder of unpacked images."""

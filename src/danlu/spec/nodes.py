@@ -60,7 +60,7 @@ class NodeInfo(BaseModel):
     """Whether several tasks of one attempt may run on this node."""
 
     image_tool: str = ""
-    """Program that pulls images (docker or podman); empty where jobs with an image cannot run."""
+    """What fetches images: podman, docker, or danlu itself; empty where jobs with an image cannot run."""
 
     image_problem: str = ""
     """Why images are not supported."""

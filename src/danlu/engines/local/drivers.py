@@ -45,7 +45,7 @@ _NOT_LAID = ("dev", "proc", "sys", "tmp", "run")
 @dataclass(frozen=True)
 class Drivers:
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path in the task -> path on the machine."""
+    """Path in the task -> path on the machine, which is no link."""
 
     devices: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -62,8 +62,8 @@ def find_drivers(device_type: str, device_ids: Sequence[int], *, cdi_dirs: Itera
     if found:
         return _from_cdi(found)
     if device_type == "gpu" and device_ids:
-        return Drivers({path: path for path in _nvidia_files()})
-    return Drivers({path: path for path in ASCEND_FILES if os.path.exists(path)})
+        return Drivers({path: os.path.realpath(path) for path in _nvidia_files()})
+    return Drivers({path: os.path.realpath(path) for path in ASCEND_FILES if os.path.exists(path)})
 
 
 def _edits(kinds: Sequence[str], names: set[str], folders: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
@@ -109,14 +109,15 @@ def _laid(source: str, target: str) -> Mapping[str, str]:
     target = _in_usr(target)
     if not os.path.isabs(source) or not os.path.exists(source) or not target:
         return {}
-    found = {target: source}
+    real = os.path.realpath(source)
+    found = {target: real}
     if ".so" in os.path.basename(source):
-        folder, real = os.path.dirname(source), os.path.realpath(source)
+        folder = os.path.dirname(source)
         stem = os.path.basename(source).partition(".so")[0]
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
             if name.startswith(f"{stem}.so") and os.path.islink(path) and os.path.realpath(path) == real:
-                found[os.path.join(os.path.dirname(target), name)] = source
+                found[os.path.join(os.path.dirname(target), name)] = real
     return found
 
 

@@ -140,7 +140,7 @@ def find_homes() -> tuple[str, ...]:
 def _check(machine: Machine, view: View) -> None:
     """Refuse what would lead through a folder that a user can write to, or lie over what runs with rights."""
     targets = [target for _, target in view.writable]
-    trusted = [target for _, target in view.readable]
+    trusted = [*(target for _, target in view.readable), *view.drivers.files]
     for target in (*targets, *trusted):
         if os.path.normpath(f"/{target.lstrip('/')}") != target or target == "/":
             raise Unsupported(f"{target!r} is not an absolute path in its normal form")

@@ -68,7 +68,8 @@ class Registry:
         self._login = (username, password)
         self._authorization = ""
         retry = Retry(PATIENCE_SECONDS, say=lambda line: print(line, flush=True, file=sys.stderr))
-        self._elsewhere = Elsewhere(allowed._replace(max_bytes=0), retry, secrets={}, signs_each=True)
+        at_most = allowed._replace(max_bytes=room_bytes(cache))
+        self._elsewhere = Elsewhere(at_most, retry, secrets={}, signs_each=True)
 
     def find(self) -> Optional[str]:
         """The id of the image when this machine has its files."""
@@ -111,9 +112,7 @@ class Registry:
 
     def _pull(self) -> None:
         manifest = self._manifest()
-        config, layers = manifest.get("config"), manifest.get("layers")
-        if not isinstance(config, dict) or not isinstance(layers, list) or len(layers) > MAX_LAYERS:
-            raise NotFetched("its manifest has no config and layers")
+        (config,), layers = _objects([manifest.get("config")]), _objects(manifest.get("layers"))
         # not the digest of the config alone: anybody can make an image with the config of another one
         digests = "\n".join(map(_digest_of, (config, *layers)))
         number = hashlib.sha256(digests.encode()).hexdigest()
@@ -128,11 +127,13 @@ class Registry:
         fresh = f"{self._own_file()}.layers"
         shutil.rmtree(fresh, ignore_errors=True)  # of somebody who was killed; we are alone with this name
         os.mkdir(fresh, 0o700)
-        if sum(int(one.get("size") or 0) for one in layers) > room_bytes(fresh):
+        if sum(one["size"] for one in layers if isinstance(one.get("size"), int)) > room_bytes(fresh):
             raise ImageProblem("disk_full", f"{self._name} cannot be fetched: there is no room for its layers")
         for place, layer in enumerate(layers):
-            digest = _digest_of(layer)
-            self._asked(partial(self._fetch_layer, digest, os.path.join(fresh, str(place))))
+            to = os.path.join(fresh, str(place))
+            self._asked(partial(self._fetch_layer, _digest_of(layer), to))
+            if os.path.getsize(to) != layer.get("size"):
+                raise NotFetched(f"a layer has {os.path.getsize(to)} bytes and not {str(layer.get('size'))[:30]}")
         described = self._read_json("blobs", _digest_of(config))
         with open(os.path.join(fresh, _DESCRIPTION), "w") as file:
             json.dump({"config": described.get("config"), "num_layers": len(layers)}, file)
@@ -147,13 +148,12 @@ class Registry:
     def _manifest(self) -> dict[str, Any]:
         """The description of the image for this machine."""
         found = self._read_json("manifests", self._where.reference)
-        choices = found.get("manifests")
-        if not isinstance(choices, list):
+        if "manifests" not in found:
             return found
         machine = _MACHINES.get(platform.machine(), platform.machine())
-        for one in choices:
-            told = one.get("platform") or {}
-            if (told.get("os"), told.get("architecture")) == ("linux", machine):
+        for one in _objects(found["manifests"]):
+            told = one.get("platform")
+            if isinstance(told, dict) and (told.get("os"), told.get("architecture")) == ("linux", machine):
                 return self._read_json("manifests", _digest_of(one))
         raise NotFetched(f"it is not there for {machine}")
 
@@ -164,7 +164,7 @@ class Registry:
             raise NotFetched(f"{url}: what arrived has another digest")
         try:
             found = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise NotFetched(f"{url}: expected JSON") from error
         if not isinstance(found, dict):
             raise NotFetched(f"{url}: expected a JSON object")
@@ -246,6 +246,12 @@ def _opened(path: str) -> Iterator[int]:
             yield process.stdout.fileno()
         finally:
             process.kill()
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or len(value) > MAX_LAYERS or not all(isinstance(one, dict) for one in value):
+        raise NotFetched(f"its manifest makes no sense: expected at most {MAX_LAYERS} objects")
+    return value
 
 
 def _digest_of(value: Mapping[str, Any]) -> str:

@@ -139,6 +139,7 @@ class _Files:
         self._num_bytes = 0
         self._is_root = os.geteuid() == 0
         self._added: set[str] = set()
+        """Paths that this archive has brought, and the folders above them."""
 
     def add(self, member: tarfile.TarInfo) -> None:
         self._num_bytes += HEADER_BYTES + member.size
@@ -153,7 +154,9 @@ class _Files:
         elif name and (member.isdir() or member.isreg() or member.issym() or member.islnk()):
             os.makedirs(folder or ".", mode=0o755, exist_ok=True)
             self._write(member, path)
-            self._added.add(path)
+            while path and path not in self._added:
+                self._added.add(path)
+                path = os.path.dirname(path)
 
     def _write(self, member: tarfile.TarInfo, path: str) -> None:
         if not (member.isdir() and _is_folder(path)):
@@ -184,7 +187,7 @@ class _Files:
         """Remove what earlier layers have in a folder."""
         for name in os.listdir(folder or ".") if _is_folder(folder or ".") else ():
             path = os.path.join(folder, name)
-            if not any(one == path or one.startswith(f"{path}/") for one in self._added):
+            if path not in self._added:
                 _remove(path)
 
 

@@ -47,8 +47,8 @@ class Source(Protocol):
 
 def fetch(folder: str, image: TaskImage, password: str, *, allowed: TaskElsewhere) -> None:
     """Have the image's files in the cache, and say in the task's folder where they are."""
-    source = _source(image, password, allowed)
     os.makedirs(image.cache, mode=0o700, exist_ok=True)
+    source = _source(image, password, allowed)
     number = _find(source, image)
     unpacked = os.path.join(image.cache, number)
     with cache.in_use(unpacked):
