@@ -107,7 +107,8 @@ class TestMany:
             child.stdout.readline()
         wait_until(lambda: len(open_all(tmp_path)) == 8)
         wait_until(lambda: len(companions(runtime)) == 1)
-        os.kill(*companions(runtime), signal.SIGKILL)
+        (pid,) = companions(runtime)
+        os.kill(pid, signal.SIGKILL)
         children[0].kill()  # while nobody looks
         children[0].communicate()
         wait_until(lambda: len(companions(runtime)) == 1)

@@ -66,17 +66,15 @@ def script(tmp_path: Path) -> Iterator[Callable[[str, str], subprocess.Popen[str
         child.communicate()
 
 
-def kill_companion(runtime: Path, before: int) -> int:
-    """Kill the one that is there and is not the one before; say which."""
+def wait_for_companion(runtime: Path, before: int) -> int:
+    """The one that is there and is not the one before."""
 
     def look() -> int:
         homes = [path.parent for path in runtime.rglob("orders") if path.is_dir()]
         process = companion_of(str(homes[0])) if homes else None
         return process.pid if process is not None and process.pid != before else 0
 
-    pid = int(wait_until(look))
-    os.kill(pid, signal.SIGKILL)
-    return pid
+    return int(wait_until(look))
 
 
 def check_all_arrived(server: RunningServer, tmp_path: Path, *, num_runs: int, num_versions: int) -> None:
@@ -106,7 +104,9 @@ def test_it_is_killed_again_and_again(
     child = script(server.url, server.api_key)
     pid = 0
     for _ in range(NUM_KILLS):
-        pid = kill_companion(tmp_path / "runtime", pid)
+        pid = wait_for_companion(tmp_path / "runtime", pid)
+        os.kill(pid, signal.SIGKILL)
+    wait_for_companion(tmp_path / "runtime", pid)
     assert child.stdout is not None
     assert child.stdout.readline() == "done\n"
     child.communicate()
