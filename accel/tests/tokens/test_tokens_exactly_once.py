@@ -231,6 +231,15 @@ class TestMixture:
             own = np.sort(ordinals[places == number])
             assert (np.diff(own) == 1).all()
 
+    def test_a_set_that_hardly_ever_comes_is_no_trouble(self, tmp_path: Path) -> None:
+        for number in range(2):
+            pack_tokens(tmp_path / str(number), [np.full(8, 1000 * number + k) for k in range(50)])
+        sources = [TokenSource(tmp_path / "0.tokens", 100_000), TokenSource(tmp_path / "1.tokens", 1)]
+        with TokenLoader(sources, Packing(8), batch_size=10, epoch_sequences=BLOCK - 100) as loader:
+            for epoch in range(3):
+                loader.set_epoch(epoch)
+                assert len(list(loader)) == len(loader)
+
     def test_weights_decide_what_comes_and_a_restart_changes_nothing(self, tmp_path: Path) -> None:
         for number in range(2):
             pack_tokens(tmp_path / str(number), [np.full(8, 1000 * number + k) for k in range(50)])
