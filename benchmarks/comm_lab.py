@@ -25,6 +25,7 @@ MIB = 1 << 20
 EXACT = {"algorithm": "2d"}
 MODES: dict[str, Any] = {
     "native": None,
+    "fp16_hook": "fp16_hook",
     "exact": EXACT,
     "bf16": {**EXACT, "wire": "bf16"},
     "int8": {**EXACT, "wire": "int8"},

@@ -4,8 +4,12 @@
 
 Same task for all: RandomResizedCrop(224, antialiased) + flip + normalise to float32, batches of 64, two workers or
 threads, files in the page cache. Each pipeline runs in a process of its own, in a virtual environment of its own that
-is made on first use; one warm-up epoch, one timed. Pipelines take turns; a ratio is taken within a turn, and the median
-of the turns counts.
+is made on first use; one warm-up epoch, then timed ones for at least 5 s (slow storage: one). Pipelines take turns; a
+ratio is taken within a turn, and the median of the turns counts.
+
+What the ratios measure: mosaicml-streaming, webdataset and litdata bring no decoder, so theirs measure Pillow and
+torchvision, as that to native does, and not their formats. On slow storage native has as many workers as we have
+threads that read. "own Python transform" is a callable on PIL images, in our threads and in native's workers.
 """
 
 from __future__ import annotations
@@ -47,9 +51,11 @@ PIPELINES = [
     Pipeline("native", "ours", "native"),
     Pipeline("danlu raw", "ours", "danlu", "open_raw"),
     Pipeline("danlu", "ours", "danlu"),
+    Pipeline("danlu bytes", "ours", "danlu", "open_bytes"),
+    Pipeline("danlu own transform", "ours", "danlu", "open_own_transform"),
     Pipeline("dataset + Compose", "ours", "danlu_dataset"),
     Pipeline("dataset + PIL", "ours", "danlu_dataset", "open_pillow"),
-    Pipeline("native slow", "ours", "native", where="slow"),
+    Pipeline("native slow", "ours", "native", "open_slow", where="slow"),
     Pipeline("danlu slow", "ours", "danlu", "open_slow", where="slow"),
     Pipeline("dali", "dali", "dali"),
     Pipeline("ffcv raw", "ffcv", "ffcv_peer"),
@@ -87,6 +93,8 @@ SYSTEM_PACKAGES = {"ffcv": "its build needs g++ pkg-config libturbojpeg0-dev lib
 RATIOS = [
     ("same bytes / native", "danlu raw", "native", 2.6, 3.0),
     ("restart markers / native", "danlu", "native", 3.3, 4.0),
+    ("bytes / floats", "danlu bytes", "danlu", 1.15, 1.3),
+    ("own Python transform / native", "danlu own transform", "native", 1.5, 2.0),
     ("/ DALI CPU", "danlu", "dali", 2.2, 2.8),
     ("/ ffcv raw", "danlu", "ffcv raw", 1.6, 2.1),
     ("/ tf.data antialiased", "danlu", "tf.data", 2.8, 3.5),
@@ -294,7 +302,7 @@ def make_figures(turns: list[dict[str, Measured]], starving: list[float]) -> lis
             figures.append({"name": name, "value": round(statistics.median(ratios), 3), "gate": gate, "goal": goal})
     if starving:
         share = round(statistics.median(starving), 4)
-        figures.append({"name": "share of time starved at 70 % load", "value": share, "gate": 0.03, "goal": 0.01})
+        figures.append({"name": "share of time starved at 70 % load", "value": share, "gate": 0.015, "goal": 0.01})
     memory = [turn["danlu"].peak_mb / turn["native"].peak_mb for turn in turns if {"danlu", "native"} <= set(turn)]
     if memory:
         figures.append(

@@ -46,6 +46,15 @@ EXCHANGE = {
 }
 
 
+AGAINST_FP16_HOOK = {
+    ("bf16", 2): (1.50, 1.35, 1.45),
+    ("bf16", 4): (1.75, 1.50, 1.65),
+    ("int8", 2): (2.97, 2.0, 2.3),
+    ("int8", 4): (3.45, 2.2, 2.5),
+}
+"""What a lossy wire gains beside torch's own hook, which is what else one would take."""
+
+
 def exchange_figures(ranks_per_host: int, measured: dict[str, Any]) -> list[Figure]:
     """Figures of one launch of `allreduce`: how many times faster than native, and the bytes on the link."""
     modes = measured["modes"]
@@ -57,6 +66,11 @@ def exchange_figures(ranks_per_host: int, measured: dict[str, Any]) -> list[Figu
         speedup = modes["native"]["seconds"] / modes[mode]["seconds"]
         note = f"{1000 * modes['native']['seconds']:.0f} ms -> {1000 * modes[mode]['seconds']:.0f} ms"
         found.append(Figure(f"allreduce_{mode}_2x{ranks_per_host}", speedup, gate, goal, limit, note=note))
+    for mode in ("bf16", "int8"):
+        limit, gate, goal = AGAINST_FP16_HOOK[mode, ranks_per_host]
+        gain = modes["fp16_hook"]["seconds"] / modes[mode]["seconds"]
+        note = f"errors {modes['fp16_hook']['error']:.1e} and {modes[mode]['error']:.1e}"
+        found.append(Figure(f"{mode}_vs_fp16_hook_2x{ranks_per_host}", gain, gate, goal, limit, note=note))
     return found
 
 

@@ -41,7 +41,7 @@ def main() -> None:
     dist.destroy_process_group()
 
 
-def measure_allreduce(modes: dict[str, dict[str, Any]], num_bytes: int, rounds: int) -> dict[str, Any]:
+def measure_allreduce(modes: dict[str, Any], num_bytes: int, rounds: int) -> dict[str, Any]:
     """Average `num_bytes` of gradients in each mode in turn; return medians and the bytes on the link."""
     gradients = torch.randn(num_bytes // 4, generator=torch.Generator().manual_seed(dist.get_rank()))
     expected = gradients.clone()
@@ -52,6 +52,9 @@ def measure_allreduce(modes: dict[str, dict[str, Any]], num_bytes: int, rounds: 
     for name, settings in modes.items():
         if settings is None:
             runs[name] = native
+            continue
+        if settings == "fp16_hook":
+            runs[name] = by_fp16_hook
             continue
         attachment = open_attachment(build_settings(settings), list(range(dist.get_world_size())))
         explained[name] = attachment.explain()
@@ -87,6 +90,18 @@ def native(gradients: torch.Tensor) -> None:
     for work in works:
         assert work is not None
         work.wait()
+
+
+def by_fp16_hook(gradients: torch.Tensor) -> None:
+    """What torch's own fp16_compress_hook does: half the bytes over the same ring."""
+    works = []
+    for bucket in gradients.chunk(NUM_BUCKETS):
+        half = bucket.to(torch.float16).div_(dist.get_world_size())
+        works.append((bucket, half, dist.all_reduce(half, async_op=True)))
+    for bucket, half, work in works:
+        assert work is not None
+        work.wait()
+        bucket.copy_(half)
 
 
 def ours(attachment: Attachment) -> Callable[[torch.Tensor], None]:

@@ -1,4 +1,4 @@
-"""Run one pipeline in this process: a warm-up epoch, then one timed until its last batch. Prints one JSON line."""
+"""Run one pipeline in this process: a warm-up epoch, then timed ones until the last batch. Prints one JSON line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+TIMED_SECONDS = 5.0
 sys.path[:0] = [str(Path(__file__).parent / "peers"), str(Path(__file__).parent)]
 
 
@@ -26,9 +27,10 @@ def main(module_name: str, function: str, folder: str, *, prepare_only: bool, wa
     cpu_before = os.times()
     began = last = time.perf_counter()
     images = 0
-    for count in epoch():
-        images += count
-        last = time.perf_counter()
+    while not images or (warm_up and last - began < TIMED_SECONDS):
+        for count in epoch():
+            images += count
+            last = time.perf_counter()
     cpu = os.times()
     used = cpu.user + cpu.system - cpu_before.user - cpu_before.system
     print(json.dumps({"images": images, "seconds": last - began, "own_cpu_seconds": used}), flush=True)

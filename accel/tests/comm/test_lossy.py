@@ -37,6 +37,15 @@ def test_error_feedback_makes_up_for_rounding_over_steps(run_ranks, hosts):
     assert found["mean_error"] < found["first_error"] / 10
 
 
+@pytest.mark.parametrize("hosts", ["aabb", "abc"])
+def test_topk_is_the_same_on_all_ranks_and_sends_two_hundredths_of_the_bytes(run_ranks, hosts):
+    found = [answer["topk"] for answer in run_ranks("lossy", hosts, wires=["topk"], steps=3)]
+    assert all(answer["bit_equal"] for answer in found)
+    num_hosts = len(set(hosts))
+    exact = 2 * (num_hosts - 1) * found[0]["gradient_bytes"]
+    assert 0 < sum(answer["bytes_between"] for answer in found) <= 1.1 * 0.02 * exact
+
+
 def test_overflow_reaches_every_rank_and_is_not_carried_over(run_ranks):
-    for answer in run_ranks("non_finite", "aabb", wires=["bf16", "int8"]):
-        assert answer == {"bf16": [True, False, True], "int8": [True, False, True]}
+    expected = {wire: [True, False, True] for wire in ("bf16", "int8", "topk")}
+    assert all(answer == expected for answer in run_ranks("non_finite", "aabb", wires=list(expected)))

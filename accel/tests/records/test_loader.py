@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,18 @@ class TestRecordLoader:
             images = next(iter(loader))[0]
         assert images.is_contiguous(memory_format=torch.channels_last)
         assert torch.allclose(images, expected, atol=1e-6)
+
+    def test_bytes_normalised_later_are_the_same_images(self, packed: Callable[..., Path]) -> None:
+        path = packed()
+        recipe = training_recipe(32)
+        with (
+            RecordLoader(path.parent, path.name, recipe, batch_size=4) as floats,
+            RecordLoader(path.parent, path.name, replace(recipe, as_bytes=True), batch_size=4) as raw,
+        ):
+            for (expected, _), (images, _) in zip(floats, raw):
+                assert images.dtype == torch.uint8
+                torch.testing.assert_close(recipe.normalised(images), expected, atol=2e-6, rtol=0)
+                assert recipe.normalised(expected) is expected
 
     def test_threads_and_readers_do_not_change_anything(self, packed: Callable[..., Path]) -> None:
         path = packed(20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from danlu_accel.records import LoaderOptions
+from danlu_accel.records.cache import make_room, note_use
 from danlu_accel.tokens import Packing, TokenLoader, TokenSource, pack_tokens
 from danlu_accel.tokens.mixture import BLOCK, Mixture, shares_of
 
@@ -126,6 +128,57 @@ def test_every_document_comes_once(
         assert twice <= (last.world_size - 1) * LENGTH  # the last step is filled up where it does not divide
 
 
+class TestCache:
+    def test_it_stays_below_its_limit_and_everything_comes(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        options = LoaderOptions(cache_dir=tmp_path, cache_bytes=1, window_shards=1, threads=1)
+        num_shards = set()
+        # sequences so long that each shard is one, and is made by itself
+        with TokenLoader(sets[True], Packing(1 << 18), batch_size=1, options=options) as loader:
+            for _ in range(2):
+                assert len(list(loader)) == len(loader)
+                num_shards.add(len(list(tmp_path.glob("*/*/*.bin"))))
+        assert max(num_shards) < 6  # what was being read, and the next ones
+
+    def test_without_a_limit_everything_stays(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        with TokenLoader(sets[True], Packing(LENGTH), options=LoaderOptions(cache_dir=tmp_path)) as loader:
+            list(loader)
+        assert len(list(tmp_path.glob("*/*/*.bin"))) == 6
+
+    def test_the_copy_used_longest_ago_goes_first(self, tmp_path: Path) -> None:
+        folder = tmp_path / "url" / "index"
+        folder.mkdir(parents=True)
+        for number in range(4):
+            (folder / str(number)).write_bytes(bytes(10))
+            os.utime(folder / str(number), (number, number))
+        note_use(folder / "0")
+        assert make_room(tmp_path, 25, [folder / "1"]) == [folder / "2", folder / "3"]
+        assert sorted(path.name for path in folder.iterdir()) == ["0", "1"]
+
+    def test_a_copy_that_another_process_removed_is_fetched_again(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        options = LoaderOptions(cache_dir=tmp_path)
+        with TokenLoader(sets[True], Packing(LENGTH), options=options) as loader:
+            before = [batch.tokens.clone() for batch in loader]
+            for path in tmp_path.glob("*/*/*.bin"):
+                path.unlink()
+        with TokenLoader(sets[True], Packing(LENGTH), options=options) as loader:
+            assert all(one.equal(other.tokens) for one, other in zip(before, loader))
+
+
+def test_a_bucket_gives_what_the_folder_gives(
+    sets: dict[bool, str], serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore")
+    folder = Path(sets[False]).parent
+    for name, value in {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret", "REGION": "us-east-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", serve("s3", folder.parent))
+    options = LoaderOptions(cache_dir=tmp_path, window_shards=0)
+    remote = TokenLoader(f"s3://{folder.name}/train.tokens", Packing(LENGTH), options=options)
+    with remote, TokenLoader(sets[False], Packing(LENGTH)) as local:
+        assert remote.state_dict() == local.state_dict()
+        assert all(one.tokens.equal(other.tokens) for one, other in zip(remote, local))
+
+
 class TestRefused:
     def test_another_packing_or_another_data_set(self, sets: dict[bool, str], tmp_path: Path) -> None:
         with TokenLoader(sets[False], Packing(LENGTH)) as loader:
@@ -177,6 +230,15 @@ class TestMixture:
         for number in range(3):
             own = np.sort(ordinals[places == number])
             assert (np.diff(own) == 1).all()
+
+    def test_a_set_that_hardly_ever_comes_is_no_trouble(self, tmp_path: Path) -> None:
+        for number in range(2):
+            pack_tokens(tmp_path / str(number), [np.full(8, 1000 * number + k) for k in range(50)])
+        sources = [TokenSource(tmp_path / "0.tokens", 100_000), TokenSource(tmp_path / "1.tokens", 1)]
+        with TokenLoader(sources, Packing(8), batch_size=10, epoch_sequences=BLOCK - 100) as loader:
+            for epoch in range(3):
+                loader.set_epoch(epoch)
+                assert len(list(loader)) == len(loader)
 
     def test_weights_decide_what_comes_and_a_restart_changes_nothing(self, tmp_path: Path) -> None:
         for number in range(2):

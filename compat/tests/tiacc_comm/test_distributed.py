@@ -126,7 +126,16 @@ class TestReadSettings:
     def test_the_2d_exchange_is_measured_unless_it_is_forced(self, value, algorithm):
         assert read_settings({"LIGHT_2D_ALLREDUCE": value}).algorithm == algorithm
 
-    @pytest.mark.parametrize("name", ["LIGHT_2D_ALLREDUCE", "TIACC_TRAINING_FUSION_THRESHOLD", "LIGHT_INTRA_SIZE"])
+    def test_topk_is_taken_on_request(self):
+        assert read_settings({"LIGHT_TOPK_ALLREDUCE": "1", "LIGHT_TOPK_RATIO": "0.01"}).wire == "topk"
+        with pytest.raises(ValueError, match=r"LIGHT_TOPK_RATIO: expected 0.01, .* got '0.5'"):
+            read_settings({"LIGHT_TOPK_ALLREDUCE": "1", "LIGHT_TOPK_RATIO": "0.5"})
+        with pytest.raises(ValueError, match="always exact"):
+            read_settings({"LIGHT_TOPK_ALLREDUCE": "1", "LIGHT_2D_ALLREDUCE": "0"})
+
+    @pytest.mark.parametrize(
+        "name", ["LIGHT_2D_ALLREDUCE", "LIGHT_TOPK_ALLREDUCE", "TIACC_TRAINING_FUSION_THRESHOLD", "LIGHT_INTRA_SIZE"]
+    )
     def test_nonsense_is_named(self, name):
         with pytest.raises(ValueError, match=f"{name}.*'many'"):
             read_settings({name: "many"})

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from danlu_accel.comm.settings import WireFormat
 
+TOPK_SHARE = 100  # one number in so many travels
 BLOCK = 512  # numbers that share one int8 scale: 0.8 % of extra bytes
 
 
@@ -118,17 +119,58 @@ class Int8(Format):
         out.copy_(numbers.to(torch.float32).mul_(scales.unsqueeze(1)).view(-1)[: out.numel()])
 
 
+class TopK(Format):
+    """The largest hundredth of the numbers and their places; all others wait in the residual until they are large.
+
+    Packed: the int32 places, then the float32 numbers. An infinite or NaN gradient counts as the largest, so that every
+    rank sees it, and is not carried over.
+    """
+
+    name = "topk"
+    feeds_error_back = True
+
+    def packed(self, numel: int, dtype: torch.dtype) -> tuple[int, torch.dtype]:  # noqa: ARG002
+        return -(-numel // TOPK_SHARE) * 8, torch.uint8
+
+    def pack(self, values: Tensor, out: Tensor, residual: Tensor | None) -> Tensor:
+        wanted = values.to(torch.float32) if residual is None else residual.add_(values)
+        places, numbers = _places_and_numbers(out)
+        chosen = wanted.abs().topk(places.numel(), sorted=False).indices
+        places.copy_(chosen)
+        torch.index_select(wanted, 0, chosen, out=numbers)
+        values.zero_().index_copy_(0, chosen, numbers.to(values.dtype))
+        if residual is not None:
+            residual.index_fill_(0, chosen, 0.0)
+            if not bool(torch.isfinite(numbers).all()):
+                residual.nan_to_num_(0.0, 0.0, 0.0)
+        return out
+
+    def restore(self, packed: Tensor, out: Tensor) -> None:
+        places, numbers = _places_and_numbers(packed)
+        out.zero_().index_copy_(0, places.to(torch.int64), numbers.to(out.dtype))
+
+    def add(self, packed: Tensor, total: Tensor) -> None:
+        places, numbers = _places_and_numbers(packed)
+        total.index_add_(0, places.to(torch.int64), numbers.to(total.dtype))
+
+
 FORMATS: dict[WireFormat, Format] = {
     "exact": Exact(),
     "bf16": HalfWidth("bf16", torch.bfloat16),
     "fp16": HalfWidth("fp16", torch.float16),
     "int8": Int8(),
+    "topk": TopK(),
 }
 
 
 def format_for(name: WireFormat, dtype: torch.dtype) -> Format:
     """Return the format asked for; gradients that are already narrower than float32 travel as they are."""
     return FORMATS[name] if dtype in (torch.float32, torch.float64) else FORMATS["exact"]
+
+
+def _places_and_numbers(packed: Tensor) -> tuple[Tensor, Tensor]:
+    half = packed.numel() // 2
+    return packed[:half].view(torch.int32), packed[half:].view(torch.float32)
 
 
 def _num_blocks(numel: int) -> int:

@@ -19,7 +19,7 @@ from danlu_accel.comm.hop import Lane
 from danlu_accel.comm.lanes import Arena, LaneExchange
 from danlu_accel.comm.launcher import read_launch
 from danlu_accel.comm.pipeline import Choose, Pipeline
-from danlu_accel.comm.settings import Settings
+from danlu_accel.comm.settings import CARRYING, Settings
 from danlu_accel.comm.shared import Listener, LocalGroup, connect
 from danlu_accel.comm.topology import RankReport, Topology, build_topology, find_host_key
 
@@ -65,7 +65,7 @@ def open_attachment(
         pipeline,
         None if problems or inside is None else inside.local,
         auto,
-        feeds_error_back=settings.wire == "int8",
+        feeds_error_back=settings.wire in CARRYING,
         raises_early=raises_early,
     )
     return Attachment(settings, topology, reasons, engine)
@@ -212,5 +212,5 @@ def _always(exchange: Exchange) -> Choose:
 def _why_wire(settings: Settings) -> str:
     if settings.wire == "exact":
         return "wire: exact, the gradients' own type"
-    carried = ", rounding errors are carried into the next step" if settings.wire == "int8" else ""
+    carried = ", what is lost is carried into the next step" if settings.wire in CARRYING else ""
     return f"wire: {settings.wire} between hosts, as asked{carried}"

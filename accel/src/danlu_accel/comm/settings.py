@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 Algorithm = Literal["auto", "2d", "leader", "flat"]
-WireFormat = Literal["exact", "bf16", "fp16", "int8"]
+WireFormat = Literal["exact", "bf16", "fp16", "int8", "topk"]
+CARRYING: frozenset[WireFormat] = frozenset({"int8", "topk"})
+"""Formats that carry what they lost into the next step."""
 
 MIB = 1 << 20
 PAGE = 4096

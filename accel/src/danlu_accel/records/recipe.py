@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Crop(Enum):
@@ -37,7 +40,7 @@ class Recipe:
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     as_bytes: bool = False
-    """Give uint8 as decoded instead of float32 of (value / 255 - mean) / std."""
+    """Give uint8 as decoded instead of float32 of (value / 255 - mean) / std; `normalised` does that later."""
     channels_last: bool = False
     """Order of the batch in memory; its shape is N, C, H, W either way."""
 
@@ -52,6 +55,19 @@ class Recipe:
             raise ValueError(f"scale {self.scale} and ratio {self.ratio} must be (smallest, largest)")
         if any(value <= 0 for value in self.std):
             raise ValueError(f"std {self.std} must be above zero")
+
+    def normalised(self, images: torch.Tensor) -> torch.Tensor:
+        """Return float32 images of a batch in bytes, on the device that it is on: (value / 255 - mean) / std.
+
+        With `as_bytes` a batch has a quarter of the bytes on its way to the device. Float images come back as they are.
+        """
+        import torch
+
+        if images.dtype != torch.uint8:
+            return images
+        scale = torch.tensor([1 / (255 * value) for value in self.std], device=images.device).reshape(1, 3, 1, 1)
+        shift = torch.tensor([m / s for m, s in zip(self.mean, self.std)], device=images.device).reshape(1, 3, 1, 1)
+        return images * scale - shift
 
 
 @dataclass(frozen=True)

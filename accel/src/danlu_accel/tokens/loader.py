@@ -238,7 +238,8 @@ class TokenLoader:
 
     def _follow(self, position: int) -> None:
         """Let each set fetch what it will be asked for first."""
-        sets, ordinals = self._places(np.arange(position, position + BLOCK, dtype=np.int64))
+        first = position if len(self._sets) == 1 else position // BLOCK * BLOCK  # a whole block has something of each
+        sets, ordinals = self._places(np.arange(first, first + BLOCK, dtype=np.int64))
         for number, each in enumerate(self._sets):
             nearest = int(ordinals[sets == number].min())
             epoch, inside = divmod(nearest, len(each))

@@ -70,7 +70,13 @@ BUCKET_CAP_PLACE = DistributedDataParallel.__init__.__code__.co_varnames.index("
 def _attach(model: DistributedDataParallel, settings: OldSettings) -> comm.Attachment | None:
     options = all_reduce.options_of(settings)
     try:
-        return comm.attach(model, algorithm=settings.algorithm, num_streams=settings.num_streams, options=options)
+        return comm.attach(
+            model,
+            algorithm=settings.algorithm,
+            wire=settings.wire,
+            num_streams=settings.num_streams,
+            options=options,
+        )
     except comm.CommError as error:
         # Every rank meets the same error, so every rank trains on with plain DDP.
         warnings.warn(f"gradients are exchanged by plain DDP: {error}", stacklevel=4)
