@@ -102,6 +102,8 @@ class LogCopier:
                 task.stored, task.problem = stored, problem
                 if is_stuck:  # what was seen cannot be read (yet)
                     task.wanted = stored
+                elif stored % PIECE_BYTES == 0:  # whoever fills a piece has probably begun the next one
+                    task.wanted = max(task.wanted, stored + 1)
                 if not task.is_done:
                     self._queue.append(task)
                 self._changed.notify_all()
@@ -124,7 +126,7 @@ def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: 
     end = wanted - logs.max_bytes
     if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
         return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
-    limit = min(PIECE_BYTES - stored % PIECE_BYTES, wanted - stored)
+    limit = PIECE_BYTES - stored % PIECE_BYTES  # also what was written since it was seen
     data, marks = engine.read_log_piece(handle, stored, limit, after_mark=logs.last_mark(*place))
     if not data:
         return stored

@@ -228,6 +228,15 @@ class EngineContract:
         assert [mark.offset for mark in marks][-1] == seen.log_bytes
         assert sorted(marks, key=lambda mark: (mark.at, mark.offset)) == list(marks)
         assert [mark.offset for mark in starter.engine.read_marks(job.handles[0], 4)] == [8]
+        piece = starter.engine.read_log_piece(job.handles[0], 4, 1 << 20, after_mark=4)
+        assert (piece.data, [mark.offset for mark in piece.marks]) == (b"two\n", [8])
+
+    def test_what_many_tasks_use_is_asked_at_once(self, starter: Starter) -> None:
+        job = starter.start("true")
+        job.wait()
+        unknown = Handle(job_id="train-1", attempt=1, rank=0, node=job.handles[0].node)
+        asked = [(unknown, 0, 0), (job.handles[0], 0, 0)]
+        assert list(starter.engine.read_usages(asked)) == [None, starter.engine.read_usage(*asked[1])]
 
     def test_stop_gives_time_to_save(self, starter: Starter) -> None:
         job = starter.start("trap 'sleep 0.3; echo saved; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
