@@ -1,7 +1,6 @@
 // Two texts line by line. The library that compares them is loaded with the first comparison.
 export type DiffLine =
-  | { kind: "added" | "removed" | "same"; text: string }
-  | { kind: "skipped"; count: number };
+  { kind: "added" | "removed" | "same"; text: string } | { kind: "skipped"; count: number };
 
 const AROUND = 3;
 const MOST_MS = 2_000;
@@ -10,8 +9,7 @@ const MOST_MS = 2_000;
 export async function changedLines(before: string, after: string): Promise<DiffLine[]> {
   const { diffLines } = await import("diff");
   const parts = diffLines(before, after, { timeout: MOST_MS }) as
-    | ReturnType<typeof diffLines>
-    | undefined;
+    ReturnType<typeof diffLines> | undefined;
   if (!parts) throw new Error("the texts differ too much");
   return parts.flatMap((part, at): DiffLine[] => {
     const lines = part.value.replace(/\n$/, "").split("\n");

@@ -24,8 +24,8 @@ export function MetricChart(props: {
   group: ChartGroup;
   runs: readonly ChartedRun[];
   view: ChartView;
-  /** Told how the view is to change. */
-  onChange: (change: (view: ChartView) => ChartView) => void;
+  /** Told how the view is to change; without it the chart stands alone, and zoom is its own. */
+  onChange?: (change: (view: ChartView) => ChartView) => void;
   version: string | number | undefined;
   /** The run that the others are compared with. */
   baseline?: string;
@@ -66,7 +66,7 @@ export function MetricChart(props: {
     withoutOutliers: view.outliers,
     yRange,
     baseline: lines.find((line) => isLineOf(line, props.baseline ?? ""))?.id,
-    ...(isSystem
+    ...(isSystem || !onChange
       ? {}
       : {
           zoom: zoomOf(view),
@@ -89,14 +89,16 @@ export function MetricChart(props: {
             setIsLarge(true);
           }}
         />
-        <ChartMenu
-          title={group.title}
-          pins={view.pins ?? []}
-          lines={lines}
-          xLabel={texts.chart[axis]}
-          canvas={() => ref.current?.querySelector("canvas") ?? undefined}
-          onChange={onChange}
-        />
+        {onChange && (
+          <ChartMenu
+            title={group.title}
+            pins={view.pins ?? []}
+            lines={lines}
+            xLabel={texts.chart[axis]}
+            canvas={() => ref.current?.querySelector("canvas") ?? undefined}
+            onChange={onChange}
+          />
+        )}
       </div>
       <div className="panel-body">
         {found.error ? (
@@ -119,7 +121,7 @@ export function MetricChart(props: {
           chart={shown}
           onRange={(range) => {
             if (range[0] !== low || range[1] !== high)
-              onChange((before) => withYRange(before, group.title, range));
+              onChange?.((before) => withYRange(before, group.title, range));
           }}
           onClose={() => {
             setIsLarge(false);
