@@ -59,7 +59,7 @@ def measure(folder: Path, size: int, *, num_starts: int, num_builds: int) -> lis
         named = [f"./wheels/{path.name}" for path in wheels]
         made, by_hand = [], []
         for number in range(num_builds + 1):
-            by_hand.append(_by_hand(folder / "by-hand", wheels, uv))
+            by_hand.append(_by_hand(folder / f"by-hand-{number}", wheels, uv))
             made.append(_made(starter, number, code=code, requirements=["--no-index", *named]))
         with_one, without = [], []
         for _ in range(num_starts + 1):
@@ -109,7 +109,6 @@ def make_wheels(folder: Path, size: int) -> list[Path]:
 
 def _by_hand(folder: Path, wheels: list[Path], uv: str | None) -> float:
     """What somebody types, with nothing cached: `uv venv && uv pip install`, or the same with pip."""
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     os.sync()
     place, cache = folder / "venv", folder / "cache"
@@ -142,7 +141,7 @@ def _end(started: Started) -> Started:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_SIZE >> 20} MiB of packages, not 1 GiB")
-    parser.add_argument("--dir", type=Path, help="where the files are made; they need 5 times their size")
+    parser.add_argument("--dir", type=Path, help="where the files are made; they need 20 times their size")
     return parser.parse_args()
 
 
