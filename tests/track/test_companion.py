@@ -15,10 +15,10 @@ from tests.fakes.run_server import RunServer
 from danlu import journal, track
 from danlu.journal import Kind
 from danlu.testing.waiting import wait_until
-from danlu.track import orders
 from danlu.track.folders import find_runs
 from danlu.track.processes import this_process
 from danlu.track.reading import open_journals, read_run
+from danlu.track.sync import orders
 from danlu.track.termination import trace_of
 
 Python = Callable[..., "subprocess.Popen[str]"]
@@ -122,7 +122,7 @@ class TestMany:
         """By the end of the script: nobody else would."""
         script = """
 import os, signal
-from danlu.track.orders import companion_of, home_of
+from danlu.track.sync.orders import companion_of, home_of
 os.kill(int(sys.stdin.readline()), signal.SIGKILL)
 while companion_of(home_of(os.environ)) is not None:
     pass

@@ -10,8 +10,8 @@ import threading
 import time
 from typing import Callable, NamedTuple
 
-from danlu.track import orders
 from danlu.track.processes import Watch
+from danlu.track.sync import orders
 from danlu.track.warn import warn_once
 
 MAX_STARTS = 5

@@ -15,8 +15,8 @@ from tests.support.bad_line import BadLine
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
-from danlu.track.orders import companion_of
 from danlu.track.reading import open_journals
+from danlu.track.sync.orders import companion_of
 from danlu.transfer.api import Api
 from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import Retry

@@ -11,9 +11,9 @@ from danlu import journal
 from danlu.content.drafts import FOLDER as ARTIFACTS
 from danlu.journal import Kind, Layout
 from danlu.track.folders import journals_in
-from danlu.track.orders import Order
 from danlu.track.processes import Process, from_header
 from danlu.track.reading import open_journals
+from danlu.track.sync.orders import Order
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused
 from danlu.transfer.journals import announce, send_journal

@@ -2,9 +2,9 @@
 
     python -I companion.py HOME
 
-There is one for all runs of a user on a machine (`danlu.track.orders` says which share one), and it ends when there
-is nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to it. It
-writes to journals of its own and never to a training's.
+There is one for all runs of a user on a machine (`danlu.track.sync.orders` says which share one), and it ends when
+there is nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to
+it. It writes to journals of its own and never to a training's.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if __name__ == "__main__":
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
 
 from danlu.inside import inside_job
-from danlu.track import capture, orders
+from danlu.track import capture
 from danlu.track.machine_usage import Meter
 from danlu.track.processes import Process, Watch
+from danlu.track.sync import orders
 from danlu.track.sync.address import Address, connect, find_address
 from danlu.track.sync.artifacts import ArtifactSync
 from danlu.track.sync.attended import Attended
