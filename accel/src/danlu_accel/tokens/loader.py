@@ -306,7 +306,7 @@ class TokenLoader:
                 continue
             runs = each.sequences.runs(wanted.numbers[rows])
             runs = runs._replace(to=rows[runs.to // length] * length + runs.to % length)
-            num_tokens += np.bincount(runs.to // length, runs.count, len(wanted.sets)).astype(np.int64)
+            num_tokens += np.bincount(runs.to // length, runs.num_tokens, len(wanted.sets)).astype(np.int64)
             runs_of_sets.append((each, runs))
         for row in np.flatnonzero(num_tokens < length).tolist():
             tokens[row, num_tokens[row] :] = self.packing.pad_token
