@@ -8,8 +8,6 @@
 
 #include <unistd.h>
 
-#include "crc32c.h"
-
 namespace danlu {
 
 namespace {
@@ -51,12 +49,9 @@ Status read_run(const TokenRun &run, int stored_bytes, const uint32_t *checksums
     }
     scratch.resize(until - from);
     if (!read_all(run.fd, scratch.data(), scratch.size(), from)) return Status::read_failed;
-    if (checksums) {
-        const uint32_t *expected = checksums + run.checksums_at + from / token_block_bytes;
-        for (size_t at = 0; at < scratch.size(); at += token_block_bytes, expected++)
-            if (crc32c(scratch.data() + at, std::min(token_block_bytes, scratch.size() - at)) != *expected)
-                return Status::bad_record;
-    }
+    if (checksums &&
+        !blocks_match(scratch.data(), scratch.size(), checksums + run.checksums_at + from / token_block_bytes))
+        return Status::bad_record;
     const uint8_t *tokens = scratch.data() + (begin - from);
     if (stored_bytes == 2)
         widen_to<uint16_t>(tokens, run.count, out_bytes, out, run.to);

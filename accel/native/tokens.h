@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "crc32c.h"
 #include "jpeg.h"
 
 namespace danlu {
 
 // Checksums cover this many bytes each; the Python twin is in tokens/index.py.
-constexpr size_t token_block_bytes = 2048;
+constexpr size_t token_block_bytes = crc_block_bytes;
 
 // Tokens that lie side by side in a shard; the Python twin is RUN in tokens/reading.py.
 struct TokenRun {

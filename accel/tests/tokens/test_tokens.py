@@ -107,9 +107,9 @@ class TestPacking:
     def test_it_is_split_or_dropped_on_request(self, tmp_path: Path) -> None:
         index = pack_tokens(tmp_path / "train", [np.arange(9), np.arange(3)])
         split = sequences_of(index, Packing(4, too_long=TooLong.SPLIT))
-        assert sorted(split.runs(np.arange(split.num_sequences)).count.tolist()) == [1, 3, 4, 4]
+        assert sorted(split.runs(np.arange(split.num_sequences)).num_tokens.tolist()) == [1, 3, 4, 4]
         dropped = sequences_of(index, Packing(4, too_long=TooLong("drop")))
-        assert dropped.runs(np.arange(dropped.num_sequences)).count.tolist() == [3]
+        assert dropped.runs(np.arange(dropped.num_sequences)).num_tokens.tolist() == [3]
 
     @given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=60), capacity=st.integers(20, 40))
     def test_core_and_python_pack_the_same_and_nothing_overflows(self, lengths: list[int], capacity: int) -> None:

@@ -18,8 +18,8 @@ from danlu.launch.additions import Additions
 from danlu.launch.documented import Told
 from danlu.launch.layout import Layout
 from danlu.launch.placement import Placement, TaskPlacement
-from danlu.launch.ranktable import RankedDevice, RankTable, Server, write_a
-from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, MOST_DEVICES, Chip, chip_of, ring_fault
+from danlu.launch.ranktable import Chip, RankedDevice, RankTable, Server, write_a
+from danlu.launch.ranktable.rules import COUNTS, LARGEST_DEVICE_ID, MOST_DEVICES, chip_of, ring_fault
 from danlu.spec.job import JobSpec, Processes
 
 NPU = "npu"

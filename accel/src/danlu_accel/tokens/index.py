@@ -38,7 +38,7 @@ HEADER = struct.Struct("<4sHHQQII")
 ALIGNMENT = 64
 BLOCK_BYTES = 2048
 """The C++ twin is token_block_bytes in native/tokens.h."""
-STORED = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
+STORED: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
 Counts = npt.NDArray[np.uint32]
 
 

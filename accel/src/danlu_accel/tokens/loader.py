@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CHUNK_TOKENS = 1 << 18
 """Batches are made so many tokens at a time: one hand-over between threads for all of them."""
+GROUP_SEQUENCES = 1 << 12
+"""The order is found for so many sequences at a time."""
 Numbers = npt.NDArray[np.int64]
 
 
@@ -70,8 +72,17 @@ class _Room(NamedTuple):
     positions: Optional[npt.NDArray[Any]]
 
 
+class _Wanted(NamedTuple):
+    """The sequences of a chunk: batches of one piece of memory."""
+
+    steps: list[Step]
+    sets: Numbers
+    numbers: Numbers
+    """Which sequence of its set each is."""
+
+
 class _Chunk(NamedTuple):
-    """Batches of one piece of memory."""
+    """A chunk under way."""
 
     steps: list[Step]
     made: Future[TokenBatch]
@@ -204,14 +215,13 @@ class TokenLoader:
         self._require_current(iteration, pid)
         epoch, first = self._epoch, self._epoch * self._epoch_sequences
         self._follow(first + self._position)
-        chunks = self._chunks()
+        chunks = self._chunks(first)
         ahead: deque[_Chunk] = deque()
         try:
             while True:
-                for steps in islice(chunks, self._threads + self._options.prefetch - 1 - len(ahead)):
-                    positions = first + np.concatenate([step.positions for step in steps])
-                    room = self._room(len(positions))
-                    ahead.append(_Chunk(steps, self._ready_pool().submit(self._make, positions, room)))
+                for wanted in islice(chunks, self._threads + self._options.prefetch - 1 - len(ahead)):
+                    room = self._room(len(wanted.sets))
+                    ahead.append(_Chunk(wanted.steps, self._ready_pool().submit(self._make, wanted, room)))
                     del room
                 if not ahead:
                     break
@@ -250,12 +260,29 @@ class TokenLoader:
             return np.zeros_like(positions), positions
         return Mixture(self._shares, self._seed).places(positions)
 
-    def _chunks(self) -> Iterator[list[Step]]:
+    def _chunks(self, first: int) -> Iterator[_Wanted]:
+        """Yield the rest of the epoch, whose order is found for many sequences at a time: that is cheaper."""
+        for group in self._groups():
+            sets, ordinals = self._places(first + np.concatenate([step.positions for step in group]))
+            numbers = np.empty_like(ordinals)
+            for number, each in enumerate(self._sets):
+                chosen = sets == number
+                numbers[chosen] = each.numbers(ordinals[chosen], self._seed, self._shuffle)
+            begin = 0
+            for at in range(0, len(group), self._steps_per_chunk):
+                steps = group[at : at + self._steps_per_chunk]
+                end = begin + sum(len(step.positions) for step in steps)
+                yield _Wanted(steps, sets[begin:end], numbers[begin:end])
+                begin = end
+
+    def _groups(self) -> Iterator[list[Step]]:
+        """Yield the rest of the epoch's steps, whole chunks of them at a time."""
         position = self._position
         rank, world_size, drop_last = self._options.rank, self._options.world_size, self._options.drop_last
+        steps_per_group = -(-GROUP_SEQUENCES // (self.batch_size * self._steps_per_chunk)) * self._steps_per_chunk
         while True:
             steps: list[Step] = []
-            while len(steps) < self._steps_per_chunk:
+            while len(steps) < steps_per_group:
                 step = next_step(position, self._epoch_sequences, self.batch_size, rank, world_size, drop_last)
                 if step is None:
                     break
@@ -265,22 +292,21 @@ class TokenLoader:
                 return
             yield steps
 
-    def _make(self, positions: Numbers, room: _Room) -> TokenBatch:
-        """Make the sequences at these positions of the stream, side by side. Runs in a thread."""
+    def _make(self, wanted: _Wanted, room: _Room) -> TokenBatch:
+        """Make the sequences of a chunk side by side. Runs in a thread."""
         import torch
 
         length = self.packing.sequence_length
         tokens, places = room
-        sets, ordinals = self._places(positions)
         runs_of_sets: list[tuple[TokenSet, Runs]] = []
-        num_tokens = np.zeros(len(positions), np.int64)
+        num_tokens = np.zeros(len(wanted.sets), np.int64)
         for number, each in enumerate(self._sets):
-            rows = np.flatnonzero(sets == number)
+            rows = np.flatnonzero(wanted.sets == number)
             if not len(rows):
                 continue
-            runs = each.runs(ordinals[rows], self._seed, self._shuffle)
+            runs = each.sequences.runs(wanted.numbers[rows])
             runs = runs._replace(to=rows[runs.to // length] * length + runs.to % length)
-            num_tokens += np.bincount(runs.to // length, runs.count, len(positions)).astype(np.int64)
+            num_tokens += np.bincount(runs.to // length, runs.num_tokens, len(wanted.sets)).astype(np.int64)
             runs_of_sets.append((each, runs))
         for row in np.flatnonzero(num_tokens < length).tolist():
             tokens[row, num_tokens[row] :] = self.packing.pad_token

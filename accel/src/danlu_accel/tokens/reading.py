@@ -49,7 +49,7 @@ class TokenFiles:
             descriptors[number] = file.fd
         items = np.empty(len(runs.first), RUN)
         items["fd"] = descriptors[runs.shard]
-        items["count"], items["first"], items["to"] = runs.count, runs.first, runs.to
+        items["count"], items["first"], items["to"] = runs.num_tokens, runs.first, runs.to
         items["shard_bytes"], items["checksums_at"] = self._shard_bytes[runs.shard], self._checksums_at[runs.shard]
         status = np.zeros(len(items), np.int32)
         checksums = self._index.checksums if self._verify else None
@@ -71,7 +71,8 @@ class TokenFiles:
                     raise BadRecordFile(
                         f"{file.path.name}: the {BLOCK_BYTES} bytes at {start + offset} fail their checksum"
                     )
-        return np.frombuffer(raw[begin - start : end - start], STORED[size])
+        tokens: npt.NDArray[Any] = np.frombuffer(raw[begin - start : end - start], STORED[size])
+        return tokens
 
     def close(self) -> None:
         """Let go of all files; they are opened again when they are used."""

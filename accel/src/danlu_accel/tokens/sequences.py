@@ -58,7 +58,7 @@ class Runs(NamedTuple):
     shard: Numbers
     first: Numbers
     """In tokens, from the beginning of the shard."""
-    count: Numbers
+    num_tokens: Numbers
     to: Numbers
     """In tokens, from the beginning of the batch."""
 
@@ -186,7 +186,7 @@ def positions_of(index: TokenIndex, runs: Runs, out: npt.NDArray[Any]) -> None:
         lengths = index.lengths[begin:end].astype(np.int64)
         starts = np.cumsum(lengths) - lengths
         chosen = runs.shard == shard
-        count = runs.count[chosen]
+        count = runs.num_tokens[chosen]
         inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         tokens = np.repeat(runs.first[chosen], count) + inside
         places = tokens - starts[np.searchsorted(starts, tokens, side="right") - 1]

@@ -41,14 +41,14 @@ class TokenSet:
         """Begin to fetch what the order wants from `position` on."""
         self._storage.follow(order, position)
 
-    def runs(self, ordinals: Numbers, seed: int, shuffle: bool) -> Runs:
-        """Return what to read for these sequences of the set's own stream, which goes from epoch to epoch."""
+    def numbers(self, ordinals: Numbers, seed: int, shuffle: bool) -> Numbers:
+        """Return which sequences come at these places of the set's own stream, which goes from epoch to epoch."""
         numbers = np.empty_like(ordinals)
         epochs, positions = np.divmod(ordinals, len(self))
         for epoch in np.unique(epochs).tolist():
             chosen = epochs == epoch
             numbers[chosen] = self.order(seed, epoch, shuffle).records(positions[chosen])
-        return self.sequences.runs(numbers)
+        return numbers
 
     def read(self, runs: Runs, tokens: npt.NDArray[Any], positions: npt.NDArray[Any] | None) -> None:
         """Write these runs to `tokens`, and to `positions` their places in their documents; both are flat."""

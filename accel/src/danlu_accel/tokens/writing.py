@@ -33,7 +33,10 @@ def pack_tokens(
         raise ValueError(f"shard_megabytes: expected at least 1, got {shard_megabytes}")
     target = Path(name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shards, counts, lengths, checksums = [], [], [], []
+    shards: list[Shard] = []
+    counts: list[int] = []
+    lengths: list[int] = []
+    checksums: list[npt.NDArray[np.uint32]] = []
     source = _checked(documents, bytes_per_token)
     document = next(source, None)
     while document is not None:
