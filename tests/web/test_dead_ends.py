@@ -87,7 +87,7 @@ def test_a_job_leads_to_its_results_data_and_code(console: RunningServer, admin:
     page.get_by_role("button", name="train.py").click()
     expect(page.get_by_role("dialog")).to_contain_text("the code that ran")
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="store://main/", exact=False).first.click()
+    page.get_by_role("link", name="store://main/", exact=False).last.click()
     expect(page.get_by_role("link", name="result.txt")).to_be_visible()
     admin.go(f"/jobs/{job.id}")
     page.get_by_role("button", name="More").click()

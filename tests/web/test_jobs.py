@@ -139,7 +139,7 @@ class TestSubmitting:
         expect(page.get_by_role("heading", name="makes-weights")).to_be_visible()
         page.get_by_role("button", name="makes-weights:1").click()
         page.get_by_role("button", name="Set alias").click()
-        page.get_by_label("Alias").fill("best")
+        page.get_by_role("textbox", name="Alias").fill("best")
         page.locator("dialog button[type=submit]").click()
         page.get_by_role("button", name="makes-weights:1").click()
         page.get_by_role("button", name="Remove alias best").click()

@@ -30,7 +30,11 @@ export async function readLog(
   let at = offset;
   // an answer ends with the file that it was read from, so that more than one may be needed
   for (let read = 0; read < MOST_READS && at < offset + size; read++) {
-    const query = { attempt: source.attempt, offset: at, limit: Math.min(MOST_AT_ONCE, offset + size - at) };
+    const query = {
+      attempt: source.attempt,
+      offset: at,
+      limit: Math.min(MOST_AT_ONCE, offset + size - at),
+    };
     const path = { job: source.job, rank: source.rank };
     const response = await fetched(addressOf("/api/v1/jobs/{job}/logs/{rank}", path, query), {
       signal,

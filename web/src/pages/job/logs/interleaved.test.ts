@@ -36,6 +36,13 @@ test("a rank that has printed nothing has no line", () => {
   expect(written([{ rank: 3, offset: 0, bytes: encode(""), marks: [] }])).toBe("");
 });
 
+test("the lines of all ranks are counted before they are looked at", async () => {
+  const lines = linesOf(0, 1, "x\n".repeat(200_000));
+  const { store } = new Gathered(lines).show(undefined, undefined);
+  await store.find(store.total);
+  expect(store.numLines).toBe(200_000);
+});
+
 test("lines that do not match are left out, also of what comes later; times are written on request", async () => {
   const gathered = new Gathered(interleave([FIRST]));
   const { store } = gathered.show("B|c", undefined);

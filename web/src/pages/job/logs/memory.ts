@@ -1,4 +1,6 @@
-import { LogStore } from "./store";
+import { LogStore, PIECE_BYTES } from "./store";
+
+const NEWLINE = 10;
 
 /** A log that is put together here. */
 export class Memory {
@@ -11,6 +13,7 @@ export class Memory {
       (offset, size) => Promise.resolve(this.bytes.slice(offset, offset + size)),
       this.bytes.length,
     );
+    this.store.tell(0, linesPerPiece(this.bytes), []);
   }
 
   add(text: string): void {
@@ -22,4 +25,14 @@ export class Memory {
     this.bytes = joined;
     this.store.grow(offset, joined.length, more);
   }
+}
+
+/** How many lines end in each piece: all of them are here, so that none has to be guessed. */
+function linesPerPiece(bytes: Uint8Array): number[] {
+  const counts = Array.from({ length: Math.ceil(bytes.length / PIECE_BYTES) }, () => 0);
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
+    const piece = Math.floor(at / PIECE_BYTES);
+    counts[piece] = (counts[piece] ?? 0) + 1;
+  }
+  return counts;
 }

@@ -67,6 +67,24 @@ test("many rows come in order, once", async () => {
   ]);
 });
 
+test("rows that came before are not shown again, however many follow", async () => {
+  const lines = (from: number, count: number) =>
+    Array.from({ length: count }, (_, at) => `\u001b[32m${String(from + at)}\u001b[0m\n`).join("");
+  const found = await texts(lines(1000, 2000), bytes(lines(0, 1000)));
+  expect(found.length).toBe(2001);
+  expect(found.slice(0, 2)).toEqual(["1000", "1001"]);
+  expect(found.slice(-2)).toEqual(["2999", ""]);
+});
+
+test("a long row that goes on is whole", async () => {
+  const long = "x".repeat(1500);
+  expect(await texts(`yes\u001b[0m\nnext\n`, bytes(`\u001b[0ma\n${long}`))).toEqual([
+    `${long}yes`,
+    "next",
+    "",
+  ]);
+});
+
 test("Keras steps back over its bar and draws it again", async () => {
   let text = "Epoch 1/1\n";
   let width = 0;

@@ -57,16 +57,16 @@ export async function rowsOf(before: Uint8Array, bytes: Uint8Array): Promise<Row
       await flush(KEPT);
     }
     rows.length = 0;
-    const start = first + terminal.buffer.active.cursorY;
+    // rows of `before` that are still on the screen are not ours, except the one that goes on
+    const { cursorY } = terminal.buffer.active;
+    const isBegun = terminal.buffer.active.getLine(cursorY)?.isWrapped ?? false;
+    const strange = logical(terminal, cursorY) - (isBegun ? 1 : 0);
     for (const part of parts(bytes)) {
       await write(terminal, part);
       await flush(KEPT);
     }
-    const begun = first;
     takeRows(terminal, terminal.buffer.active.cursorY + 1, first, links, rows);
-    // rows of `before` that were still on the screen are not ours
-    const strange = Math.max(0, start - begun);
-    return begun >= start ? rows : rows.slice(logical(terminal, strange));
+    return rows.slice(strange);
   } finally {
     terminal.dispose();
   }
