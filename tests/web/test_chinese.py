@@ -24,7 +24,7 @@ def test_why_a_job_waits_is_told_in_chinese(
     expect(notice).to_contain_text("超过空闲节点的全部资源")
     expect(notice).to_contain_text("减少请求")
     assert not ENGLISH.search(re.sub(r"\d+ x \(.*?\)|\d+ task slots.*", "", notice.inner_text())), notice.inner_text()
-    page.goto(f"{tab.url}/jobs/{job}?tab=events")
+    page.goto(f"{tab.url}/jobs/{job}/events")
     expect(page.get_by_role("cell", name="由 admin 提交")).to_be_visible()
     tab.check("chinese-events")
     page.goto(f"{tab.url}/cluster")

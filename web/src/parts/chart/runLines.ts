@@ -53,12 +53,19 @@ export function groupedLines(
     const name = groupOf.get(line.id.slice(0, line.id.indexOf(" "))) ?? "";
     found.set(name, [...(found.get(name) ?? []), line]);
   }
-  const names = [...found.keys()].sort(naturally);
+  const names = [...found.keys()].sort(byValue);
   return names.map((name, index) => {
     const members = found.get(name) ?? [];
     const label = `${name} (${String(members.length)})`;
     return bandOf(members, { id: name, label, color: colorOf(index, isDark) });
   });
+}
+
+/** `lr=0.01` before `lr=0.1`: numbers by size, other values by name. */
+function byValue(a: string, b: string): number {
+  const [first, second] = [a, b].map((name) => Number(name.slice(name.indexOf("=") + 1)));
+  const bySize = (first ?? NaN) - (second ?? NaN);
+  return Number.isNaN(bySize) ? naturally(a, b) : bySize;
 }
 
 type Columns = Pick<SeriesPoints, "step" | "epoch" | "time">;
