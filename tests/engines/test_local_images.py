@@ -142,8 +142,8 @@ def found(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
         for path in (folder / "data", folder / "data" / "home"):
             os.chown(path, UID, UID)
         (folder / "try.py").write_text(TRY)
-        path = os.environ["PATH"] if request.param == "podman" else hide_tools(folder / "bin")
-        words = ["env", f"HOME={folder}/data/home", f"PATH={path}", sys.executable, str(folder / "try.py")]
+        search_path = os.environ["PATH"] if request.param == "podman" else hide_tools(folder / "bin")
+        words = ["env", f"HOME={folder}/data/home", f"PATH={search_path}", sys.executable, str(folder / "try.py")]
         argv = [*words, str(folder / "data"), str(Path(__file__).parents[2]), str(request.param)]
         done = subprocess.run(as_another_user(argv, folder), capture_output=True, text=True, check=False, cwd="/")
         assert done.returncode == 0, done.stderr

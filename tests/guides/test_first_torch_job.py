@@ -72,8 +72,8 @@ class Journey:
             script = replaced.get(command, command).replace(f"'{LINK}'", '"$link"')
             lines += [f"echo {shlex.quote('$ ' + command)}", f"began=$EPOCHREALTIME\n{script}", "took"]
         took = 'took() { python3 -c "print(f\\"took {$EPOCHREALTIME - $began:.1f} s\\")"; }'
-        script = self.folder / "page.sh"
-        script.write_text("\n".join(["set -e -o pipefail", took, f"cd {self.work}", *lines]))
+        page = self.folder / "page.sh"
+        page.write_text("\n".join(["set -e -o pipefail", took, f"cd {self.work}", *lines]))
         for path in (self.home.parent, *self.home.parent.rglob("*")):
             os.chown(path, UID, UID)
         python = Path(os.path.realpath(sys.executable)).parent
@@ -81,7 +81,7 @@ class Journey:
             *("env", f"HOME={self.home}", f"PATH={python}:/usr/local/bin:/usr/bin:/bin"),
             *("DANLU_SERVER_PORT=0", "DANLU_SERVER_ENDPOINTS_PORT=0", "LC_ALL=C.UTF-8"),
             *(f"{name}={value}" for name, value in (env or {}).items()),
-            *("bash", str(script)),
+            *("bash", str(page)),
         ]
         argv = as_another_user(words, self.folder)
         done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd="/")

@@ -37,16 +37,16 @@ def follow(job: Job) -> int:
 
 def wait_for_start(job: Job, *, until_running: bool = False) -> None:
     """Print why the job waits, whenever that changes, until it starts, or until its command runs."""
-    told: Optional[str] = None
+    shown: Optional[str] = None
     for _ in job.watch():
         if job.state not in (JobState.QUEUED, JobState.PAUSED, JobState.STARTING):
             return
         if job.row.attempt > 0 and job.state is JobState.STARTING and not until_running:
             return
-        text = f"{job.id} {job.state}: {told(job.said, job.reason.message)}"
-        if text != told and job.reason.code != "submitted":
+        text = f"{job.id} {job.state}: {told(job.row.said, job.reason.message)}"
+        if text != shown and job.reason.code != "submitted":
             echo_err(text)
-            told = text
+            shown = text
 
 
 def wait_for_end(job: Job, deadline: Optional[float] = None) -> None:
@@ -81,7 +81,7 @@ def say_detached(job: Job) -> None:
 
 def say_end(job: Job) -> None:
     tries = f" after {job.row.attempt} attempts" if job.row.attempt > 1 else ""
-    echo_err(f"{job.id} {job.state}{tries}: {told(job.said, job.reason.message)}")
+    echo_err(f"{job.id} {job.state}{tries}: {told(job.row.said, job.reason.message)}")
     entry = CATALOGUE.get(job.reason.code)
     if job.state is JobState.FAILED and entry is not None:
         echo_err(f"  what to do: {entry.remedy}   More: danlu show {job.id}")

@@ -45,7 +45,7 @@ def wait(
                 if not as_json:
                     say_end(job)
             except TimeoutError:
-                echo_err(f"{job.id} is still {job.state}: {told(job.said, job.reason.message)}")
+                echo_err(f"{job.id} is still {job.state}: {told(job.row.said, job.reason.message)}")
             except KeyboardInterrupt:
                 say_detached(job)
                 raise typer.Exit(NOT_FINISHED) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from danlu.cli.language import is_chinese, parts_of, told
 from danlu.cli.options import AsJson, JobName
 from danlu.cli.terminal import echo_block, echo_json, one_line
 
 if TYPE_CHECKING:
+    from danlu.spec.messages import Message
     from danlu.wire.why import WhyOut
 
 
@@ -49,6 +51,6 @@ def why_text(found: WhyOut) -> str:
         lines.append(f"{words.start}{found.estimate.starts_at:%Y-%m-%d %H:%M:%S} UTC{basis}")
     if found.would_help:
         lines.append(words.help)
-        said = found.would_help_said or [None] * len(found.would_help)
+        said: Sequence[Optional[Message]] = found.would_help_said or [None] * len(found.would_help)
         lines += [f"  {one_line(told(one, text))}" for one, text in zip(said, found.would_help)]
     return "\n".join(lines)

@@ -96,7 +96,9 @@ def _from_cdi(edits: Sequence[Mapping[str, Any]]) -> Drivers:
         for mount in map(_mapping, _list(edit.get("mounts"))):
             files.update(_laid(str(mount.get("hostPath", "")), str(mount.get("containerPath", ""))))
         devices += [str(_mapping(node).get("path", "")) for node in _list(edit.get("deviceNodes"))]
-        env.update(line.split("=", 1) for line in map(str, _list(edit.get("env"))) if "=" in line)
+        for name, equals, value in (str(line).partition("=") for line in _list(edit.get("env"))):
+            if equals:
+                env[name] = value
     env.pop("NVIDIA_VISIBLE_DEVICES", None)  # of another way to give devices, which the job does not use
     return Drivers(files, tuple(path for path in dict.fromkeys(devices) if path.startswith("/dev/")), env)
 

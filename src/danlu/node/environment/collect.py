@@ -188,7 +188,9 @@ def _locked_paths(text: str, file: str) -> Iterator[str]:
         raise BadRequirements(f"{file} is not valid TOML: {error}") from error
     for package in packages if isinstance(packages, list) else ():
         source = package.get("source") if isinstance(package, dict) else None
-        for kind in ("path", "directory") if isinstance(source, dict) else ():
+        if not isinstance(source, dict):
+            continue
+        for kind in ("path", "directory"):
             if isinstance(source.get(kind), str):
                 yield source[kind]
 
