@@ -140,9 +140,7 @@ def _migrated() -> bytes:
 
 def _lay_database(words: list[str], template: bytes) -> None:
     """Put it where a first start would make one."""
-    from danlu.server.settings import ServerSettings
-
-    folder = ServerSettings(data_dir=Path(words[words.index("--data-dir") + 1])).server_dir
+    folder = Path(words[words.index("--data-dir") + 1]) / "server"
     if not (folder / "danlu.db").exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "danlu.db").write_bytes(template)

@@ -14,7 +14,7 @@ from danlu.client.pages import pages
 from danlu.client.tracking.mlflow import Imported, import_mlflow
 from danlu.client.tracking.mlflow.records import MlflowRun
 from danlu.client.tracking.run_list import ListedRun, RunList, points_of
-from danlu.spec.run_sort import parse_sort
+from danlu.spec.run_filter import parse_sort
 from danlu.wire.runs import (
     ChangeRun,
     EnvironmentOut,

@@ -18,7 +18,7 @@ from danlu.server.runs.sorting import MAX_CURSOR_CHARS, place_in
 from danlu.server.runs.view import environment_out, run_out, skipped_out
 from danlu.server.runs.wanted import WantedRuns
 from danlu.server.state import State
-from danlu.spec.run_sort import MAX_SORT_CHARS, parse_sort
+from danlu.spec.run_filter import MAX_SORT_CHARS, parse_sort
 from danlu.store.metrics.journals import MAX_PIECE_BYTES
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, EnvironmentOut, OffsetOut, RunOut, RunSummary

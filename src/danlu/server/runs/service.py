@@ -20,8 +20,7 @@ from danlu.server.runs.view import media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.run_filter import parse_filter, value_fields
-from danlu.spec.run_sort import RunSort
+from danlu.spec.run_filter import RunSort, parse_filter, value_fields
 from danlu.spec.runs import RUN_ID_BEGINS, RunState, is_run_id
 from danlu.spec.sentences import suggestion
 from danlu.store.metrics.decode import clean

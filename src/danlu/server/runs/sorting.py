@@ -7,7 +7,7 @@ import json
 from datetime import datetime
 
 from danlu.server.paging import bad_cursor
-from danlu.spec.run_sort import RunSort
+from danlu.spec.run_filter import RunSort
 from danlu.store.queries.run_order import Place, SortValue, value_kinds
 
 MAX_CURSOR_CHARS = 3000

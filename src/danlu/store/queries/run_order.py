@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional, Union
 from sqlalchemy import ColumnElement, Select, and_, exists, null, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from danlu.spec.run_sort import RunSort
+from danlu.spec.run_filter import RunSort
 from danlu.store.queries.runs import RunFilter, conditions
 from danlu.store.sql.run_tables import RunRow, RunValueRow
 from danlu.store.sql.tables import ProjectRow, UserRow
