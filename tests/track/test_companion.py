@@ -19,6 +19,7 @@ from danlu.track.folders import find_runs
 from danlu.track.processes import this_process
 from danlu.track.reading import open_journals, read_run
 from danlu.track.sync import orders
+from danlu.track.sync.attended import Attended
 from danlu.track.termination import trace_of
 
 Python = Callable[..., "subprocess.Popen[str]"]
@@ -38,16 +39,16 @@ sys.stdin.read()
 
 
 def companions(runtime: Path) -> set[int]:
-    """All that were started and are there now, also those that found that there is one."""
-    found = set()
+    """All that are there now, without the processes that start them: those end when there is one."""
+    parents = {}
     for name in os.listdir("/proc"):
         try:
             command = Path("/proc", name, "cmdline").read_text() if name.isdigit() else ""
+            if "companion.py" in command and str(runtime) in command:
+                parents[int(name)] = int(Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-        if "companion.py" in command and str(runtime) in command:
-            found.add(int(name))
-    return found
+    return set(parents) - set(parents.values())
 
 
 def left(runtime: Path) -> list[Path]:
@@ -156,6 +157,20 @@ while companion_of(home_of(os.environ)) is not None:
         assert orders.home_of(os.environ) == before
         monkeypatch.setenv("DANLU_API_KEY", "dk-another")
         assert orders.home_of(os.environ) != before
+
+
+def test_no_room_for_its_journal_does_not_keep_a_run_back(tmp_path: Path) -> None:
+    run = track.start("full")
+    run.finish()
+    (journal_file,) = [one for one in open_journals(run.path) if one.header["writer"] == "process"]
+    one = Attended(orders.Order(run.path, journal_file.path, ()))
+    one._own = str(tmp_path / "no such folder" / "x.journal")
+    one.note("environment", {"packages": {}})
+    assert (one.has_end(), one.is_new()) == (True, True)
+    one._own = str(tmp_path / "x.journal")
+    one.note("environment", {"git": {}})
+    kinds = [frame.kind for frame in journal.scan((tmp_path / "x.journal").read_bytes()).frames]
+    assert kinds == [Kind.RUN, Kind.SET, Kind.SET], "what could not be written is written later"
 
 
 def open_all(folder: Path) -> list[object]:

@@ -99,7 +99,7 @@ class Attended:
             if not self._is_announced:
                 announce(api, self.header)
             # once all that are there: one that was killed may have left some of its own
-            for path in (self._path, self._own) if self._is_announced else journals_in(self.folder):
+            for path in self._paths() if self._is_announced else journals_in(self.folder):
                 send_journal(api, str(self.header["run"]), path)
             self._is_announced = True
         except Refused as refused:
@@ -114,7 +114,11 @@ class Attended:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
 
     def _size(self) -> int:
-        return os.path.getsize(self._path) + os.path.getsize(self._own)
+        return sum(os.path.getsize(path) for path in self._paths())
+
+    def _paths(self) -> list[str]:
+        """The process's journal, and ours unless there was no room for it so far."""
+        return [self._path, *([self._own] if os.path.exists(self._own) else [])]
 
     def _own_head(self) -> bytes:
         """The beginning of a journal of our own: the process writes to its own one, and nobody else does."""
@@ -125,10 +129,13 @@ class Attended:
 
     def _write(self) -> None:
         """What a full disk takes in part is continued later, never repeated: the frames stay whole."""
-        descriptor = os.open(self._own, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            descriptor = os.open(self._own, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError:
+            return  # the next note tries again
         try:
             self._unwritten = self._unwritten[os.write(descriptor, self._unwritten) :]
         except OSError:
-            return  # the next note tries again
+            return
         finally:
             os.close(descriptor)

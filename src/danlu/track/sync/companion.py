@@ -225,14 +225,22 @@ def _say(line: str) -> None:
     print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
 
 
-def _detach(home: str) -> None:
-    """Fork once more and let the parent end: the training process has no child that it could have to wait for."""
+def _detach(home: str) -> int:
+    """Fork once more and let the parent end: the training process has no child that it could have to wait for.
+
+    The parent ends when what is returned is closed: until then everybody knows that one is starting.
+    """
+    ready, is_ready = os.pipe()
     if os.fork() != 0:
+        os.close(is_ready)
+        os.read(ready, 1)
         os._exit(0)
+    os.close(ready)
     log = os.open(os.path.join(home, "companion.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
+    return is_ready
 
 
 def _take_lock(home: str) -> Optional[int]:
@@ -251,9 +259,11 @@ def _take_lock(home: str) -> Optional[int]:
 
 def main() -> NoReturn:
     home = sys.argv[1]
-    _detach(home)
+    is_ready = _detach(home)
     if _take_lock(home) is None:
         os._exit(0)
+    orders.announce_companion(home)
+    os.close(is_ready)
     companion = Companion(home)
     while True:
         orders.announce_companion(home)
