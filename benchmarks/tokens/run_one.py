@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -76,9 +77,16 @@ def open_memmap(data: Path) -> Epoch:
     return epoch
 
 
+def import_torchvision() -> None:
+    """streaming imports torchvision, of which no build fits this PyTorch: see the module that is loaded here."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "records" / "peers"))
+    importlib.import_module("_torchvision")
+
+
 def prepare_streaming(data: Path) -> None:
     if (data / "mds").is_dir():
         return
+    import_torchvision()
     from streaming import MDSWriter
 
     with MDSWriter(out=str(data / "mds"), columns={"tokens": f"ndarray:uint16:{SEQUENCE}"}) as writer:
@@ -87,6 +95,7 @@ def prepare_streaming(data: Path) -> None:
 
 
 def open_streaming(data: Path) -> Epoch:
+    import_torchvision()
     import numpy as np
     import torch
     from streaming import StreamingDataset
