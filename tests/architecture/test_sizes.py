@@ -36,7 +36,6 @@ MANY_ARGUMENTS: dict[str, int] = {
     "client/tracking/artifacts.py: Artifacts.upload": 8,
     "engines/local/prepare.py: _describe": 7,
     "launch/plain.py: task_plan": 8,
-    "scheduler/policy/eviction.py: _place_all": 7,
     "scheduler/reconcile.py: _settle": 7,
     "server/objects/operations.py: list_objects": 7,
     "store/logs/index.py: _record_piece": 7,

@@ -92,8 +92,8 @@ class TestListing:
     def test_a_machine_that_another_engine_has_is_listed_once(self) -> None:
         local = FakeEngine([info("this-machine")])
         for others in ([info("10.0.0.9", "10.0.0.9"), info("far", "127.0.0.1")], [info("this-machine", "192.0.2.1")]):
-            assert nodes_of("local", local, {one.name: one for one in others}) == []
-        assert [one.engine for one in nodes_of("local", local, {"far": info("far", "192.0.2.1")})] == ["local"]
+            assert nodes_of("local", local, others={one.name: one for one in others}) == []
+        assert [one.engine for one in nodes_of("local", local, others={"far": info("far", "192.0.2.1")})] == ["local"]
 
     def test_each_engine_knows_the_machines_of_the_others(self) -> None:
         ray, other = Machines([info("far", "192.0.2.1"), info("head", "192.0.2.2")]), Machines([])

@@ -233,7 +233,7 @@ class Engine(ABC):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         """Return the time marks of the log with an offset greater than `offset`, oldest first."""
 
-    def read_log_piece(self, handle: Handle, offset: int, limit: int, *, after_mark: int) -> LogPiece:
+    def read_log_piece(self, handle: Handle, offset: int, *, limit: int, after_mark: int) -> LogPiece:
         """`read_log` and `read_marks` in one: engines of other machines answer both at once."""
         return LogPiece(self.read_log(handle, offset, limit), self.read_marks(handle, after_mark))
 

@@ -55,7 +55,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
                 "RAY_ADDRESS": address,
                 "RAY_USAGE_STATS_ENABLED": "0",
             },
-            files=_files(member, place, placement, address),
+            files=_files(member, place, placement=placement, address=address),
             launcher=_launcher(member, Layout(place.root)),
             spared=DAEMONS,
         )
@@ -63,18 +63,18 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
     ]
 
 
-def _files(member: Member, place: TaskPlacement, placement: Placement, address: str) -> dict[str, str]:
+def _files(member: Member, place: TaskPlacement, *, placement: Placement, address: str) -> dict[str, str]:
     layout = Layout(place.root)
     config = {
         "address": address,
         "num_nodes": len(placement.tasks),
         "token": layout.token,
-        "start": _options(member, place, placement),
+        "start": _options(member, place, placement=placement),
     }
     return {_config(layout): json.dumps(config, indent=1) + "\n", _program(layout): _text()}
 
 
-def _options(member: Member, place: TaskPlacement, placement: Placement) -> list[str]:
+def _options(member: Member, place: TaskPlacement, *, placement: Placement) -> list[str]:
     """Of `ray start`."""
     resources = member.group.resources
     device = resources.device

@@ -127,7 +127,7 @@ def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: 
     if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
         return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
     limit = PIECE_BYTES - stored % PIECE_BYTES  # also what was written since it was seen
-    data, marks = engine.read_log_piece(handle, stored, limit, after_mark=logs.last_mark(*place))
+    data, marks = engine.read_log_piece(handle, stored, limit=limit, after_mark=logs.last_mark(*place))
     if not data:
         return stored
     stored = logs.append(*place, offset=stored, data=data)

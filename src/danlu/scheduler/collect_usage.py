@@ -41,16 +41,18 @@ class Collector:
                 if task.state == TaskState.RUNNING.value
             ]
             places = [before.get(one) or self._files.known(one.job_id, one.attempt, one.rank) for one in running]
-            self._known.update(zip(running, _collect(self._files, engine, running, places), strict=True))
+            self._known.update(zip(running, _collect(self._files, engine, handles=running, places=places), strict=True))
 
 
 def collect_usage(files: UsageFiles, engine: Engine, handle: Handle) -> Place:
     """Store what was measured of a task and is not stored yet; return how far the copy is then."""
     place = files.known(handle.job_id, handle.attempt, handle.rank)
-    return _collect(files, engine, [handle], [place])[0]
+    return _collect(files, engine, handles=[handle], places=[place])[0]
 
 
-def _collect(files: UsageFiles, engine: Engine, handles: Sequence[Handle], places: Sequence[Place]) -> Sequence[Place]:
+def _collect(
+    files: UsageFiles, engine: Engine, *, handles: Sequence[Handle], places: Sequence[Place]
+) -> Sequence[Place]:
     """Store what was measured since; return how far the copies are then."""
     if not handles:
         return ()
@@ -59,15 +61,18 @@ def _collect(files: UsageFiles, engine: Engine, handles: Sequence[Handle], place
     except (DanluError, OSError) as error:
         log.warning("what %s tasks use is not stored: %s", len(handles), error)
         return places
-    return [_store(files, *one) for one in zip(handles, places, pieces, strict=True)]
+    return [
+        _store(files, handle, known=place, piece=piece)
+        for handle, place, piece in zip(handles, places, pieces, strict=True)
+    ]
 
 
-def _store(files: UsageFiles, handle: Handle, place: Place, piece: UsagePiece | None) -> Place:
+def _store(files: UsageFiles, handle: Handle, *, known: Place, piece: UsagePiece | None) -> Place:
     if piece is None or not piece.data:
-        return place
+        return known
     try:
         files.put(handle.job_id, handle.attempt, handle.rank, offset=piece.offset, data=piece.data)
     except (DanluError, OSError) as error:
         log.warning("what rank %s of %s uses is not stored: %s", handle.rank, handle.job_id, error)
-        return place
+        return known
     return piece.generation, whole_cells(piece.offset + len(piece.data))

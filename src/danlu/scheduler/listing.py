@@ -13,7 +13,7 @@ from danlu.spec.nodes import NodeInfo
 log = logging.getLogger(__name__)
 
 
-def nodes_of(name: str, engine: Engine, others: Mapping[str, NodeInfo]) -> list[NodeInfo]:
+def nodes_of(name: str, engine: Engine, *, others: Mapping[str, NodeInfo]) -> list[NodeInfo]:
     """The nodes of an engine, without those that an engine before it has: nothing is to be given away twice."""
     found = [info if info.engine == name else info.model_copy(update={"engine": name}) for info in engine.nodes()]
     if not others:

@@ -200,7 +200,7 @@ class Scheduler:
         infos: dict[str, NodeInfo] = {}
         for name, engine in self._context.engines.items():
             try:
-                seen = {info.name: info for info in nodes_of(name, engine, infos)}
+                seen = {info.name: info for info in nodes_of(name, engine, others=infos)}
             except DanluError as error:
                 log.warning("cannot list the nodes of engine %s: %s", name, error)
                 continue
@@ -263,8 +263,7 @@ class Scheduler:
         """Stop the tasks once with grace, and kill them when they are still running long after it."""
         key = (item.job.id, item.attempt.number)
         now = time.monotonic()
-        engine = self._context.engines.get(item.job.engine)
-        if engine is None:
+        if (engine := self._context.engines.get(item.job.engine)) is None:
             return
         if key not in self._kill_at:
             engine.stop(item.handles, item.spec.grace)
@@ -326,9 +325,8 @@ class Scheduler:
                 log.warning("engine %s is unavailable: %s", name, error)
                 seen = repeat(None)
             answers += ((item, list(islice(seen, len(item.tasks)))) for item in mine)
-        # jobs of an engine that this server was started without: nobody can say what became of them
-        elsewhere = (item for item in live if item.job.engine not in self._context.engines)
-        return [*answers, *((item, [None] * len(item.tasks)) for item in elsewhere)]
+        gone = (item for item in live if item.job.engine not in self._context.engines)  # it was started without
+        return [*answers, *((item, [None] * len(item.tasks)) for item in gone)]
 
     def _serve_queue(self) -> tuple[int, float]:
         """Start what fits, store why the rest waits. Return how many started, and seconds to the next deadline."""

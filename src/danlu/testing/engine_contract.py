@@ -228,7 +228,7 @@ class EngineContract:
         assert [mark.offset for mark in marks][-1] == seen.log_bytes
         assert sorted(marks, key=lambda mark: (mark.at, mark.offset)) == list(marks)
         assert [mark.offset for mark in starter.engine.read_marks(job.handles[0], 4)] == [8]
-        piece = starter.engine.read_log_piece(job.handles[0], 4, 1 << 20, after_mark=4)
+        piece = starter.engine.read_log_piece(job.handles[0], 4, limit=1 << 20, after_mark=4)
         assert (piece.data, [mark.offset for mark in piece.marks]) == (b"two\n", [8])
 
     def test_what_many_tasks_use_is_asked_at_once(self, starter: Starter) -> None:

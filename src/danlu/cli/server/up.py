@@ -49,7 +49,6 @@ def up(
       danlu up
       danlu up --port 9000 --data-dir /srv/danlu
       danlu up --simulate npu:910b:8
-      danlu up --engine ray --ray-address 10.0.0.10:6379 --host 10.0.0.10
       danlu up --engine ray,local --ray-address 10.0.0.10:6379 --host 10.0.0.10
     """
     _serve(

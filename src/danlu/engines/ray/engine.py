@@ -150,7 +150,7 @@ class RayEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
 
-    def read_log_piece(self, handle: Handle, offset: int, limit: int, *, after_mark: int) -> LogPiece:
+    def read_log_piece(self, handle: Handle, offset: int, *, limit: int, after_mark: int) -> LogPiece:
         data, marks = self._ask(handle, "read_log_piece", offset, limit, after_mark)
         return LogPiece(data, [LogMark(offset=at, at=when) for at, when in marks])
 

@@ -137,7 +137,7 @@ class Cluster:
         `extra` returns what counts as free in addition; `also` are nodes that fit only because of it.
         """
         for engine in self.engines_for(shape):
-            found = self._place_on(engine, shape, extra, also)
+            found = self._place_on(engine, shape, extra=extra, also=also)
             if found is not None:
                 return found
         return None
@@ -147,7 +147,7 @@ class Cluster:
         return list(self.engines) if shape.num_tasks > 1 and len(self.engines) > 1 else (None,)
 
     def _place_on(
-        self, engine: str | None, shape: Shape, extra: Extra | None, also: Iterable[NodeState]
+        self, engine: str | None, shape: Shape, *, extra: Extra | None, also: Iterable[NodeState]
     ) -> list[Allocation] | None:
         allocations: list[Allocation] = []
         used: dict[str, NodeState] = {}

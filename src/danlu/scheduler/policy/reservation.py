@@ -29,7 +29,11 @@ class Reservation(NamedTuple):
 
 def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
     """Reserve what will be ready first; None when the job would not fit even then."""
-    found = [one for engine in cluster.engines_for(shape) if (one := _reserve_on(cluster, engine, job_id, shape))]
+    found = [
+        one
+        for engine in cluster.engines_for(shape)
+        if (one := _reserve_on(cluster, engine, job_id=job_id, shape=shape))
+    ]
     best = min(found, key=lambda one: one.ready, default=None)
     for one in found:
         if one is not best:
@@ -37,12 +41,12 @@ def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
     return best
 
 
-def _reserve_on(cluster: Cluster, engine: str | None, job_id: str, shape: Shape) -> Reservation | None:
+def _reserve_on(cluster: Cluster, engine: str | None, *, job_id: str, shape: Shape) -> Reservation | None:
     allocations: list[Allocation] = []
     used: set[str] = set()
     last = ALREADY
     for need in shape.needs:
-        ranking = _ranking(cluster, engine, need)
+        ranking = _ranking(cluster, engine, need=need)
         passed = []
         for _ in range(need.num_tasks):
             best = ranking.pop()
@@ -64,7 +68,7 @@ def _reserve_on(cluster: Cluster, engine: str | None, job_id: str, shape: Shape)
     return Reservation(job_id, allocations, last)
 
 
-def _ranking(cluster: Cluster, engine: str | None, need: Need) -> NodeRanking:
+def _ranking(cluster: Cluster, engine: str | None, *, need: Need) -> NodeRanking:
     def rate(node: NodeState) -> tuple[float, int] | None:
         return node.ready(need) if node.is_of(engine) else None
 
