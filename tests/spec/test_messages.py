@@ -44,6 +44,7 @@ def test_a_reason_without_details_and_messages_in_messages_are_told_in_chinese()
     text = "rank 0 ended with code 1; retrying in 1m05s (retry 1 of 3)"
     assert in_chinese(recognise(text)) == "rank 0 以退出码 1 结束；1 分 5 秒后重试（第 1 次，最多 3 次）"
     assert in_chinese(recognise("rank 3: the disk is full")) == "Rank 3：the disk is full"
+    assert in_chinese(recognise("expected at least 1, got 0")) == "应为至少 1，实际为 0"
     assert chinese_time("1d03h") == "1 天 3 小时"
 
 

@@ -1,4 +1,4 @@
-"""What the server says, in Chinese: why a job waits, what would help, its events, and what is wrong with a form."""
+"""What the server says, in Chinese: why a job waits, what would help, its events and the queue."""
 
 from __future__ import annotations
 
@@ -30,12 +30,3 @@ def test_why_a_job_waits_is_told_in_chinese(
     page.goto(f"{tab.url}/cluster")
     expect(page.get_by_text("超过空闲节点的全部资源").first).to_be_visible()
     tab.check("chinese-queue")
-
-
-def test_what_is_wrong_with_a_form_is_told_in_chinese(
-    console: RunningServer, open_tab: Callable[..., Tab], signed_in: StorageState
-) -> None:
-    tab = open_tab(storage_state=signed_in, locale="zh-CN")
-    page = tab.go("/submit")
-    page.get_by_label("节点数").fill("0")
-    expect(page.get_by_text("至少 1，实际为 0").first).to_be_visible()

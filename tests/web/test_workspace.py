@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from tests.support.browser import Tab
 
 import danlu
@@ -49,11 +49,6 @@ def ids(console: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> lis
     return done.stdout.split()
 
 
-def charts(page: Page) -> list[str]:
-    """The titles of all charts, from the top."""
-    return page.locator(".chart-card h3").all_inner_texts()
-
-
 def test_runs_beside_their_charts_are_grouped_with_bands(ids: list[str], admin: Tab) -> None:
     page = admin.go("/experiments?folder=work")
     page.get_by_role("button", name="Charts").click()
@@ -67,43 +62,6 @@ def test_runs_beside_their_charts_are_grouped_with_bands(ids: list[str], admin: 
     expect(page.get_by_text("lr=0.1 (1)").first).to_be_visible()
     expect(page.get_by_text("3 of 4 runs drawn")).to_be_visible()
     admin.check("workspace-groups")
-
-
-def test_zoom_range_and_place_of_charts_keep_and_are_a_view_with_a_link(ids: list[str], admin: Tab) -> None:
-    page = admin.go("/experiments?folder=work&show=charts")
-    chart = page.get_by_role("img", name=re.compile("^train/loss"))
-    expect(chart).to_be_visible()
-    assert charts(page) == ["train/layer2/norm", "train/layer10/norm", "train/loss", "val/accuracy"]
-    box = chart.bounding_box()
-    assert box is not None
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.4, middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=4)
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(r"from=\d+.*to=\d+"))
-    page.get_by_role("button", name="Options of train/loss").click()
-    page.get_by_role("button", name="Pin to top").click()
-    expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
-    assert charts(page)[0] == "train/loss"
-    page.get_by_role("button", name="Enlarge train/loss").click()
-    page.get_by_label("Y max").fill("2.5")
-    page.get_by_role("button", name="Close").last.click()
-    expect(page).to_have_url(re.compile("ranges="))
-    page.get_by_role("button", name="Views").click()
-    page.get_by_role("button", name="Save as view").click()
-    page.get_by_label("Name", exact=True).fill("first look")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("button", name="first look")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"view=\d+"))
-    view = page.url.split("view=")[1].split("&")[0]
-    page = admin.go(f"/views/{view}")
-    expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"from=\d+.*to=\d+"))
-    assert charts(page)[0] == "train/loss"
-    page.get_by_role("button", name="Enlarge train/loss").click()
-    expect(page.get_by_label("Y max")).to_have_value("2.5")
-    admin.check("workspace-view")
 
 
 def test_best_values_are_columns_against_a_baseline_and_are_exported(ids: list[str], admin: Tab) -> None:

@@ -24,6 +24,7 @@ from danlu.client.jobs.terminals import Size, Terminal
 from danlu.client.moments import Since
 from danlu.client.pages import pages
 from danlu.client.people.notices import list_alerts
+from danlu.spec.messages import Message
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobSummary
@@ -67,6 +68,11 @@ class Job:
     def reason(self) -> Reason:
         """Why it waits, or why it ended."""
         return self._known.reason
+
+    @property
+    def said(self) -> Optional[Message]:
+        """What the reason's message says, with a code and parameters."""
+        return self._known.said
 
     @property
     def is_over(self) -> bool:
