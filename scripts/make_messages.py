@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from danlu.spec.messages import CAUSES, MESSAGES
-from danlu.spec.reasons_zh import REASONS
+from danlu.spec.messages.catalogue import CAUSES, MESSAGES
+from danlu.spec.messages.reasons_zh import REASONS
 
 FILE = Path(__file__).parents[1] / "web" / "src" / "texts" / "zh" / "catalogue.json"
 

@@ -54,6 +54,8 @@ SPEAKS_HTTP = (
     "server/admission/middleware.py",
     "server/monitoring/middleware.py",
     "server/tencent/",
+    "server/mlflow/door.py",
+    "server/mlflow/failures.py",
 )
 """No noun: how answers that go on are made, and a protocol that another API is spoken in."""
 

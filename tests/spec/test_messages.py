@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from danlu.spec.messages import CAUSES, MESSAGES, Message, chinese_time, in_chinese, recognise, say
+from danlu.spec.messages.catalogue import CAUSES, MESSAGES, Message, chinese_time, in_chinese, recognise, say
+from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.reasons import CATALOGUE
-from danlu.spec.reasons_zh import REASONS
 
 NAMES = re.compile(r"\{(\w+)\}")
 

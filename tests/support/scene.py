@@ -49,9 +49,9 @@ from danlu.wire.artifacts import BeginArtifact
 from danlu.wire.models import RegisterModel
 from danlu.wire.nodes import DrainNode
 from danlu.wire.runs import CreateRun
+from danlu.wire.saved.templates import SaveTemplate
+from danlu.wire.saved.views import SaveView, ViewPage
 from danlu.wire.store import BeginUpload, Tree, TreeFile
-from danlu.wire.templates import SaveTemplate
-from danlu.wire.views import SaveView, ViewPage
 
 PEOPLE = {"admin": "admin", "owner": "olga", "member": "max", "viewer": "vic", "outsider": "otto"}
 TOKENS = ("job", "other_job")

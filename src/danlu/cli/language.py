@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
-    from danlu.spec.messages import Message
+    from danlu.spec.messages.catalogue import Message
     from danlu.wire.why import WhyOut
 
 
@@ -20,15 +20,15 @@ def told(said: Optional[Message], english: str) -> str:
     """A message in the language of the terminal; the server's English where the catalogue has no other."""
     if said is None or not is_chinese():
         return english
-    from danlu.spec.messages import in_chinese
+    from danlu.spec.messages.catalogue import in_chinese
 
     return in_chinese(said) or english
 
 
 def remedy(code: str) -> str:
     """What to do about a reason; empty for one that this version does not know."""
+    from danlu.spec.messages.reasons_zh import REASONS
     from danlu.spec.reasons import CATALOGUE
-    from danlu.spec.reasons_zh import REASONS
 
     if is_chinese() and code in REASONS:
         return REASONS[code].remedy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from danlu.scheduler.context import Context
 from danlu.scheduler.policy.snapshot import Evict
 from danlu.spec.job import stored_job
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import AttemptState, Desired, JobState
 from danlu.spec.units import show_duration

@@ -26,7 +26,7 @@ from danlu.scheduler.verdict import (
     progress,
     retry_after,
 )
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import MPI_MODES, success_rule
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState, task_ended

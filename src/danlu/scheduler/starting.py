@@ -20,7 +20,7 @@ from danlu.launch.sources import with_sources
 from danlu.scheduler.context import Context
 from danlu.scheduler.live import LEASE_SECONDS, LiveJob
 from danlu.spec.job import JobSpec, stored_job
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.roles import members
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from danlu.engines.base import Observation
 from danlu.spec.job import JobSpec
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import CATALOGUE, Reason, reason
 from danlu.spec.roles import Rule
 from danlu.spec.states import AttemptState, TaskState, task_ended

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from danlu.errors import DanluError, InvalidInput, TooManyRequests
-from danlu.spec.messages import recognise
+from danlu.spec.messages.catalogue import recognise
 from danlu.spec.sentences import field_errors
 
 log = logging.getLogger(__name__)

@@ -282,7 +282,7 @@ class Run(LogsMedia):
             return made
 
     def add_media(
-        self, kind: str, name: str, step: Optional[int], type: str, value: Any, *, time: Optional[float] = None
+        self, kind: str, name: str, *, step: Optional[int], type: str, value: Any, time: Optional[float] = None
     ) -> None:
         """Keep a text, an image, a counted histogram or another medium."""
         try:

@@ -270,11 +270,13 @@ def _log_media(run: Run, kind: str, metric: str, value: Value) -> None:
         edges, counts = data
         # TensorBoard's outermost limits are ±1.8e308, which no chart can show
         finite = [max(-1e300, min(1e300, edge)) for edge in edges]
-        run.add_media("histogram", metric, value.step, kind, media.counted(finite, counts), time=value.time)
+        run.add_media(
+            "histogram", metric, step=value.step, type=kind, value=media.counted(finite, counts), time=value.time
+        )
     elif what == "image":
-        run.add_media("image", metric, value.step, kind, data, time=value.time)
+        run.add_media("image", metric, step=value.step, type=kind, value=data, time=value.time)
     else:
-        run.add_media("text", metric, value.step, kind, data, time=value.time)
+        run.add_media("text", metric, step=value.step, type=kind, value=data, time=value.time)
 
 
 def _fields(data: Optional[bytes]) -> Iterator[tuple[int, Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Generic, Optional, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from danlu.spec.messages import Message
+from danlu.spec.messages.catalogue import Message
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from pydantic import Field
 
-from danlu.spec.messages import Message
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.money import Money
 from danlu.spec.reasons import Fault, Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState

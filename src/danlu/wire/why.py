@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from danlu.spec.messages import Message
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState
 from danlu.wire.base import Answer, Moment

@@ -10,7 +10,7 @@ from danlu.cli.options import AsJson, JobName
 from danlu.cli.terminal import echo_block, echo_json, one_line
 
 if TYPE_CHECKING:
-    from danlu.spec.messages import Message
+    from danlu.spec.messages.catalogue import Message
     from danlu.wire.why import WhyOut
 
 

@@ -24,7 +24,7 @@ from danlu.client.jobs.terminals import Size, Terminal
 from danlu.client.moments import Since
 from danlu.client.pages import pages
 from danlu.client.people.notices import list_alerts
-from danlu.spec.messages import Message
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.reasons import Reason
 from danlu.spec.states import JobState, is_over
 from danlu.wire.jobs import EventOut, JobOut, JobSummary

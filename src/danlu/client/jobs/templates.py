@@ -10,7 +10,7 @@ from danlu.client.files.paths import quote_part
 from danlu.client.http import Http
 from danlu.client.pages import pages
 from danlu.errors import NotFound
-from danlu.wire.templates import SaveTemplate, TemplateOut
+from danlu.wire.saved.templates import SaveTemplate, TemplateOut
 
 
 class Templates:

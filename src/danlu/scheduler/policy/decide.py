@@ -13,7 +13,7 @@ from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.snapshot import Action, FreeNode, GiveUp, QueuedJob, Snapshot, Wait
 from danlu.scheduler.policy.state import CLOCK_SLACK_SECONDS, SchedulingState, waits_of
 from danlu.scheduler.ports import Ports
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_duration
 

@@ -14,7 +14,7 @@ from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.holdings import Limit
 from danlu.scheduler.policy.node_state import NodeState
 from danlu.scheduler.policy.shape import MEMORY, Need, Shape
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_size

@@ -13,7 +13,7 @@ from danlu.scheduler.policy.reservation import reserve
 from danlu.scheduler.policy.shape import CPUS, MEMORY, TASKS, Need, Shape
 from danlu.scheduler.policy.state import SchedulingState
 from danlu.scheduler.policy.waiting_reasons import amount, closed_nodes
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobAccess, JobSpec, parse_job, stored_job
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_over
 from danlu.spec.terms import Terms

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from danlu.launch import Explanation, Plan
 from danlu.spec.job import JobSpec
-from danlu.spec.messages import recognise
+from danlu.spec.messages.catalogue import recognise
 from danlu.spec.money import Span, cost
 from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState

@@ -15,7 +15,7 @@ from danlu.scheduler.running import RunningJobs
 from danlu.scheduler.specs import SpecCache
 from danlu.server.nodes.known import KnownNodes
 from danlu.spec.job import stored_job
-from danlu.spec.messages import recognise, say
+from danlu.spec.messages.catalogue import recognise, say
 from danlu.spec.reasons import CATALOGUE, Reason
 from danlu.spec.states import JobState
 from danlu.spec.units import show_duration

@@ -68,7 +68,7 @@ def restore(body: NamedExperiment, caller: CurrentCaller, state: State) -> dict[
 
 @router.post("/set-experiment-tag")
 def set_tag(body: ExperimentTag, caller: CurrentCaller, state: State) -> dict[str, Any]:
-    operations.write(state, caller, experiments.set_tag, body.experiment_id, body.key, body.value)
+    operations.write(state, caller, experiments.set_tag, body)
     return {}
 
 

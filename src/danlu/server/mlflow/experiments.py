@@ -13,14 +13,15 @@ from danlu.errors import AlreadyExists, InvalidInput, NotAllowed, NotFound
 from danlu.server.audit.service import record_action
 from danlu.server.flow import recording as flow
 from danlu.server.folders.service import folder_in
-from danlu.server.mlflow.bodies import CreateExperiment, SearchExperiments, Tag
+from danlu.server.mlflow.bodies import CreateExperiment, ExperimentTag, SearchExperiments, Tag
 from danlu.server.mlflow.door import Caller
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.mlflow_filter import Comparison, parse_filter, parse_order
 from danlu.store.metrics.decode import clean
-from danlu.store.queries import mlflow, run_folders
+from danlu.store.queries import run_folders
+from danlu.store.queries.mlflow import records as mlflow
+from danlu.store.queries.mlflow.filter import Comparison, parse_filter, parse_order
 from danlu.store.sql.mlflow_tables import ExperimentRow
 
 DEFAULT_NAME = "Default"
@@ -127,7 +128,7 @@ def delete(session: Session, state: ServerState, caller: Caller, experiment_id: 
         raise InvalidInput("the default experiment cannot be deleted; delete its runs")
     row.deleted_at = row.updated_at = state.now()
     flow.runs_deleted(session, mlflow.run_ids_in(session, row.project_id, row.folder), row.deleted_at)
-    mlflow.trash_runs_in(session, row.project_id, row.folder, row.deleted_at)
+    mlflow.trash_runs_in(session, row.project_id, row.folder, at=row.deleted_at)
     _record(session, state, caller, Action.FOLDER_DELETE, row)
 
 
@@ -138,17 +139,17 @@ def restore(session: Session, state: ServerState, caller: Caller, experiment_id:
     if row.deleted_at is None:
         raise NotFound(f"No Experiment with id={id_of(row)} exists in deleted state")
     run_folders.make(session, row.project_id, row.folder, state.now())
-    for run in mlflow.trashed_at(session, row.project_id, row.folder, row.deleted_at):
+    for run in mlflow.trashed_at(session, row.project_id, row.folder, at=row.deleted_at):
         run.deleted_at, run.version = None, run.version + 1
         flow.run_made(session, run, state.now())
     row.deleted_at, row.updated_at = None, state.now()
     _record(session, state, caller, Action.FOLDER_MAKE, row)
 
 
-def set_tag(session: Session, state: ServerState, caller: Caller, experiment_id: str, key: str, value: str) -> None:
-    row = find(session, caller, experiment_id)
+def set_tag(session: Session, state: ServerState, caller: Caller, body: ExperimentTag) -> None:
+    row = find(session, caller, body.experiment_id)
     _check_use(caller, row)
-    row.tags, row.updated_at = {**row.tags, clean(key): clean(value)}, state.now()
+    row.tags, row.updated_at = {**row.tags, clean(body.key): clean(body.value)}, state.now()
 
 
 def delete_tag(session: Session, state: ServerState, caller: Caller, experiment_id: str, key: str) -> None:

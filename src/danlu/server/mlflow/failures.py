@@ -33,34 +33,34 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _bug)
 
 
-def told(code: str, message: str, status: int, headers: dict[str, str] | None = None) -> Response:
+def told(code: str, message: str, *, status: int, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"error_code": code, "message": message}, status_code=status, headers=headers)
 
 
 def _danlu_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, DanluError)
     if isinstance(error, AlreadyExists):
-        return told("RESOURCE_ALREADY_EXISTS", error.message, 400)
+        return told("RESOURCE_ALREADY_EXISTS", error.message, status=400)
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     if isinstance(error, TooManyRequests) and error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
     if error.status in (413, 416, 422):
-        return told("INVALID_PARAMETER_VALUE", error.message, 400)
-    return told(_CODES.get(error.status, "INTERNAL_ERROR"), error.message, error.status, headers)
+        return told("INVALID_PARAMETER_VALUE", error.message, status=400)
+    return told(_CODES.get(error.status, "INTERNAL_ERROR"), error.message, status=error.status, headers=headers)
 
 
 def _bad_request(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     fields = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors()[:10])
-    return told("INVALID_PARAMETER_VALUE", f"Invalid value for parameter: {fields}", 400)
+    return told("INVALID_PARAMETER_VALUE", f"Invalid value for parameter: {fields}", status=400)
 
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code in (404, 405):
         path = request.url.path[:200]
-        return told("ENDPOINT_NOT_FOUND", f"Danlu's door for MLflow has no {request.method} {path}", 404)
-    return told("BAD_REQUEST", str(error.detail), error.status_code)
+        return told("ENDPOINT_NOT_FOUND", f"Danlu's door for MLflow has no {request.method} {path}", status=404)
+    return told("BAD_REQUEST", str(error.detail), status=error.status_code)
 
 
 def _gone(_request: Request, _error: Exception) -> Response:
@@ -69,4 +69,4 @@ def _gone(_request: Request, _error: Exception) -> Response:
 
 def _bug(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return told("INTERNAL_ERROR", "internal error; the server's log has the details", 500)
+    return told("INTERNAL_ERROR", "internal error; the server's log has the details", status=500)

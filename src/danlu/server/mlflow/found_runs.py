@@ -14,8 +14,8 @@ from danlu.server.mlflow.run_view import run_out, surroundings_of
 from danlu.server.mlflow.runs import STATUSES
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
-from danlu.spec.mlflow_filter import parse_filter, parse_order
-from danlu.store.queries.mlflow_search import RunSearch
+from danlu.store.queries.mlflow.filter import parse_filter, parse_order
+from danlu.store.queries.mlflow.search import RunSearch
 from danlu.store.sql.run_tables import RunRow
 
 _VIEWS = {"ACTIVE_ONLY": False, "DELETED_ONLY": True, "ALL": None}

@@ -16,9 +16,9 @@ from danlu.server.mlflow.door import Caller, actor_of
 from danlu.server.mlflow.experiments import check_project, compares, id_of, milliseconds
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
-from danlu.spec.mlflow_filter import Comparison, parse_filter
 from danlu.store.metrics.decode import clean
-from danlu.store.queries import mlflow
+from danlu.store.queries.mlflow import records as mlflow
+from danlu.store.queries.mlflow.filter import Comparison, parse_filter
 from danlu.store.sql.mlflow_tables import LoggedModelRow
 
 MAX_SEARCHED = 10_000

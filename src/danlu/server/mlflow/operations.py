@@ -22,7 +22,8 @@ from danlu.server.objects.operations import CheckedWriter, Incoming, record_dele
 from danlu.server.runs.operations import append_frames
 from danlu.server.state import ServerState
 from danlu.store.objects.base import OpenObject
-from danlu.store.queries import mlflow, people
+from danlu.store.queries import people
+from danlu.store.queries.mlflow import records as mlflow
 
 T = TypeVar("T")
 MAX_HISTORY = 25_000
@@ -47,7 +48,7 @@ def log_batch(state: ServerState, caller: Caller, body: LogBatch) -> None:
     """Store a batch; all of it is checked before anything of it is stored."""
     row = state.database.write(runs.take_batch, state, caller, body)
     if body.metrics:
-        append_frames(state, row, JOURNAL, frames(body.metrics))
+        append_frames(state, row, JOURNAL, frames=frames(body.metrics))
 
 
 def update(state: ServerState, caller: Caller, body: UpdateRun) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def update(state: ServerState, caller: Caller, body: UpdateRun) -> dict[str, Any
             runs.reopen(session, row)
     if end is not None:
         at = runs.moment(body.end_time, state.now()).timestamp()
-        append_frames(state, row, JOURNAL, [encode_finish(end.value, time=at)])
+        append_frames(state, row, JOURNAL, frames=[encode_finish(end.value, time=at)])
     with state.database.reading() as session:
         row = runs.find(session, caller, body.run)
         return info_out(row, surroundings_of(session, row.project_id, [row]))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from danlu.errors import AlreadyExists, InvalidInput, NotFound
 from danlu.server.mlflow import logged_models, runs
-from danlu.server.mlflow.bodies import CreateModel, CreateVersion, Tag
+from danlu.server.mlflow.bodies import CreateModel, CreateVersion, NamedVersion, SetModelAlias, Tag
 from danlu.server.mlflow.door import Caller, actor_of, reader_of
 from danlu.server.mlflow.experiments import compares, milliseconds
 from danlu.server.mlflow.files import FOLDER
@@ -18,9 +18,9 @@ from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.models import service
 from danlu.server.models.view import versions_out
 from danlu.server.state import ServerState
-from danlu.spec.mlflow_filter import Comparison, parse_filter
 from danlu.spec.models import check_model_name
 from danlu.store.queries import buckets, models, people
+from danlu.store.queries.mlflow.filter import Comparison, parse_filter
 from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
 from danlu.wire.models import ChangeModel, ChangeModelVersion, ModelVersionOut, RegisterModel, SetAlias
 
@@ -72,10 +72,18 @@ def delete_tag(session: Session, state: ServerState, caller: Caller, name: str, 
     return change(session, state, caller, name, ChangeModel(tags=tags))
 
 
-def search(session: Session, caller: Caller, text: str, token: str, limit: int) -> dict[str, Any]:
+class Asked(NamedTuple):
+    """A page of a search."""
+
+    filter: str
+    page_token: str
+    max_results: int
+
+
+def search(session: Session, caller: Caller, asked: Asked) -> dict[str, Any]:
     """Newest first."""
     reader_of(caller)
-    tests, offset = parse_filter(text), offset_in(token)
+    tests, offset, limit = parse_filter(asked.filter), offset_in(asked.page_token), asked.max_results
     wanted = models.ModelFilter([caller.project_id(session)])
     rows = [
         row
@@ -121,12 +129,10 @@ def get_by_alias(session: Session, caller: Caller, name: str, alias: str) -> dic
     return get_version(session, caller, name, str(found.version))
 
 
-def set_alias(
-    session: Session, state: ServerState, caller: Caller, name: str, alias: str, version: str
-) -> dict[str, Any]:
-    row = find_version(session, caller, name, version)
-    model = find(session, caller, name)
-    service.set_alias(session, state, actor_of(caller), model, alias, SetAlias(version=str(row.version)))
+def set_alias(session: Session, state: ServerState, caller: Caller, body: SetModelAlias) -> dict[str, Any]:
+    row = find_version(session, caller, body.name, body.version)
+    model = find(session, caller, body.name)
+    service.set_alias(session, state, actor_of(caller), model, body.alias, SetAlias(version=str(row.version)))
     return {}
 
 
@@ -139,12 +145,11 @@ def change_version(
     session: Session,
     state: ServerState,
     caller: Caller,
-    name: str,
-    version: str,
-    body: Callable[[ModelVersionRow], ChangeModelVersion],
+    named: NamedVersion,
+    change_to: Callable[[ModelVersionRow], ChangeModelVersion],
 ) -> dict[str, Any]:
-    row = find_version(session, caller, name, version)
-    service.change_version(session, state, actor_of(caller), row, body(row))
+    row = find_version(session, caller, named.name, named.version)
+    service.change_version(session, state, actor_of(caller), row, change_to(row))
     return {"model_version": _one_version(session, row)}
 
 
@@ -154,9 +159,9 @@ def latest(session: Session, caller: Caller, name: str) -> dict[str, Any]:
     return {"model_versions": [_version_out(out) for out in versions_out(session, rows)]}
 
 
-def search_versions(session: Session, caller: Caller, text: str, token: str, limit: int) -> dict[str, Any]:
+def search_versions(session: Session, caller: Caller, asked: Asked) -> dict[str, Any]:
     reader_of(caller)
-    tests, offset = parse_filter(text), offset_in(token)
+    tests, offset, limit = parse_filter(asked.filter), offset_in(asked.page_token), asked.max_results
     names = [test.value for test in tests if test.key == "name" and test.sign == "="]
     project_id = caller.project_id(session)
     found = (

@@ -67,7 +67,7 @@ def search(
     page_token: PageToken = "",
     max_results: MaxResults = 100,
 ) -> dict[str, Any]:
-    return operations.read(state, caller, registry.search, filter, page_token, max_results)
+    return operations.read(state, caller, registry.search, registry.Asked(filter, page_token, max_results))
 
 
 @router.post("/registered-models/get-latest-versions")
@@ -94,7 +94,7 @@ def delete_tag(body: ModelKey, caller: CurrentCaller, state: State) -> dict[str,
 
 @router.post("/registered-models/alias")
 def set_alias(body: SetModelAlias, caller: CurrentCaller, state: State) -> dict[str, Any]:
-    return operations.write(state, caller, registry.set_alias, body.name, body.alias, body.version)
+    return operations.write(state, caller, registry.set_alias, body)
 
 
 @router.delete("/registered-models/alias")
@@ -135,8 +135,7 @@ def describe_version(body: DescribeVersion, caller: CurrentCaller, state: State)
         state,
         caller,
         registry.change_version,
-        body.name,
-        body.version,
+        body,
         lambda _row: ChangeModelVersion(description=body.description),
     )
 
@@ -160,7 +159,7 @@ def search_versions(
     page_token: PageToken = "",
     max_results: MaxResults = 1000,
 ) -> dict[str, Any]:
-    return operations.read(state, caller, registry.search_versions, filter, page_token, max_results)
+    return operations.read(state, caller, registry.search_versions, registry.Asked(filter, page_token, max_results))
 
 
 @router.post("/model-versions/set-tag")
@@ -169,8 +168,7 @@ def set_version_tag(body: TagVersion, caller: CurrentCaller, state: State) -> di
         state,
         caller,
         registry.change_version,
-        body.name,
-        body.version,
+        body,
         lambda row: ChangeModelVersion(tags={**row.tags, body.key: body.value}),
     )
     return {}
@@ -182,8 +180,7 @@ def delete_version_tag(body: VersionKey, caller: CurrentCaller, state: State) ->
         state,
         caller,
         registry.change_version,
-        body.name,
-        body.version,
+        body,
         lambda row: ChangeModelVersion(tags={key: value for key, value in row.tags.items() if key != body.key}),
     )
     return {}

@@ -11,7 +11,7 @@ from danlu.server.mlflow.experiments import DEFAULT_ID, id_of, milliseconds, sta
 from danlu.server.mlflow.points import latest_out
 from danlu.server.mlflow.runs import NOTE, RUN_NAME, STATUSES
 from danlu.spec.runs import RunState, flatten
-from danlu.store.queries import mlflow
+from danlu.store.queries.mlflow import records as mlflow
 from danlu.store.sql.run_tables import RunRow, SeriesRow
 
 _STATUS_OF = {state: status for status, states in reversed(STATUSES.items()) for state in states}

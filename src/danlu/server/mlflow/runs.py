@@ -20,7 +20,8 @@ from danlu.server.state import ServerState
 from danlu.spec.runs import RunState
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
-from danlu.store.queries import mlflow, people
+from danlu.store.queries import people
+from danlu.store.queries.mlflow import records as mlflow
 from danlu.store.sql.run_tables import RunRow
 from danlu.wire.runs import ChangeRun
 from danlu.wire.runs import CreateRun as MakeRun
@@ -100,7 +101,7 @@ def reopen(session: Session, row: RunRow) -> None:
 
 def delete_tag(session: Session, caller: Caller, run_id: str, key: str) -> None:
     row = find_to_change(session, caller, run_id)
-    if not mlflow.delete_text(session, row.number, mlflow.TAG, key):
+    if not mlflow.delete_text(session, row.number, kind=mlflow.TAG, key=key):
         raise NotFound(f"No tag with name: {key} in run with id {row.id}")
     row.version += 1
 
@@ -127,7 +128,7 @@ def _put_tags(session: Session, state: ServerState, caller: Caller, row: RunRow,
     if NOTE in values:
         row.description = values.pop(NOTE)
     if values:
-        mlflow.put_texts(session, row.number, mlflow.TAG, values)
+        mlflow.put_texts(session, row.number, kind=mlflow.TAG, values=values)
     if tags:
         row.version += 1
 
@@ -145,7 +146,7 @@ def _put_params(session: Session, row: RunRow, params: Sequence[Param]) -> None:
                 f"Changing param values is not allowed. Param with key='{key}' was already logged with "
                 f"value='{known[key]}' for run ID='{row.id}'. Attempted logging new value '{value}'."
             )
-    mlflow.put_texts(session, row.number, mlflow.PARAM, known)
+    mlflow.put_texts(session, row.number, kind=mlflow.PARAM, values=known)
     row.hparams = {**row.hparams, **{key: _typed(value) for key, value in known.items()}}
     put_values(session, row.number, "hparams", row.hparams)
     row.version += 1

@@ -33,17 +33,17 @@ def push(state: ServerState, who: Identity, job: str, metrics: Sequence[PushMetr
     """Append to the job's own run; durable when this returns. Others may push at the same time."""
     row = state.database.write(pushed.own_run, state, who, job)
     now = state.now().timestamp()
-    append_frames(state, row, pushed.JOURNAL, pushed.frames(metrics, after_step=row.step, now=now))
+    append_frames(state, row, pushed.JOURNAL, frames=pushed.frames(metrics, after_step=row.step, now=now))
     with state.database.reading() as session:
         return run_out(session, service.find(session, who, row.id))
 
 
-def append_frames(state: ServerState, row: RunRow, journal: str, frames: Sequence[bytes]) -> None:
+def append_frames(state: ServerState, row: RunRow, journal: str, *, frames: Sequence[bytes]) -> None:
     """Append to a journal that this server writes, and ingest it. Others may append at the same time."""
     now = state.now().timestamp()
     for _ in range(TRIES):
         offset = state.metrics.journals.offset(row.number, row.id, journal)
-        data = b"".join([*pushed.head(row, now, journal, is_first=offset == 0), *frames])
+        data = b"".join([*pushed.head(row, now, name=journal, is_first=offset == 0), *frames])
         end = state.metrics.append(row.number, row.id, journal, offset=offset, data=data, now=state.now())
         if end == offset + len(data):
             state.metrics.ingest_journal(row.number, row.id, journal)

@@ -77,7 +77,7 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
     return row
 
 
-def head(row: RunRow, now: float, name: str, *, is_first: bool) -> list[bytes]:
+def head(row: RunRow, now: float, *, name: str, is_first: bool) -> list[bytes]:
     """What a journal of that name begins with."""
     if not is_first:
         return []

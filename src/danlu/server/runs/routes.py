@@ -49,11 +49,12 @@ def list_runs(
     `sort` is a metric (`val/acc`: its last value), `hparams.NAME`, `summary.NAME` or a field such as `name` or
     `created`, with `-` in front for the largest first; runs without the value come last.
     """
-    if sort is not None:
+    with state.database.reading() as session:
+        if sort is None:
+            return service.list_runs(session, wanted, before=number_in(cursor), limit=limit)
         by = parse_sort(sort)
         after = None if cursor is None else place_in(cursor, by)
-        return state.database.read(service.list_sorted, wanted, by, after=after, limit=limit)
-    return state.database.read(service.list_runs, wanted, before=number_in(cursor), limit=limit)
+        return service.list_sorted(session, wanted, by, after=after, limit=limit)
 
 
 @router.get("/{run}")

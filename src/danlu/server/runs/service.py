@@ -25,8 +25,9 @@ from danlu.spec.runs import RUN_ID_BEGINS, RunState, is_run_id
 from danlu.spec.sentences import suggestion
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
-from danlu.store.queries import jobs, run_folders, run_order, runs
-from danlu.store.queries.run_order import Place
+from danlu.store.queries import jobs, run_folders, runs
+from danlu.store.queries.lists import run_order
+from danlu.store.queries.lists.run_order import Place
 from danlu.store.sql.run_tables import MediaRow, RunRow
 from danlu.wire.base import Page
 from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunSummary

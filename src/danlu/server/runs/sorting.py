@@ -8,7 +8,7 @@ from datetime import datetime
 
 from danlu.server.paging import bad_cursor
 from danlu.spec.run_filter import RunSort
-from danlu.store.queries.run_order import Place, SortValue, value_kinds
+from danlu.store.queries.lists.run_order import Place, SortValue, value_kinds
 
 MAX_CURSOR_CHARS = 3000
 """A text of 500 characters, in base64, and a number."""

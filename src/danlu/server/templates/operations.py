@@ -10,7 +10,7 @@ from danlu.server.state import ServerState
 from danlu.server.templates import service
 from danlu.server.trees.operations import adopt_tree
 from danlu.spec.templates import check_template
-from danlu.wire.templates import SaveTemplate, TemplateOut
+from danlu.wire.saved.templates import SaveTemplate, TemplateOut
 
 
 def save(state: ServerState, who: UserIdentity, body: SaveTemplate) -> TemplateOut:

@@ -10,7 +10,7 @@ from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.server.templates import operations, service
 from danlu.wire.base import Page
-from danlu.wire.templates import SaveTemplate, TemplateOut
+from danlu.wire.saved.templates import SaveTemplate, TemplateOut
 
 router = APIRouter(prefix="/templates", tags=["templates"])
 

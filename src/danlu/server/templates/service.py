@@ -17,7 +17,7 @@ from danlu.spec.audit import Action
 from danlu.store.queries import people, templates
 from danlu.store.sql.template_tables import TemplateRow
 from danlu.wire.base import Page
-from danlu.wire.templates import SaveTemplate, TemplateOut
+from danlu.wire.saved.templates import SaveTemplate, TemplateOut
 
 MOST_OF_ONE = 500
 MAX_ID_DIGITS = 9

@@ -17,7 +17,7 @@ from danlu.server.projects.members import add_member
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.states import Desired
 from danlu.store.queries import jobs, people, projects
 from danlu.store.sql.tables import UserRow

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState
 from danlu.spec.units import show_duration

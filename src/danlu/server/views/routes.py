@@ -10,7 +10,7 @@ from danlu.server.paging import Cursor, Limit, number_in
 from danlu.server.state import State
 from danlu.server.views import service
 from danlu.wire.base import Page
-from danlu.wire.views import SaveView, ViewOut
+from danlu.wire.saved.views import SaveView, ViewOut
 
 router = APIRouter(prefix="/views", tags=["views"])
 

@@ -15,7 +15,7 @@ from danlu.spec.audit import Action
 from danlu.store.queries import people, views
 from danlu.store.sql.view_tables import ViewRow
 from danlu.wire.base import Page
-from danlu.wire.views import SaveView, ViewOut, ViewPage
+from danlu.wire.saved.views import SaveView, ViewOut, ViewPage
 
 MOST_OF_ONE = 500
 MAX_ID_DIGITS = 9
@@ -38,7 +38,7 @@ def get(session: Session, who: UserIdentity, view: str) -> ViewOut:
 def save(session: Session, state: ServerState, who: UserIdentity, body: SaveView) -> ViewOut:
     """Keep a view; one's own of that name in that project is replaced."""
     project_id = project_to_use(session, who, body.project)
-    row = views.by_name(session, project_id, who.user_id, body.name)
+    row = views.by_name(session, project_id, owner_id=who.user_id, name=body.name)
     if row is None:
         if views.count_of(session, who.user_id) >= MOST_OF_ONE:
             raise Conflict(f"you have {MOST_OF_ONE} views already; delete one of them")

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Select, delete, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import RunState
+from danlu.store.queries.lists.run_search import compile_filter
 from danlu.store.queries.run_folders import below
-from danlu.store.queries.run_search import compile_filter
 from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import (
     BranchRow,

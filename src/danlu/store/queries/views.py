@@ -24,7 +24,7 @@ def get_view(session: Session, view_id: int) -> ViewRow | None:
     return session.get(ViewRow, view_id)
 
 
-def by_name(session: Session, project_id: int, owner_id: int, name: str) -> ViewRow | None:
+def by_name(session: Session, project_id: int, *, owner_id: int, name: str) -> ViewRow | None:
     query = select(ViewRow).where(ViewRow.project_id == project_id, ViewRow.owner_id == owner_id)
     return session.scalar(query.where(ViewRow.name == name))
 

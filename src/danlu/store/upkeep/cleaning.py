@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from danlu.content.manifest import read_manifest
 from danlu.errors import NotFound
-from danlu.spec.messages import say
+from danlu.spec.messages.catalogue import say
 from danlu.spec.paths import StorePath
 from danlu.store.logs.index import Logs
 from danlu.store.objects import uploads

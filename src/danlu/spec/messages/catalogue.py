@@ -13,8 +13,8 @@ from typing import Optional
 
 from pydantic import BaseModel, ConfigDict
 
+from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.reasons import CATALOGUE
-from danlu.spec.reasons_zh import REASONS
 
 MAX_CHARACTERS = 1000
 """Longer texts are somebody's output, not ours."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from danlu.errors import InvalidInput
-from danlu.spec.mlflow_filter import Comparison, Order, parse_filter, parse_order
+from danlu.store.queries.mlflow.filter import Comparison, Order, parse_filter, parse_order
 
 
 def test_tests_are_joined_by_and() -> None:

@@ -71,7 +71,7 @@ def owners_in(session: Session, project_id: int, folder: str) -> set[int]:
     return set(session.scalars(query))
 
 
-def trash_runs_in(session: Session, project_id: int, folder: str, at: datetime) -> None:
+def trash_runs_in(session: Session, project_id: int, folder: str, *, at: datetime) -> None:
     """Move the runs in a folder to the trash, all at one moment."""
     statement = update(RunRow).where(RunRow.project_id == project_id, RunRow.folder == folder)
     statement = statement.where(RunRow.deleted_at.is_(None)).values(deleted_at=at, version=RunRow.version + 1)
@@ -79,7 +79,7 @@ def trash_runs_in(session: Session, project_id: int, folder: str, at: datetime) 
     session.expire_all()
 
 
-def trashed_at(session: Session, project_id: int, folder: str, at: datetime) -> Sequence[RunRow]:
+def trashed_at(session: Session, project_id: int, folder: str, *, at: datetime) -> Sequence[RunRow]:
     """Runs in a folder that went to the trash at this moment."""
     query = select(RunRow).where(RunRow.project_id == project_id, RunRow.folder == folder, RunRow.deleted_at == at)
     return session.scalars(query).all()
@@ -95,7 +95,7 @@ def texts_of(session: Session, runs: Sequence[int], kind: str) -> dict[int, dict
     return found
 
 
-def put_texts(session: Session, run: int, kind: str, values: Mapping[str, str]) -> None:
+def put_texts(session: Session, run: int, *, kind: str, values: Mapping[str, str]) -> None:
     for key, value in values.items():
         row = session.get(RunTextRow, (run, kind, key))
         if row is None:
@@ -105,7 +105,7 @@ def put_texts(session: Session, run: int, kind: str, values: Mapping[str, str]) 
     session.flush()
 
 
-def delete_text(session: Session, run: int, kind: str, key: str) -> bool:
+def delete_text(session: Session, run: int, *, kind: str, key: str) -> bool:
     """False when there was none."""
     row = session.get(RunTextRow, (run, kind, key))
     if row is not None:

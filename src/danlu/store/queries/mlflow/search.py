@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, sele
 from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidInput
-from danlu.spec.mlflow_filter import Comparison, Order
-from danlu.store.queries.mlflow import PARAM, TAG
+from danlu.store.queries.mlflow.filter import Comparison, Order
+from danlu.store.queries.mlflow.records import PARAM, TAG
 from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import RunRow, RunValueRow
 from danlu.store.sql.tables import UserRow

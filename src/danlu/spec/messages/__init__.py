@@ -1,0 +1,1 @@
+"""What the server says, with codes and parameters, in English and Chinese."""

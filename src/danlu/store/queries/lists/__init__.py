@@ -1,0 +1,1 @@
+"""What lists of runs are filtered and sorted by, in SQL."""

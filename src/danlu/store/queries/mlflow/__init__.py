@@ -1,0 +1,1 @@
+"""What MLflow's clients keep beside runs, and their searches, in SQL."""

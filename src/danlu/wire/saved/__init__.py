@@ -1,0 +1,1 @@
+"""What people save under a name: templates of jobs and views of runs."""
