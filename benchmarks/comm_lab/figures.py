@@ -52,7 +52,7 @@ AGAINST_FP16_HOOK = {
     ("int8", 2): (2.97, 2.0, 2.3),
     ("int8", 4): (3.45, 2.2, 2.5),
 }
-"""What a lossy wire gains beside torch's own hook, which is what else one would take."""
+"""What a lossy wire gains beside torch's own hook, which is what else one would take. The gates are our own choice."""
 
 
 def exchange_figures(ranks_per_host: int, measured: dict[str, Any]) -> list[Figure]:

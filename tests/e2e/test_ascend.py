@@ -103,7 +103,7 @@ def test_a_stop_reaches_every_process_once(wide_client: Client) -> None:
 @pytest.mark.parametrize(
     ("asked", "field", "told"),
     [
-        ({"resources": {"device": "npu:3"}}, "resources.device", "only 1, 2, 4 or 8 of them work together"),
+        ({"resources": {"device": "npu:3"}}, "resources.device", "only 1, 2, 4, 8 or 16 of them work together"),
         ({"resources": {"device": "gpu:2"}}, "resources.device", "launch: ascend needs NPUs, not 'gpu:2'"),
         ({"launch": "plain", "processes": "per_device"}, "processes", "goes with launch: ascend only"),
     ],

@@ -67,7 +67,7 @@ def test_runs_beside_their_charts_are_grouped_with_bands(ids: list[str], admin: 
 def test_best_values_are_columns_against_a_baseline_and_are_exported(ids: list[str], admin: Tab) -> None:
     page = admin.go("/experiments?folder=work&columns=%5B%22name%22%2C%22hparams.seed%22%5D&sort=name")
     page.get_by_role("button", name="Columns").click()
-    page.get_by_role("button", name="Highest value of val.accuracy").click()
+    page.get_by_role("button", name="max of val.accuracy").click()
     page.get_by_role("button", name="Pin the column seed").click()
     page.keyboard.press("Escape")
     page.get_by_role("checkbox", name="Select w0").check()

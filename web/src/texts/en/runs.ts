@@ -114,8 +114,7 @@ export const runs = {
   inBin: "This run is in the trash.",
   seen: "Last update",
   best: { min: "min", max: "max" },
-  bestColumn: (which: "min" | "max", name: string) =>
-    which === "min" ? `Lowest value of ${name}` : `Highest value of ${name}`,
+  bestColumn: (which: "min" | "max", name: string) => `${which} of ${name}`,
   pinColumn: (name: string) => `Pin the column ${name}`,
   table: "Table",
   charts: "Charts",
