@@ -51,11 +51,13 @@ export const LogLine = memo(function LogLine(props: {
   );
 });
 
-/** A row's text in its colours. */
+/** A row's text in its colours. A text that is returned bare would be shown without `visible`. */
 export function LineText(props: { row: Row }) {
-  return props.row.spans
-    ? props.row.spans.map((span, index) => <Styled key={index} span={span} />)
-    : props.row.text;
+  return props.row.spans ? (
+    props.row.spans.map((span, index) => <Styled key={index} span={span} />)
+  ) : (
+    <>{props.row.text}</>
+  );
 }
 
 function Styled(props: { span: Span }) {
