@@ -69,6 +69,7 @@ def filled(path: str) -> str:
         "endpoint": "8080",
         "ssh_key": "x",
         "webhook": "x",
+        "view": "x",
     }
     return re.sub(r"\{([^}]+)\}", lambda found: values[found.group(1)], path)
 

@@ -338,7 +338,7 @@ class TestFailures:
         response = api(method, path)
         body = response.json()
         assert (response.status_code, body["error"]) == (status, error)
-        assert set(body) == {"error", "message", "fields"}
+        assert set(body) == {"error", "message", "fields", "said"}
         assert all(isinstance(value, str) for value in body["fields"].values())
 
     def test_a_missing_page_of_an_unknown_version_as_well(self, api: Api) -> None:

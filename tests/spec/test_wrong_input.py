@@ -415,7 +415,7 @@ def test_a_wrong_request_is_refused_with_a_sentence(
     response = api(method, path, **options)
     body = response.json()
     assert (response.status_code, body["message"]) == (status, told.replace("ID", waiting))
-    assert set(body) == {"error", "message", "fields"}
+    assert set(body) == {"error", "message", "fields", "said"}
     assert body["error"] in {kind.__name__ for kind in all_errors()}
     assert "hunter2" not in response.text
 

@@ -73,6 +73,7 @@ _LINES = {
         "GET /reasons",
         "GET /nodes",
         "GET /nodes/environments",
+        "GET /nodes/holdings",
         "GET /examples",
         "GET /examples/{example}",
         "GET /buckets",

@@ -58,7 +58,7 @@ def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     names = {404: "NotFound", 405: "NotFound"}
     told = f"no {request.method} {request.url.path} here" if error.status_code in names else str(error.detail)
-    body = {"error": names.get(error.status_code, "InvalidInput"), "message": told, "fields": {}}
+    body = {"error": names.get(error.status_code, "InvalidInput"), "message": told, "fields": {}, "said": {}}
     return JSONResponse(body, status_code=error.status_code, headers=error.headers)
 
 
@@ -73,5 +73,6 @@ def _bug(request: Request, error: Exception) -> Response:
         "error": "DanluError",
         "message": "internal error; the server's log has the details",
         "fields": {},
+        "said": {},
     }
     return JSONResponse(body, status_code=500)
