@@ -137,6 +137,10 @@ class TestSources:
 
 
 class TestWhatPasses:
+    def test_clients_of_mlflow_reach_their_door(self, port: int, upstream: Upstream) -> None:
+        assert ask(port, "GET", "/compat/mlflow/api/2.0/mlflow/runs/get?run_id=x") == (200, b"hello")
+        assert len(upstream.requests) == 1
+
     def test_requests_with_and_without_bodies(self, port: int, upstream: Upstream) -> None:
         assert ask(port, "GET", "/api/v1/jobs?limit=1", headers={"Authorization": "Bearer t"}) == (200, b"hello")
         assert ask(port, "POST", "/api/v1/runs", body=b"{}" * 100_000) == (200, b"hello")
@@ -177,6 +181,9 @@ class TestWhatDoesNot:
             "/api/v1/../../signin",
             "/api/v1/%2e%2e/x",
             "/api/v1/a/..%2f..%5cx",
+            "/compat/mlflow",
+            "/compat/tencent/x",
+            "/compat/mlflow/../tencent/x",
         ],
     )
     def test_other_paths(self, port: int, upstream: Upstream, path: str) -> None:

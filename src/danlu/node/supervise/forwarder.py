@@ -6,7 +6,7 @@ LISTEN_FD is a socket that listens inside the gang's network; this process runs 
 end of a pipe that the gang's shims hold: the forwarder exits when it closes. SOURCE is the address of loopback that
 requests come from if the server is on this machine; any when left out or empty.
 
-Every connection carries one request. Only paths below /api/v1/ pass, to SERVER_URL only, and not those where people
+Every connection carries one request. Only paths below PREFIXES pass, to SERVER_URL only, and not those where people
 sign in: all jobs come from the address of their node, and one that guesses passwords would keep people out there.
 Bodies are framed strictly (Content-Length or chunked, never both), so that no second request can hide behind the first.
 Cookies and forwarding headers are dropped: a job proves who it is with a token.
@@ -29,7 +29,7 @@ sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
 from danlu.node.supervise import linux
 
-PREFIX = "/api/v1/"
+PREFIXES = ("/api/v1/", "/compat/mlflow/")
 FOR_PEOPLE = ("/api/v1/session", "/api/v1/registrations")
 MAX_HEAD_BYTES = 64 << 10
 CHUNK_BYTES = 256 << 10
@@ -123,8 +123,8 @@ def parse_head(data: bytes, target: Target) -> Head:
 
 def _check_path(path: str) -> None:
     plain = urllib.parse.unquote(path.partition("?")[0])
-    if not path.startswith(PREFIX) or any(part in (".", "..") for part in re.split(r"[/\\]", plain)):
-        raise Rejected(403, f"only paths below {PREFIX} are reachable from a job")
+    if not path.startswith(PREFIXES) or any(part in (".", "..") for part in re.split(r"[/\\]", plain)):
+        raise Rejected(403, f"only paths below {' and '.join(PREFIXES)} are reachable from a job")
     if any(f"{plain}/".startswith(f"{start}/") for start in FOR_PEOPLE):
         raise Rejected(403, "people sign in and register elsewhere; a job has credentials of its own")
 
