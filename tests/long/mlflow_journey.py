@@ -52,9 +52,8 @@ def main() -> None:
     version = mlflow.register_model(f"models:/{model.model_id}", "net")
     client.set_registered_model_alias("net", "champion", version.version)
     found["version"] = client.get_model_version_by_alias("net", "champion").version
-    found["model files"] = [
-        path.name for path in Path(mlflow.artifacts.download_artifacts("models:/net@champion")).iterdir()
-    ]
+    fetched = mlflow.artifacts.download_artifacts("models:/net@champion")
+    found["model file"] = Path(fetched, "MLmodel").read_text()
     try:
         client.search_traces([experiment_id])
     except mlflow.exceptions.MlflowException as error:

@@ -35,7 +35,7 @@ def test_a_journey_with_mlflows_own_client(tmp_path: Path) -> None:
         "searched": ["first"],
         "children": True,
         "version": "1",
-        "model files": ["MLmodel"],
+        "model file": "flavors: {}\n",
         "traces": "ENDPOINT_NOT_FOUND",
         "deleted": ["vision/base"],
     }
