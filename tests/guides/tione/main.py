@@ -35,4 +35,5 @@ for epoch in range(3):
 print(f"rank {rank} of {world}, local rank {args.local_rank} of {args.local_world_size}", flush=True)
 if rank == 0:
     torch.save(model.module.state_dict(), os.path.join(os.environ["DANLU_MODEL_DIR"], "model.pt"))
+dist.barrier()  # gloo may abort a rank that leaves while another is still at work
 dist.destroy_process_group()
