@@ -13,7 +13,7 @@ from danlu.testing.footprint import Footprint
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("_has_ray")]
+pytestmark = pytest.mark.long
 
 SPREAD = """
 import ray, sys
@@ -35,11 +35,6 @@ print("at", *sorted(ray.get([actor.address.remote() for actor in actors], timeou
 print("sum", sum(ray.get([actor.add.remote(20) for actor in actors], timeout=300)), flush=True)
 sys.exit(int(sys.argv[1]))
 """
-
-
-@pytest.fixture(scope="module")
-def _has_ray() -> None:
-    pytest.importorskip("ray", reason="Ray is not installed; requirements-dev.txt has it")
 
 
 def text_of(job: Job) -> list[str]:

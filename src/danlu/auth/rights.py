@@ -63,6 +63,11 @@ def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool
     return can_own_project(who, project_id) or (owner_id == who.user_id and can_use_project(who, project_id))
 
 
+def can_see_saved(who: UserIdentity, *, project_id: int, owner_id: int, is_shared: bool) -> bool:
+    """What people save under a name, templates and views: one's own, and what is shared in a project that one sees."""
+    return can_see_project(who, project_id) and (is_shared or owner_id == who.user_id)
+
+
 def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
     """Members of the project; a job, what it has made itself."""
     if isinstance(who, JobIdentity) and job_id == who.job_id:

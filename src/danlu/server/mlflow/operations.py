@@ -32,15 +32,13 @@ MAX_FILES = 50_000
 
 def read(state: ServerState, caller: Caller, function: Callable[..., T], *args: Any) -> T:
     """Read something of a project, all of whose folders are experiments."""
-    if state.database.read(experiments.is_any_missing, caller):
-        state.database.write(experiments.make_missing, state, caller)
+    _make_missing(state, caller)
     return state.database.read(function, caller, *args)
 
 
 def write(state: ServerState, caller: Caller, function: Callable[..., T], *args: Any) -> T:
     """The same for a change."""
-    if state.database.read(experiments.is_any_missing, caller):
-        state.database.write(experiments.make_missing, state, caller)
+    _make_missing(state, caller)
     return state.database.write(function, state, caller, *args)
 
 
@@ -152,6 +150,12 @@ def delete_files(state: ServerState, caller: Caller, path: str) -> None:
     actor = rights.actor_of(caller.who)
     if actor is not None:
         record_delete(state, actor, where)
+
+
+def _make_missing(state: ServerState, caller: Caller) -> None:
+    """Other clients make folders; few requests find a new one."""
+    if state.database.read(experiments.is_any_missing, caller):
+        state.database.write(experiments.make_missing, state, caller)
 
 
 def _project_of(session: Session, caller: Caller, model: str) -> str:

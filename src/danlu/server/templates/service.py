@@ -58,7 +58,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, template: st
 
 
 def _can_see(who: UserIdentity, row: TemplateRow) -> bool:
-    return rights.can_see_project(who, row.project_id) and (row.is_shared or row.owner_id == who.user_id)
+    return rights.can_see_saved(who, project_id=row.project_id, owner_id=row.owner_id, is_shared=row.is_shared)
 
 
 def _can_change(who: UserIdentity, row: TemplateRow) -> bool:

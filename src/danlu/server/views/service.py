@@ -65,7 +65,7 @@ def _find(session: Session, who: UserIdentity, view: str) -> ViewRow:
 
 
 def _can_see(who: UserIdentity, row: ViewRow) -> bool:
-    return rights.can_see_project(who, row.project_id) and (row.is_shared or row.owner_id == who.user_id)
+    return rights.can_see_saved(who, project_id=row.project_id, owner_id=row.owner_id, is_shared=row.is_shared)
 
 
 def _can_change(who: UserIdentity, row: ViewRow) -> bool:

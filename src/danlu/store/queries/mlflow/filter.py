@@ -20,7 +20,8 @@ KINDS = {
     **dict.fromkeys(("tag", "tags"), "tag"),
     **dict.fromkeys(("attribute", "attributes", "attr", "run"), "attribute"),
 }
-ATTRIBUTES = {"run name": "run_name", "Run name": "run_name", "Run Name": "run_name", "run name ": "run_name"} | {
+ATTRIBUTES = {
+    **dict.fromkeys(("run name", "Run name", "Run Name"), "run_name"),
     "created": "start_time",
     "Created": "start_time",
     "user": "user_id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from danlu.store.queries import run_folders
@@ -172,7 +172,3 @@ def models_of_run(session: Session, project_id: int, run_ids: Sequence[str]) -> 
         for row in session.scalars(query.order_by(LoggedModelRow.number)):
             found[row.run_id or ""].append(row.id)
     return found
-
-
-def forget_experiments(session: Session, project_id: int, folder: str) -> None:
-    session.execute(delete(ExperimentRow).where(ExperimentRow.project_id == project_id, ExperimentRow.folder == folder))
